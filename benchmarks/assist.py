@@ -22,9 +22,9 @@ from machine import about, load
 import penchant as pn
 from penchant.assistance.apprentice import apprentice_gains
 from penchant.assistance.team import KINDS, World, team_gains
-from penchant.assistance.warned_players import warning_scores
+from penchant.assistance.warning import warning_scores
 from penchant.bandit.beliefs import GAUSSIAN
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import distances
 
 SEED = 20271
 PLAYED = ("human", "machine", "suggest", "sensor, trust")

@@ -20,7 +20,7 @@ from scipy import optimize, special
 
 import penchant as pn
 from penchant.bandit.beliefs import Track, track_beliefs
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import distances
 
 TRUTH = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
 NOISE = 10.0

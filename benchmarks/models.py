@@ -31,7 +31,7 @@ import numpy as np
 from scipy import special
 
 import penchant as pn
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import distances
 from penchant.models.worlds import World
 
 TARGET, TARGET_OF_THREE = 100, 30  # times faster, by the number of shape parameters

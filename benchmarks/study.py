@@ -26,7 +26,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 import penchant as pn
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import distances
 
 NOISE, LENGTH, T = 10.0, 4.0, 90
 BOUNDS = [(-5, 8), (-500, 500), (-5, 15)]

@@ -1,7 +1,9 @@
 """What all tests share: compiled code, and where the certified results are."""
 
+import copy
 import gc
 import os
+import sys
 import zlib
 from pathlib import Path
 
@@ -18,6 +20,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("penchant")
+
+# Workers take all cores: threads of linear algebra would only wait for each other's turns.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Thousands of tests and large libraries live to the end: to look through them again and again for
 # what can be freed takes longer than many a test.
@@ -38,6 +43,7 @@ def pytest_configure(config):
         return
     if not hasattr(config, "workerinput"):
         return
+    sys.dont_write_bytecode = False  # what was rewritten is read by others, as what was compiled
     from _pytest.assertion.rewrite import AssertionRewritingHook
     from numba.core.dispatcher import Dispatcher
 
@@ -61,6 +67,29 @@ def pytest_configure(config):
     AssertionRewritingHook.exec_module = in_turn(
         AssertionRewritingHook.exec_module, lambda _, module: module.__spec__.origin
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signatures_are_read_once():
+    """What a command takes stays the same: read it once, and give each command line a copy."""
+    from cyclopts import App
+
+    read, kept = App.assemble_argument_collection, {}
+
+    def copied(app, *, parse_docstring=False):
+        key = (id(app), parse_docstring)
+        if key not in kept:  # with the command, whose id nothing else may take
+            kept[key] = (app, read(app, parse_docstring=parse_docstring))
+        _, arguments = kept[key]
+        mine = {id(argument): copy.copy(argument) for argument in arguments}
+        for argument in mine.values():
+            argument.tokens = []
+            argument.children = type(arguments)(mine[id(child)] for child in argument.children)
+        return type(arguments)(mine.values())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(App, "assemble_argument_collection", copied)
+        yield
 
 
 @pytest.fixture(scope="session")

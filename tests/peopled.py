@@ -7,9 +7,8 @@ import numpy as np
 import penchant as pn
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import Slopes, Typical
-from penchant.population.hierarchy.marginal import Structure
+from penchant.population.hierarchy.marginal import Spread, Structure
 from penchant.population.hierarchy.search import Search, begin, search
-from penchant.population.hierarchy.spread import Spread
 
 MODEL = pn.QLearning(2, initial_value=0.0)
 MEAN, SD, RHO = np.array([-0.6, -1.2]), np.array([1.0, 0.5]), 0.3

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from penchant import models as models
     from penchant import paper as paper
     from penchant import results as results
-    from penchant.assistance.field import Field as Field
-    from penchant.assistance.field import Trust as Trust
     from penchant.assistance.helper import assist as assist
+    from penchant.assistance.knowledge import Field as Field
+    from penchant.assistance.knowledge import Trust as Trust
     from penchant.assistance.team import simulate_team as simulate_team
     from penchant.assistance.warning import train_warning as train_warning
     from penchant.bandit.beliefs import RewardPrior as RewardPrior
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penchant.bandit.episode_table import episodes_from_frame as episodes_from_frame
     from penchant.bandit.landscape import GaussianNoise as GaussianNoise
     from penchant.bandit.landscape import Landscape as Landscape
-    from penchant.bandit.locations import grid as grid
+    from penchant.bandit.landscape import grid as grid
     from penchant.choices import Choices as Choices
     from penchant.errors import DataError as DataError
     from penchant.inference.fit import fit as fit
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from penchant.inference.live import live as live
     from penchant.models.learning.kalman import KalmanFilter as KalmanFilter
     from penchant.models.learning.q_learning import QLearning as QLearning
-    from penchant.models.natural_prior import NaturalPrior as NaturalPrior
     from penchant.models.offers.discounting import HyperbolicDiscounting as HyperbolicDiscounting
     from penchant.models.offers.offers import Offers as Offers
-    from penchant.models.offers.table import offers_from_frame as offers_from_frame
-    from penchant.models.population_prior import PopulationPrior as PopulationPrior
+    from penchant.models.offers.offers import offers_from_frame as offers_from_frame
+    from penchant.models.priors import NaturalPrior as NaturalPrior
+    from penchant.models.priors import PopulationPrior as PopulationPrior
     from penchant.models.simulate import simulate as simulate
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.map_basis import MapBasis as MapBasis
@@ -55,13 +55,13 @@ if TYPE_CHECKING:
     from penchant.softmax.prior import GaussianPrior as GaussianPrior
     from penchant.softmax.prior import ScaledPrior as ScaledPrior
     from penchant.studies.read import read_study as read_study
+    from penchant.workflow.ask import ask as ask
     from penchant.workflow.beliefs import beliefs as beliefs
     from penchant.workflow.compare import compare_models as compare_models
     from penchant.workflow.design import Differ as Differ
     from penchant.workflow.design import Narrow as Narrow
     from penchant.workflow.design import design as design
     from penchant.workflow.predictive import predictive_check as predictive_check
-    from penchant.workflow.questions.ask import ask as ask
     from penchant.workflow.recover import recover as recover
     from penchant.workflow.recover_models import recover_models as recover_models
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from penchant.assistance.helper import replay as replay
     from penchant.assistance.team import Gains as Gains
     from penchant.assistance.team import team_gains as team_gains
-    from penchant.assistance.warned_players import WarningScores as WarningScores
-    from penchant.assistance.warned_players import warning_scores as warning_scores
     from penchant.assistance.warning import EarlyWarning as EarlyWarning
     from penchant.assistance.warning import Warned as Warned
+    from penchant.assistance.warning import WarningScores as WarningScores
+    from penchant.assistance.warning import warning_scores as warning_scores
     from penchant.bandit.episode_table import episode_rows as episode_rows
     from penchant.bandit.landscape import cumulative_regret as cumulative_regret
     from penchant.inference.live import Live as Live
     from penchant.inference.profile_curve import profile_curve as profile_curve
-    from penchant.models.checking.findings import ModelCheck as ModelCheck
+    from penchant.models.checks import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
     from penchant.population.comparison import GroupComparison as GroupComparison
     from penchant.population.comparison import adjusted_p_values as adjusted_p_values
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from penchant.population.hierarchy.sampling import PopulationSample as PopulationSample
     from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
     from penchant.report.study import Study as Study
-    from penchant.scale.stored_estimates import StoredEstimates as StoredEstimates
+    from penchant.scale.fit_people import StoredEstimates as StoredEstimates
     from penchant.softmax.estimates import Estimates as Estimates
-    from penchant.studies.data import StudyData as StudyData
+    from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading
+    from penchant.workflow.ask import Asker as Asker
+    from penchant.workflow.ask_beliefs import Posterior as Posterior
+    from penchant.workflow.ask_offers import Offer as Offer
     from penchant.workflow.beliefs import Latent as Latent
-    from penchant.workflow.compare_populations import PopulationComparison as PopulationComparison
     from penchant.workflow.comparison import ModelComparison as ModelComparison
+    from penchant.workflow.comparison import PopulationComparison as PopulationComparison
     from penchant.workflow.design import Design as Design
-    from penchant.workflow.draws import log_likelihood_draws as log_likelihood_draws
-    from penchant.workflow.draws import parameter_draws as parameter_draws
     from penchant.workflow.predictive import PredictiveCheck as PredictiveCheck
-    from penchant.workflow.questions.ask import Asker as Asker
-    from penchant.workflow.questions.offered import Offer as Offer
-    from penchant.workflow.questions.posterior import Posterior as Posterior
+    from penchant.workflow.predictive import log_likelihood_draws as log_likelihood_draws
+    from penchant.workflow.predictive import parameter_draws as parameter_draws
     from penchant.workflow.recover import Recovery as Recovery
     from penchant.workflow.recover_models import ModelRecovery as ModelRecovery
     from penchant.workflow.selection import ModelSelection as ModelSelection

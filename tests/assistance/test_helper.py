@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.field import FieldState
 from penchant.assistance.helper import LEAST_TRUST
-from penchant.assistance.operator import OperatorState
+from penchant.assistance.knowledge import FieldState, OperatorState
 from penchant.assistance.team import KINDS, World, team_gains
 from penchant.errors import DataError
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.warned_players import mixed_players, warning_scores
-from penchant.assistance.warning import auc, features
+from penchant.assistance.warning import auc, features, mixed_players, warning_scores
 from penchant.errors import DataError
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)

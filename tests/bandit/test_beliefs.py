@@ -12,7 +12,7 @@ import belief_reference as dense
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, Track, beliefs
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import distances_to, grid
+from penchant.bandit.landscape import distances_to, grid
 
 KERNELS = [EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52]
 EPS = np.finfo(float).eps

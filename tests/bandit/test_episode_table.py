@@ -11,7 +11,7 @@ import pytest
 
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError, PenchantWarning
 from penchant.tables.columns import play_columns
 

@@ -5,7 +5,7 @@ import pytest
 
 import belief_reference as dense
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
-from penchant.bandit.locations import distances, grid
+from penchant.bandit.landscape import distances, grid
 
 KERNELS = [EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52]
 everywhere = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: k.name)

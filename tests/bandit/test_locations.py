@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from penchant.bandit.locations import check_locations, distances, distances_to, grid
+from penchant.bandit.landscape import check_locations, distances, distances_to, grid
 from penchant.errors import DataError
 
 

@@ -1,10 +1,11 @@
 """Processes of the command that do not wait for imports: copies of one that has loaded them.
 
 Each is a process of its own (number, streams, folder, environment, limits, signals, end) that
-begins where the command line has been imported. What depends on how the interpreter itself begins
+begins where a command has been run already. What depends on how the interpreter itself begins
 (the encoding of its streams) needs one from scratch.
 """
 
+import atexit
 import contextlib
 import json
 import os
@@ -16,12 +17,22 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 COPIES = """
-import json, os, signal, socket, sys
-import penchant.cli.running, penchant.cli.fitting
-from penchant.cli.main import main
+import contextlib, gc, io, json, os, signal, socket, sys
+from penchant.cli.main import main, run
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    run(["fit", "--example", "menu", "--json"])  # loads what fits need, compiled code too
+with contextlib.suppress(ImportError):  # penchant[task] is not installed
+    import penchant.cli.serving, uvicorn
+
+gc.freeze()  # copies need not look through what was loaded
+
+def bury(*_):
+    with contextlib.suppress(ChildProcessError):  # none is left
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 server = socket.socket(fileno=int(sys.argv[1]))
-signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.signal(signal.SIGCHLD, bury)
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 while True:
     data, files, _, _ = socket.recv_fds(server, 1 << 20, 4)
@@ -45,10 +56,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 for number, stream in enumerate(streams):
     os.dup2(stream, number)
     os.close(stream)
-sys.stdin = open(0, encoding="utf-8")
-sys.stdout = open(1, "w", encoding="utf-8")
-sys.stderr = open(2, "w", encoding="utf-8", buffering=1)
 task = json.loads(data)
+by_line = 1 if task["environment"].get("PYTHONUNBUFFERED") else -1
+sys.stdin = open(0, encoding="utf-8")
+sys.stdout = open(1, "w", encoding="utf-8", buffering=by_line)
+sys.stderr = open(2, "w", encoding="utf-8", buffering=1)
 os.chdir(task["folder"])
 os.environ.clear()
 os.environ.update(task["environment"])
@@ -65,7 +77,7 @@ main()
 
 @cache
 def _copies():
-    """Where copies are asked for, and the process that makes them until nobody asks any more."""
+    """Where copies are asked for, of a process that makes them until nobody asks any more."""
     ours, theirs = socket.socketpair()
     maker = subprocess.Popen(
         [sys.executable, "-c", COPIES, str(theirs.fileno())],
@@ -73,7 +85,9 @@ def _copies():
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     theirs.close()
-    return ours, maker
+    atexit.register(maker.wait)  # what copies took counts as time of the tests
+    atexit.register(ours.close)
+    return ours
 
 
 class Process:
@@ -101,7 +115,7 @@ class Process:
             write_err,
             report,
         ]
-        socket.send_fds(_copies()[0], [json.dumps(task).encode()], streams)
+        socket.send_fds(_copies(), [json.dumps(task).encode()], streams)
         for end in (read_in, write_out, write_err, report):
             os.close(end)
         self.stdin, self.stdout = os.fdopen(write_in, "wb"), os.fdopen(read_out, "rb")

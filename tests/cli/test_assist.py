@@ -66,7 +66,7 @@ def test_simulate_refuses_a_seed_that_is_no_number():
 
 @pytest.mark.slow
 def test_apprentices_and_warnings_are_simulated_by_the_same_command(capsys, monkeypatch):
-    monkeypatch.setattr("penchant.assistance.warned_players.N_BOOTSTRAP", 20)
+    monkeypatch.setattr("penchant.assistance.warning.N_BOOTSTRAP", 20)
     arguments = ["assist", "simulate", "apprentice", "--operators", "2", "--seed", "1"]
     assert run([*arguments, "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)

@@ -45,7 +45,7 @@ def test_subjects_until_a_difference_is_found(penchant, folder):
 
 def test_a_table_is_printed_with_the_columns_that_mean_something(penchant):
     said = penchant(*NARROW, "--most", "100").out
-    assert said.startswith("Decisions needed: 6") and "median width" in said
+    assert said.startswith("Trials needed: 6") and "median width" in said
     said = penchant(*DIFFER, "--power", "0.5").out
     assert said.startswith("Subjects in each group needed: ") and "median width" not in said
 
@@ -53,7 +53,7 @@ def test_a_table_is_printed_with_the_columns_that_mean_something(penchant):
 def test_a_goal_that_nothing_tried_reaches_is_exit_code_1(penchant):
     ended = penchant(*NARROW, "--most", "30")
     assert ended.code == 1
-    assert "Decisions needed: none up to 30" in ended.out
+    assert "Trials needed: none up to 30" in ended.out
 
 
 @pytest.mark.parametrize(

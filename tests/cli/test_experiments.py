@@ -1,6 +1,7 @@
 """Choice experiments given to `fit`, `compare` and `predict`: as first class as play is."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -186,8 +187,6 @@ def test_a_model_for_a_choice_experiment_is_refused_with_what_to_type(refused, s
     ],
 )
 def test_wrong_sets_are_refused_in_one_sentence(refused, surveyed, typed, said):
-    import re
-
     assert re.search(said, refused("compare", "survey.csv", *typed))
 
 
@@ -211,7 +210,52 @@ def test_groups_of_play_are_compared_under_the_best_model(penchant, folder):
     assert adjusted["standard_error"] != first["standard_error"]
 
 
+@pytest.fixture
+def cued(folder):
+    """Two groups at four cues, of whom the second is led by what the cues promise."""
+    rng = np.random.default_rng(8)
+    model = pn.models.GoNoGo()
+    truth = {"sensitivity": 4.0, "bias": 0.2, "learning_rate": 0.2}
+    rows = []
+    for k in range(10):
+        led = truth | {"pavlovian": 0.2 if k % 2 else 1.5}
+        episode = pn.simulate(pn.Task(pn.models.GoNoGoWorld(120)), model, led, rng=rng)
+        cues = episode.before["cue"]
+        rows += [
+            [f"s{k}", "ab"[k % 2], int(cue) + 1, int(taken), reward]
+            for cue, taken, reward in zip(cues, episode.chosen, episode.rewards, strict=True)
+        ]
+    header = ["subjID", "dx", "cue", "keyPressed", "outcome"]
+    (folder / "cued.csv").write_text(csv(rows, header))
+    return "cued.csv"
+
+
+def test_groups_are_compared_under_one_model_or_that_of_the_task(penchant, cued, folder):
+    asked = ("compare", cued, "--group", "dx", "--json")
+    alone = json.loads(penchant(*asked, "--model", "go-no-go", "--figure", "groups.png").out)
+    assert alone == json.loads(penchant(*asked, "--task", "go-no-go").out)
+    reading = pn.read(folder / cued)
+    weak = pn.ScaledPrior()
+    estimates = pn.fit_each(reading, pn.models.GoNoGo(), parameter_prior=weak)
+    library = pn.compare_groups(estimates, by="dx")
+    assert alone == json.loads(json.dumps(library.document()))
+    assert library.of("pavlovian")[0].adjusted_p_value < 0.05
+    assert (folder / "groups.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("--folds", "3", "--group", "dx"), "--folds must be left out with one model"),
+        (("--nested", "1,2", "--group", "dx"), "--nested must be left out with one model"),
+        ((), "--model must be given twice or more; got go-no-go alone.*--group to compare groups"),
+    ],
+)
+def test_one_model_ranks_nothing(refused, cued, typed, said):
+    assert re.search(said, refused("compare", cued, "--model", "go-no-go", *typed))
+
+
 def test_other_tables_are_told_what_is_wrong_with_them(refused, folder):
     (folder / "play.csv").write_text("subject,trial,chosen,reward\na,1,0,1\na,2,1,0\n")
-    assert "--model must be given, once for each model" in refused("compare", "play.csv")
+    assert "--model must be given; got none" in refused("compare", "play.csv")
     assert "--model must be given; got none" in refused("predict", "play.csv")

@@ -10,7 +10,7 @@ from cli.plays import HEADER, UCL, Q, played
 from cli.trips import csv
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.inference.fit import fit
 from penchant.inference.linearized import fit_linearized
 from penchant.models.learning.q_learning import QLearning

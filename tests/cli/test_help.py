@@ -205,15 +205,15 @@ def test_examples_of_help_use_options_that_there_are(command):
 def test_names_that_shells_complete_are_those_there_are():
     from typing import get_args
 
+    import penchant as pn
     from penchant.cli import options
-    from penchant.datasets import catalogue
     from penchant.models.catalogue import CATALOGUE
     from penchant.reading.tasks import TASKS
 
     def names(annotated):
         return {*get_args(get_args(get_args(annotated)[0])[0])}
 
-    assert names(options.ExampleName) == {*catalogue.names()}
+    assert names(options.ExampleName) == {*pn.datasets.names()}
     assert names(options.TaskName) == {*TASKS}
     assert {*get_args(options.ModelName)} == {*CATALOGUE}
 

@@ -151,10 +151,44 @@ def test_one_model_alone_is_not_compared(play, refused, model, rival):
 
 def test_a_study_asks_for_its_model(play, refused):
     said = refused("study", play(0), "-o", "results")
-    assert "--model must be given for a study; got none. Try --model q-learning" in said
+    assert "--model must be given; got none. Try --model q-learning" in said
 
 
 def test_a_study_of_places_says_that_its_model_is_the_papers(play, penchant):
     ended = penchant("study", play(0), "-o", "results", "--grid", "3x1")
     assert "Model: ucl, as options have places; --model for another." in ended.err
     assert ended.code == 2 and "--noise-variance must be given" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["fit", "x.csv", "--model", "qlearning"], "--model must be a model of penchant models; "),
+        (["fit", "x.csv", "--model", "qlearning"], "got 'qlearning'. Did you mean q-learning?"),
+        (["fit", "x.csv", "--intervals", "prof"], "--intervals must be one of wald, profile, "),
+        (["fit", "x.csv", "--level", "abc"], "--level must be a number; got 'abc'. See penchant"),
+        (["fit", "x.csv", "--threads", "two"], "--threads must be a whole number; got 'two'. "),
+        (["fit", "x.csv", "--model"], "--model must be given a value; got none. See penchant fit"),
+        (["help", "fti"], 'Unknown command "fti". Did you mean "fit"?'),
+    ],
+)
+def test_what_is_typed_wrongly_is_answered_by_a_rule(penchant, typed, said):
+    ended = penchant(*typed)
+    assert ended.code == 2 and said in ended.err, ended.err
+
+
+@pytest.mark.parametrize("command", ["study", "compare", "predict"])
+def test_a_table_without_a_model_is_answered_by_what_it_holds(penchant, folder, command):
+    own = ["-o", "out"] if command == "study" else []
+    rows = ["id,amount_now,delay_now,amount_later,delay_later,answer"]
+    rows += [
+        f"p{k % 3},{5 + k},0,{15 + k},{7 * k},{'now' if k % 2 else 'later'}" for k in range(12)
+    ]
+    (folder / "delays.csv").write_text("\n".join(rows) + "\n")
+    ended = penchant(command, "delays.csv", *own)
+    assert "one-shot choices between offers. Try --model hyperbolic" in ended.err, ended.err
+    rows = ["who,task,cost_A,cost_B,choice"]
+    rows += [f"r{k % 3},{k},{5 + k},{9 - k},{('A', 'B', 'none')[k % 3]}" for k in range(12)]
+    (folder / "survey.csv").write_text("\n".join(rows) + "\n")
+    ended = penchant(command, "survey.csv", *own)
+    assert "--opt-out must be given, as 'none' in choice can be read in two ways" in ended.err

@@ -61,7 +61,7 @@ def test_design_counts_decisions_among_offers(penchant):
     wanted = ["--width", "discount_rate=1", "--relative", "--most", "200"]
     ended = penchant("design", *HYPERBOLIC, *DELAYS, *wanted)
     assert ended.code == 0, ended.err
-    assert "Decisions needed: " in ended.out
+    assert "Trials needed: " in ended.out
 
 
 @pytest.mark.parametrize(

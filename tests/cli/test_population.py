@@ -107,7 +107,6 @@ def test_links_are_those_asked_for(penchant, play):
         (("--links", "log"), "--links must be NAME=LINK, or weights alone; got 'log'"),
         (("--links", "learning_rate=0..much"), "--links must have numbers about the dots"),
         (("--links", "temperature=weight"), "must be 'weight' for a ratio of weights alone"),
-        (("--figure", "x.svg"), "--figure must be left out with population"),
         (("--people", "nowhere.csv"), "nowhere.csv"),
     ],
 )
@@ -137,3 +136,25 @@ def test_conditions_are_read_from_a_column(penchant, folder):
     )  # fmt: skip
     names = json.loads(ended.out)["names"]
     assert names == ["learning_rate", "temperature", "temperature:drug[yes]"]
+
+
+def test_a_folder_holds_all_of_a_population_and_a_figure_is_drawn(penchant, play, folder):
+    asked = ["population", "play.csv", "--model", "q-learning", "--spread", "diagonal"]
+    ended = penchant(*asked, "-o", "results", "--figure", "people.svg")
+    assert ended.code == 0 and "Written: " in ended.err
+    names = {"coefficients.csv", "population.json", "population.pdf", "population.svg"}
+    assert {path.name for path in (folder / "results").iterdir()} == names | {
+        *("prior.json", "subjects.csv", "summary.txt")
+    }
+    drawn = (folder / "people.svg").read_text()
+    assert "<!-- typical -->" in drawn and "<!-- learning rate -->" in drawn
+    back = json.loads((folder / "results" / "population.json").read_text())
+    assert pn.results.PopulationFit.from_dict(back).n_subjects == 14
+    again = penchant("fit", "play.csv", "--model", "q-learning", "--prior", "results/prior.json")
+    assert again.code == 0
+    twice = penchant(*asked, "-o", "results")
+    assert twice.code == 2 and "--output must not exist; got results" in twice.err
+    wrong = penchant(*asked, "--figure", "people.docx")
+    assert wrong.code == 2 and "--figure must end in .svg, .pdf, .png" in wrong.err
+    odd = penchant("population", "play.csv", "--model", "q-learning", "--spread", "diag")
+    assert odd.code == 2 and "--spread must be 'full', 'diagonal' or 'by group'" in odd.err

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.bandit.landscape import GaussianNoise, landscape_b
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, grid, landscape_b
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 

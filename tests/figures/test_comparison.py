@@ -75,3 +75,30 @@ def test_both_panels_of_a_comparison_have_models_in_the_same_order():
     best = [found.names[k] for k in np.argsort(found.totals)]
     assert names == [best, best] and best != list(models)
     assert "held-out" not in found.summary()
+
+
+def test_groups_are_drawn_parameter_by_parameter_with_their_tests():
+    rng = np.random.default_rng(6)
+    groups = {who: rng.normal(k, 0.3, (9, 3)) for k, who in enumerate("xy")}
+    found = pn.compare_groups(groups)
+    drawn = overview(found)
+    assert len(drawn.axes) == 3
+    for k, axes in enumerate(drawn.axes):
+        p = found.of(f"theta{k + 1}")[0].adjusted_p_value
+        said = "p < 0.001" if p < 0.001 else f"p = {p:.3g}"
+        assert said in {text.get_text() for text in axes.texts}
+        low, high = axes.get_ylim()
+        for population in found.populations.values():
+            assert low < population.interval()[k, 0] < population.interval()[k, 1] < high
+
+
+def test_parameters_are_drawn_by_how_they_go_with_a_score():
+    rng = np.random.default_rng(7)
+    explanatory = rng.normal(size=(12 * 40, 2, 2))
+    who = np.repeat(np.arange(12), 40)
+    chosen = (explanatory[:, 1] - explanatory[:, 0]).sum(axis=1) + rng.logistic(size=480) > 0
+    choices = pn.Choices.from_arrays(explanatory, chosen.astype(int), subject=who)
+    found = pn.compare_groups(pn.fit_each(choices), by=[*rng.normal(size=12)], kind="scores")
+    (axes,) = overview(found).axes
+    assert axes.get_xlim()[0] >= -1.1 and axes.get_xlim()[1] <= 1.1
+    assert "correlation with" in axes.get_xlabel()

@@ -286,7 +286,7 @@ def test_figures_are_a_public_part():
 
 
 def test_a_figure_of_something_else_is_refused():
-    with pytest.raises(pn.errors.DataError, match="result must be one of recover, recover_models"):
+    with pytest.raises(pn.errors.DataError, match="result must be of recover, recover_models"):
         figures.overview([1.0, 2.0])
 
 
@@ -300,4 +300,4 @@ def test_a_whole_figure_is_made_of_a_result():
         rng=np.random.default_rng(0),
     )
     (axes,) = figures.overview(tried).axes
-    assert "decisions" in axes.get_xlabel()
+    assert "trials" in axes.get_xlabel()

@@ -32,7 +32,7 @@ def test_every_option_is_in_its_place():
             assert tiles(axes)[y, x] == 3 * x - 7 * y
     assert axes.get_xlim() == (-0.5, 4.5)
     assert axes.get_ylim() == (-0.5, 2.5)
-    assert axes.figure.axes[1].get_ylabel() == "belief"
+    assert axes.child_axes[0].get_ylabel() == "belief"
 
 
 def test_the_order_of_options_does_not_matter():

@@ -9,9 +9,8 @@ from matplotlib.text import Text
 
 from penchant import figures
 from penchant.figures.edges import Scale
-from penchant.figures.letters import FONT_SIZE, lines, row_height, width, wrapped
+from penchant.figures.letters import FONT_SIZE, lines, plain, row_height, width, wrapped
 from penchant.figures.style import give_room
-from penchant.figures.ticks import plain
 from penchant.figures.words import in_words, on_axis
 
 LONG = [
@@ -337,7 +336,7 @@ def test_lines_are_as_long_as_they_may_be_and_lose_no_letter():
 def test_a_short_logarithmic_axis_has_round_numbers():
     from matplotlib.figure import Figure
 
-    from penchant.figures.ticks import plain_logarithmic
+    from penchant.figures.letters import plain_logarithmic
 
     axes = Figure(figsize=(3, 2)).subplots()
     axes.set_xscale("log")
@@ -397,3 +396,66 @@ def test_a_panel_by_itself_shows_nothing_of_its_neighbour():
     assert len(boxes) == 3
     for left, right in pairwise(boxes):
         assert left[0] + left[2] <= right[0] + 0.11  # one digit is written
+
+
+def ticks(axis):
+    low, high = sorted(axis.get_view_interval())
+    return [tick for tick in axis.get_majorticklocs() if low <= tick <= high]
+
+
+@pytest.mark.parametrize("n", [2, 7, 20, 61, 140])
+def test_axes_that_count_have_whole_numbers_and_begin_at_0(n):
+    rng = np.random.default_rng(n)
+    later = np.full((3, n), np.nan)
+    later[:, 1:] = rng.random((3, n - 1))
+    drawn = {
+        "people": figures.learning_curve(figures.figure().subplots(), rng.random((3, n)), later),
+        "later": figures.learning_curve(figures.figure().subplots(), later),
+        "regret": figures.regret_growth(figures.figure().subplots(), rng.random(n).cumsum()),
+        "models": figures.model_differences(figures.figure().subplots(), rng.normal(0, 5, n)),
+    }
+    for axes in drawn.values():
+        assert all(tick == round(tick) for tick in ticks(axes.xaxis))
+        assert len(ticks(axes.xaxis)) >= 2
+    trials = {drawn[name].get_xlim() for name in ("people", "later", "regret")}
+    assert trials == {(0.0, 1.02 * n)}
+
+
+def test_a_colour_bar_is_as_high_as_its_map():
+    canvas = figures.figure(columns=2, height=2.6)
+    for axes in canvas.subplots(1, 2):
+        figures.heat_map(axes, np.arange(12.0), np.array([[i % 4, i // 4] for i in range(12)]))
+    finished(canvas)
+    for axes in canvas.axes:
+        bar = axes.child_axes[0].get_window_extent()
+        own = axes.get_window_extent()
+        assert (bar.y0, bar.y1) == pytest.approx((own.y0, own.y1), abs=0.5)
+
+
+def test_a_band_that_is_cut_goes_on_to_the_top_and_is_said():
+    x, line = np.linspace(0, 1, 50), np.hanning(50)
+    bands = np.stack([np.zeros(50), 9 * line], axis=1)
+    axes = figures.population_density(figures.figure().subplots(), x, [line], bands=[bands])
+    top = axes.get_ylim()[1]
+    assert axes.collections[0].get_paths()[0].vertices[:, 1].max() > top  # no false plateau
+    assert "band goes on above" in axes.get_title(loc="right")
+    calm = np.stack([0.8 * line, 1.2 * line], axis=1)
+    quiet = figures.population_density(figures.figure().subplots(), x, [line], bands=[calm])
+    assert quiet.get_ylim()[1] > 1.2 and not quiet.get_title(loc="right")
+
+
+def test_the_prediction_is_named_where_people_are_compared_with_it():
+    rng = np.random.default_rng(2)
+    axes = figures.predictive_intervals(
+        figures.figure().subplots(), ["a", "b"], [0.5, 2.0], rng.random((99, 2))
+    )
+    said = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert said == ["predicted, 95 %", "observed", "observed, outside"]
+
+
+def test_names_of_attributes_and_stages_are_words():
+    assert in_words("comfort:low_worth:region[urban]") == "worth of comfort low: urban"
+    assert in_words("comfort:low") == "comfort low"
+    assert in_words("constant:none") == "constant of none"
+    assert in_words("reward:transition") == "reward × transition"
+    assert on_axis("inverse_temperature_2") == "inverse temperature of stage 2 (1 / units of value)"

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from penchant.files import delimited
-from penchant.files.lines import line_of_row, place_of_row
+from penchant.files.lines import line_of_row, lines_of_rows
 from penchant.files.table import read_table
 
 CSV = "subject,price,label\n7,1.5,air\n8,2.25,car\n"
@@ -77,7 +77,7 @@ def test_the_delimiter_is_the_one_that_divides_all_lines_alike(write):
 def test_the_delimiter_may_be_told_by_a_line_of_excel(write, delimiter):
     text = f"sep={delimiter}\r\n" + CSV.replace(",", delimiter)
     assert read_table(write(text)).to_pylist() == ROWS
-    assert place_of_row(write(text), 1).startswith("line 4 of ")
+    assert lines_of_rows(write(text), [1]) == {1: 4}
 
 
 def test_commas_inside_cells_lose_a_tie(write):
@@ -308,17 +308,12 @@ def test_row_zero_stands_on_line_two():
 
 def test_the_line_of_a_row_counts_blank_lines_and_long_cells(write):
     file = write('a,b\n1,"x\ny"\n\n2,z\n')
-    assert place_of_row(file, 0) == f"line 2 of {file}"
-    assert place_of_row(file, 1) == f"line 5 of {file}"
+    assert lines_of_rows(file, [0, 1]) == {0: 2, 1: 5}
 
 
 def test_rows_of_parquet_files_have_no_line(tmp_path):
     pq.write_table(pa.Table.from_pylist(ROWS), tmp_path / "t.parquet")
-    assert place_of_row(tmp_path / "t.parquet", 1) == f"row 1 of {tmp_path / 't.parquet'}"
-
-
-def test_rows_of_the_standard_input_count_from_line_two():
-    assert place_of_row("-", 3) == "line 5 of stdin"
+    assert lines_of_rows(tmp_path / "t.parquet", [1]) is None
 
 
 def test_quoted_cells_may_hold_the_delimiter_as_decimal_point(write):

@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from penchant.errors import DataError
-from penchant.files.source import Source
 from penchant.files.table import read_table
+from penchant.files.text import Source
 
 CSV = b"subject,price\n7,1.5\n8,2.25\n"
 

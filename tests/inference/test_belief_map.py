@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.bandit.beliefs import GAUSSIAN
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import distances
 from penchant.errors import DataError
 from penchant.models.spatial.belief_map import _in_rewards
 

@@ -8,7 +8,7 @@ from scipy import linalg, optimize, special
 
 import penchant as pn
 from penchant.inference.profile.weights import best_weights, prior_quadratic
-from penchant.softmax.constraints import Constraints
+from penchant.softmax.constraints import Constraints, maximise_freely
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.likelihood import likelihood_of
 
@@ -196,3 +196,29 @@ def test_copies_of_a_variable_that_only_harm_are_both_left_at_0():
     alone = Problem(x[:, :, [0, 3]], chosen, [1], None).found()
     assert found.theta[1:3] == pytest.approx([0.0, 0.0], abs=1e-12)
     assert found.theta[[0, 3]] == pytest.approx(alone.theta, rel=1e-8)
+
+
+def test_a_limit_far_out_is_left_once_if_nothing_is_gained_by_it(monkeypatch):
+    # Three of 200 choices of one person, values plus perseverance: both weights that are free grow
+    # without end, and the slope of the third is rounding.
+    sets = np.zeros((3, 4, 3))
+    sets[0, 1] = -3.716422572463585, 1.4049642960000002, 1.0
+    sets[1, 0] = 2.47291323206874, -0.9357062211360002, 0.33399999999999996
+    sets[1, 2:] = 3.716422572463585, -0.9357062211360002, -0.666
+    sets[2, 0] = -1.2435093403948452, 0.0, 2.9413484675045484e-07
+    sets[2, 1] = -3.716422572463585, 1.6970972140331602, 1.2969143524891045
+    faces = []
+
+    def counted(*given, **options):
+        faces.append(1)
+        return maximise_freely(*given, **options)
+
+    monkeypatch.setattr("penchant.softmax.constraints.maximise_freely", counted)
+    chosen = pn.Choices.from_arrays(sets, [0, 1, 3], names=["b", "c", "d"])
+    limits = Constraints.single(("b", "c", "d"), {"b": 0.0}, 1.0)
+    found = best_weights(chosen, limits, None)
+    assert len(faces) < 10  # 200 where the slope is followed again and again
+    assert found.theta[0] >= 0
+    ray = sets @ np.array([0.0, 1.3e7, -1.9e7])
+    literal = (ray[[0, 1, 2], [0, 1, 3]] - np.logaddexp.reduce(ray, axis=1)).sum()
+    assert found.value >= literal

@@ -9,8 +9,7 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.linearized import linearized_choices
-from penchant.inference.nominal import nominal_point
+from penchant.inference.linearized import linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)

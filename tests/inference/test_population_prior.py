@@ -8,7 +8,7 @@ from scipy import optimize
 
 import penchant as pn
 from penchant.models.coordinates import Coordinates
-from penchant.models.natural_prior import DensityPrior
+from penchant.models.priors import DensityPrior
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
 PRIOR = pn.PopulationPrior(

@@ -60,6 +60,29 @@ def test_whoever_is_converged_has_parameters_known_to_their_order_of_magnitude(m
             assert np.isfinite(rate.estimate)
 
 
+def test_a_temperature_is_weak_where_a_dense_grid_finds_a_value_seven_times_away_inside():
+    people, model = questionnaires(60, 1)
+    now, later, delay = (np.array(values, dtype=float) for values in (NOW, LATER, DELAY))
+    rates = np.exp(np.linspace(*np.log((model.shape[0].low, model.shape[0].high)), 4001))[:, None]
+    better = later / (1 + rates * delay) - now
+    seen = []
+    for person, fit in zip(people, pn.fit_each(people, model), strict=True):
+        if fit.status not in ("converged", "weakly identified"):
+            continue
+        signed = np.where(person.chosen == 1, better, -better)
+
+        def fallen(weight, signed=signed, fit=fit):
+            return fit.log_likelihood + np.logaddexp(0, -weight * signed).sum(axis=1).min()
+
+        error = fit.standard_errors[0] / fit.theta[0]
+        cold, hot = fallen(fit.theta[0] * FACTOR), fallen(fit.theta[0] / FACTOR)
+        # towards infinity the rate has a degree of freedom; all that is left there is chance
+        inside = cold < 1.9207, hot < 2.9957 or fallen(0.0) < 1.9207
+        assert (error > 1 or any(inside)) == (fit.status == "weakly identified")
+        seen.append((bool(error > 1), *map(bool, inside)))
+    assert {(False, False, False), (False, False, True), (True, True, True)} <= set(seen)
+
+
 def test_a_nearly_consistent_person_has_a_weak_temperature():
     people, model = questionnaires(60, 1)
     fits = pn.fit_each(people, model)

@@ -13,7 +13,7 @@ import pytest
 from scipy import special
 
 import penchant as pn
-from penchant.models.hbayesdm import HBAYESDM
+from penchant.models.catalogue import HBAYESDM
 from penchant.models.simulate import weights_and_shape
 
 

@@ -110,7 +110,7 @@ def test_sums_and_shares_are_estimated_with_profile_intervals_that_hold_them():
 def test_a_population_takes_the_weights_themselves():
     people = [
         pn.simulate(offered(60), Both(), TRUTH, rng=np.random.default_rng(s), subject=s)
-        for s in range(8)
+        for s in range(5)
     ]
     found = pn.fit_population(people, Both(), nodes=3)
     assert set(found.names) >= {"one", "other", "power"}

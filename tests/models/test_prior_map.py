@@ -7,7 +7,7 @@ import pytest
 from tests import played
 
 import penchant as pn
-from penchant.bandit.locations import distances
+from penchant.bandit.landscape import distances
 from penchant.errors import DataError
 
 GRID = pn.grid(6, 5)

@@ -69,7 +69,7 @@ def test_slopes_equal_differences(name):
 
 @EACH
 def test_many_at_once_are_each_by_itself(name, monkeypatch):
-    monkeypatch.setattr("penchant.models.offers.columns.AT_ONCE", 20)
+    monkeypatch.setattr("penchant.models.offers.attributes.AT_ONCE", 20)
     model, *_ = MODELS[name]
     several = [made(name, n, seed=n)[1] for n in (9, 1, 30, 4)]
     which, rng = np.array([3, 2, 0, 0, 1, 2, 3]), np.random.default_rng(2)

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 
 from penchant.files.output import json_text
-from penchant.paper.conclusion import _easier, _estimated, _fast
-from penchant.paper.easier import SCALES, VARIANCES, Told, smaller
-from penchant.paper.real_time import RealTime, real_time
+from penchant.paper.conclusion import (
+    SCALES,
+    VARIANCES,
+    RealTime,
+    Told,
+    _easier,
+    _estimated,
+    _fast,
+    real_time,
+    smaller,
+)
 from penchant.paper.report import reproduction_document
 from penchant.paper.reproduction import Run, reproduce
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.paper.convergence import convergence
-from penchant.paper.prefixes import Prefixes
+from penchant.paper.ensembles import Prefixes, convergence
 
 
 @pytest.fixture

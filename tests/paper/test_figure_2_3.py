@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant.paper.convergence import Convergence
-from penchant.paper.ensembles import Ensemble, ensembles, sampled
+from penchant.paper.ensembles import Convergence, Ensemble, ensembles, sampled
 from penchant.paper.figure_2_3 import (
     Asymptotics,
     Counterexample,

@@ -8,8 +8,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import PenchantWarning
-from penchant.paper.convergence import Convergence
-from penchant.paper.ensembles import Ensemble
+from penchant.paper.ensembles import Convergence, Ensemble
 from penchant.paper.figure_4_5_6 import (
     claims_of_both,
     claims_of_estimable,
@@ -33,7 +32,7 @@ from penchant.paper.plays import (
     played,
 )
 from penchant.paper.published import FIGURE_4, FIGURE_5, FIGURE_6
-from penchant.paper.simulated_claims import Growth
+from penchant.paper.simulated_study import Growth
 
 T = np.arange(1, 101)
 

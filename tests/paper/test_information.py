@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import penchant as pn
 import reference
 from penchant.paper.figure_2_3 import asymptotics
-from penchant.softmax.firth import first_order_bias
+from penchant.softmax.prior import first_order_bias
 
 
 def _information(x, theta):

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import penchant as pn
-from penchant.paper.prefixes import FINITE, first_true, fit_prefixes
+from penchant.paper.ensembles import FINITE, first_true, fit_prefixes
 
 
 def _drawn(repeats, n, m, theta, seed):

@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
-from penchant.paper.simulated_claims import (
+from penchant.paper.simulated_study import (
+    TRUTH,
     LengthScales,
+    _subjects,
     alike,
     claims_of_study,
     compared_length_scales,
+    landscapes,
+    simulated_study,
 )
-from penchant.paper.simulated_study import TRUTH, _subjects, landscapes, simulated_study
 
 
 def test_the_design_is_the_paper_s():

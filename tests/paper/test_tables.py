@@ -6,9 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant.paper.mapped_back import Artefact, artefact, bound_of_deviation, mapped_back
 from penchant.paper.published import TABLES
-from penchant.paper.tables import claims_of_tables, tables, welch_tests
+from penchant.paper.tables import (
+    Artefact,
+    artefact,
+    bound_of_deviation,
+    claims_of_tables,
+    mapped_back,
+    tables,
+    welch_tests,
+)
 
 
 def _by_hand(category):

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 import penchant as pn
-from penchant.population.random_effects import (
+from penchant.population.estimate import (
     Whitened,
     dersimonian_laird,
     is_maximum,

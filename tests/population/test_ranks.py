@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from penchant.population.comparison import welch, welch_of_several
-from penchant.population.ranks import rank_test, scores, signed_rank_p_value, surest_differences
+from penchant.population.significance import (
+    rank_test,
+    scores,
+    signed_rank_p_value,
+    surest_differences,
+)
 
 
 def points(values):

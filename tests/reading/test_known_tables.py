@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.models.hbayesdm import HBAYESDM
+from penchant.models.catalogue import HBAYESDM
 
 N = 60
 

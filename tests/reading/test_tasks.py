@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.models.catalogue import CATALOGUE
-from penchant.models.hbayesdm import HBAYESDM
+from penchant.models.catalogue import CATALOGUE, HBAYESDM
 from penchant.reading.tasks import TASKS
 
 
@@ -122,6 +121,14 @@ def test_a_code_that_a_task_does_not_have_is_refused_by_its_row(task):
     row, said = WRONG_CODES[task]
     with pytest.raises(pn.errors.DataError, match=f"{said}.*for the task {task}; got .* at row 0"):
         pn.read_task(task, pa.table({name: [value] for name, value in row.items()}))
+
+
+def test_a_code_of_missed_trials_is_left_out_as_the_error_says():
+    taken = {"level1_choice": [1, 0, 2], "level2_choice": [3, 0, 1], "reward": [1, 0, 0]}
+    with pytest.raises(pn.errors.DataError, match='Pass where="level1_choice != 0" if nobody'):
+        pn.read_task("two-step", pa.table(taken))
+    (kept,) = pn.read_task("two-step", pa.table(taken), where="level1_choice != 0").data
+    np.testing.assert_array_equal(kept.chosen, [0, 0, 1, 0])
 
 
 def test_two_options_that_pay_or_cost_one_sum_are_asked_about():

@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.choices import Choices
-from penchant.softmax import passed_separation, separation
+from penchant.softmax import passed_fit, separation
 from penchant.softmax.passes import Passes
 from trips import COLUMNS
 
@@ -183,6 +183,6 @@ def test_the_size_of_a_typical_difference_has_the_bits_of_memory(tmp_path):
     passes = Passes(pn.scan(tmp_path / "t.parquet", **given, chunk_rows=70))
     scale = np.array([1.0, 2.0, 3.0, 4.0])
     memory = separation.typical_difference(Choices.from_frame(table, **given), scale)
-    found = passed_separation.typical_difference(passes, scale)
+    found = passed_fit.typical_difference(passes, scale)
     assert found.tobytes() == memory.tobytes()
     assert passes.n_passes == 3

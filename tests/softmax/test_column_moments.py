@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import made
-from penchant.choices.columns import ChoiceColumns
+from penchant.choices.chunks import ChoiceColumns
 from penchant.softmax.column_moments import column_moments
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.separation import NEGLIGIBLE, weight_of_small

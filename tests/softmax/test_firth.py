@@ -7,7 +7,7 @@ from scipy import optimize
 import penchant as pn
 import reference
 from made import case, separated_case
-from penchant.softmax.firth import first_order_bias, information_slope
+from penchant.softmax.prior import first_order_bias, information_slope
 
 THETA = np.array([0.7, -1.1, 0.4])
 

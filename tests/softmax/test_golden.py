@@ -10,8 +10,8 @@ import pytest
 
 import penchant as pn
 import reference
-from penchant.softmax.firth import information_slope
 from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.prior import information_slope
 
 pytestmark = pytest.mark.evidence
 

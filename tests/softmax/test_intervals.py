@@ -112,7 +112,7 @@ def _nearly_equal(size):
     return pn.fit(drawn), pn.fit(pn.Choices.from_arrays(x, drawn.chosen))
 
 
-@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-7, 1e-8])
+@pytest.mark.parametrize("size", [1e-3, 1e-6, 1e-7, 1e-8, 6e-9])
 def test_profiles_of_nearly_equal_columns_are_those_of_their_difference(size):
     good, estimate = _nearly_equal(size)
     expected = good.interval(kind="profile")[1] / size

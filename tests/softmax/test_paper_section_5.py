@@ -10,7 +10,7 @@ from scipy import stats
 
 import penchant as pn
 import reference
-from penchant.softmax.firth import first_order_bias
+from penchant.softmax.prior import first_order_bias
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
-from penchant.softmax.separation import _furthest_in_plane, _solve, certificate
+from penchant.softmax.separation import _balance, _furthest_in_plane, _solve, certificate
 
 
 def _direction(estimate):
@@ -369,3 +369,30 @@ def test_a_linear_program_that_is_given_up_is_tried_less_finely(monkeypatch):
     monkeypatch.setattr(scipy.optimize, "linprog", moody)
     np.testing.assert_allclose(_solve(goal, rows), expected, atol=1e-9)
     assert tried == [1e-10, 1e-9, 1e-7]
+
+
+@given(seed=st.integers(0, 10**6))
+def test_multipliers_tell_whether_the_linear_program_comes_anywhere(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 30)), int(rng.integers(3, 6))
+    rows = rng.integers(-2, 3, size=(n, d)).astype(float)
+    if rng.random() < 0.6:  # all rows on one side of a plane, some of them on it
+        rows *= np.where(rows @ rng.integers(-1, 2, size=d) < 0, -1.0, 1.0)[:, None]
+    rows = rows[rows.any(axis=1)] / np.abs(rows[rows.any(axis=1)]).max(axis=1, keepdims=True)
+    if not len(rows):
+        return
+    allowed = rng.integers(-1, 2, size=(int(rng.integers(0, 3)), d)).astype(float)
+    allowed = allowed[allowed.any(axis=1)]
+    goals = [(rows.sum(axis=0), len(rows)), (rng.choice([-1.0, 1.0]) * np.eye(d)[0], 1)]
+    for goal, size in goals:
+        furthest = goal @ _solve(goal, np.vstack([rows, allowed]))
+        assert _balance(goal, rows, allowed).shows(size) == (furthest > 1e-6 * size)
+
+
+def test_multipliers_leave_to_the_linear_program_what_is_nearly_balanced():
+    rows = np.array(
+        [[1.0, 0.3, 0.2], [-1.0, -0.3, -0.2 + 1e-6], [0.5, -1.0, 0.1], [-0.5, 1.0, 0.1]]
+    )
+    assert _balance(rows.sum(axis=0), rows, np.empty((0, 3))).shows(4) is True
+    rows[2:] = [[0.5, -1.0, 1e-6], [-0.5, 1.0, 0.0]]
+    assert _balance(rows.sum(axis=0), rows, np.empty((0, 3))).shows(4) is None

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.report.study_everybody import population_figures
 from peopled import MODEL, q_learners
 
 
@@ -36,7 +37,7 @@ def test_eight_people_in_every_group_are_fitted_at_once(eight):
     found = eight.everybody
     assert found.fit.n_subjects == 16
     assert found.between == ("group",)
-    assert found.contrasts[0].words == "patient - control"
+    assert found.contrasts[0].words == "control - patient"  # as in all other sections
     alone = pn.fit_population(
         found.fit.source.data,
         MODEL,
@@ -70,7 +71,7 @@ def test_the_report_has_the_population_in_tables_words_and_figures(eight, tmp_pa
     assert '<h2 id="the-population">' in page
     assert "Differences in the population" in page
     assert "reliability" in page and "Integration error" in page
-    assert "fitted at once" in page
+    assert "a hierarchical model was fitted to all subjects at once" in page
     for name in ("coefficients", "density", "shrinkage", "forest"):
         assert (tmp_path / "out" / "figures" / f"population-{name}.svg").exists()
     rows = eight.columns("population-contrasts")
@@ -82,7 +83,11 @@ def test_the_report_has_the_population_in_tables_words_and_figures(eight, tmp_pa
 
 
 def test_conditions_within_people_are_contrasts_of_the_same_people():
-    found = studied(table(9, 20, within=True), within=True).everybody
+    made = studied(table(9, 20, within=True), within=True)
+    drawn = next(one for one in population_figures(made) if "coeff" in one.name)
+    said = [[label.get_text() for label in one.get_yticklabels()] for one in drawn.figure.axes]
+    assert said == [["patient"], ["patient"]]
+    found = made.everybody
     assert found.within == ("group",)
     assert found.fit.n_subjects == 9
     assert found.contrasts[0].factor == "group"

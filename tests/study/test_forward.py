@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import penchant as pn
-from penchant.studies.forward import played_again
-from penchant.studies.landscapes import landscapes_of
-from penchant.studies.measures import Measurer
+from penchant.studies.fitting import played_again
+from penchant.studies.landscapes import Measurer, landscapes_of
 from small_study import HEIGHT, MEANS, MODEL, N_OPTIONS, WIDTH, data, table
 
 TRUTH = {"decision_noise": 3.0, "prior_mean": 9.0, "prior_variance": 25.0}

@@ -7,8 +7,9 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError
+from penchant.models.model import natural_parameters
 from penchant.report.study_words import asked, in_short, methods
-from penchant.studies.factors import factors_of, ranges_of
+from penchant.studies.groups import factors_of, ranges_of
 from penchant.wording import in_options
 
 MODEL = pn.QLearning(2)
@@ -121,8 +122,8 @@ def test_more_than_two_groups_have_an_overall_test_and_every_pair():
     assert (rate.n_groups, rate.df_1) == (3, 2)
     assert rate.adjusted_p_value < 0.01 and rate.adjusted_rank_p_value < 0.01
     said = in_short(found)
-    asks = next(words for words in said if words.startswith("Do 3 groups"))
-    assert asks.startswith("Do 3 groups (group 1, group 2, group 10) differ (group)? ")
+    asks = next(words for words in said if words.startswith("Do the 3 groups"))
+    assert asks.startswith("Do the 3 groups differ (group)? ")
     assert "Yes, in" in asks and "discount rate" in asks
     assert any(words.startswith("Pairs of groups: ") for words in said)
 
@@ -247,10 +248,10 @@ def test_what_is_said_first_is_who_is_left_out_and_what_keeps_them(mixed):
     lost = sum(row.n_left_out for row in mixed.left_out)
     assert said[1].startswith(f"Left out of the tests of means (group): {lost} of 17 subjects (co")
     for words in (
-        "selected by their answers",
+        "Their own choices decide that",
         "Fisher's exact test",
         "ScaledPrior()",
-        "rank tests",
+        "Rank tests",
     ):
         assert words in said[1]
     assert said[2].startswith("Do control and patient differ (group)? ")
@@ -339,3 +340,19 @@ def test_intervals_of_a_difference_cover_and_tests_have_their_size():
     # 95 % of 120 and 5 % of 60, within four standard errors of a binomial share
     assert np.mean(covered) > 0.95 - 4 * np.sqrt(0.95 * 0.05 / 120)
     assert max(np.mean(welch), np.mean(rank)) < 0.05 + 4 * np.sqrt(0.95 * 0.05 / 60)
+
+
+def test_shares_are_known_by_the_ends_of_a_parameter_and_others_are_not_cut():
+    from penchant.population.subjects import shares
+
+    def named(model):
+        return [
+            p for p, is_share in zip(model_names(model), shares(model), strict=True) if is_share
+        ]
+
+    def model_names(model):
+        return [n.name for n in natural_parameters(model)]
+
+    assert named(pn.models.TwoStep())[:2] == ["model_based_share", "trace_decay"]
+    assert "perseverance_decay" not in named(pn.models.ORL())  # from 0 to more than 5
+    assert named(pn.models.PVL()) and "temperature" not in named(pn.QLearning(2))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.studies.landscapes import landscapes_of
-from penchant.studies.measures import Measurer, Measures, averaged, mean_of
+from penchant.studies.landscapes import Measurer, Measures, averaged, landscapes_of, mean_of
 from small_study import HEIGHT, MEANS, N_OPTIONS, WIDTH, data, table
 
 PLACES = pn.grid(WIDTH, HEIGHT)

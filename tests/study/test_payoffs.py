@@ -9,9 +9,8 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import agents_of
-from penchant.studies.forward import how_simulated, one_step_ahead, played_again
-from penchant.studies.landscapes import landscapes_of
-from penchant.studies.measures import Measurer
+from penchant.studies.fitting import how_simulated, one_step_ahead, played_again
+from penchant.studies.landscapes import Measurer, landscapes_of
 from penchant.studies.payoffs import usual_columns
 
 MODEL = pn.QLearning(3)

@@ -9,7 +9,7 @@ from scipy import stats
 
 import penchant as pn
 from penchant.errors import DataError, PenchantWarning
-from penchant.softmax.transformations import Parameter
+from penchant.softmax.hypotheses import Parameter
 from penchant.studies.findings import TABLES
 from penchant.studies.groups import natural_again
 from penchant.studies.plan import Plan

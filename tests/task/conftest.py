@@ -3,19 +3,18 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 import warnings
 
 import pytest
 
-from penchant.task.clock import Moment
-from penchant.task.study_file import read_study_text
+from cli import processes
+from penchant.task.plan import read_study_text
+from penchant.task.sessions import Moment
 
 try:
     from penchant.task.service import Choice, Service
-    from penchant.task.store.store import Store
+    from penchant.task.store import Store
 except ModuleNotFoundError:  # penchant[task] is not installed: every module skips itself by name
     pass
 
@@ -166,7 +165,7 @@ def client(serving, file):
 
     def _client(text=PLAIN, service=None, **more):
         testclient = pytest.importorskip("starlette.testclient", reason="httpx is not installed")
-        from penchant.task.http.app import make_app
+        from penchant.task.server import make_app
 
         app = make_app(service or serving(file, text), token="r" * 30, **more)
         clients.append(testclient.TestClient(app, raise_server_exceptions=False))
@@ -181,23 +180,20 @@ class Process:
     """`penchant serve` in a process of its own."""
 
     def __init__(self, study, store, port=0, estimates=False):
-        environment = {**os.environ, "PENCHANT_TOKEN": "t" * 30, "PYTHONUNBUFFERED": "1"}
-        command = [sys.executable, "-m", "penchant", "serve", str(study), "--store", str(store)]
-        self.process = subprocess.Popen(
-            [*command, "--port", str(port), *([] if estimates else ["--no-estimates"])],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
+        self.process = processes.Process(
+            os.curdir,
+            *("serve", study, "--store", store, "--port", port),
+            *([] if estimates else ["--no-estimates"]),
+            environment={"PENCHANT_TOKEN": "t" * 30, "PYTHONUNBUFFERED": "1"},
         )
-        line = self.process.stdout.readline()
+        line = self.process.stdout.readline().decode()
         if not line.startswith("Study: "):
-            raise AssertionError(line + self.process.communicate(timeout=30)[1])
+            raise AssertionError(line + self._ended()[1])
         self.address = line.split()[1].rstrip("/")
         self.port = int(self.address.rsplit(":", 1)[1])
 
     def kill(self):
-        self.process.kill()
+        self.process.send_signal(signal.SIGKILL)
         self._ended()
 
     def stop(self):
@@ -206,7 +202,7 @@ class Process:
 
     def _ended(self):
         _, words = self.process.communicate(timeout=30)
-        return self.process.returncode, words
+        return self.process.returncode, words.decode()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ pytest.importorskip("httpx", reason="penchant[test] is not installed")
 import penchant as pn
 from penchant.errors import DataError
 from penchant.task.exporting import export
-from penchant.task.study_file import read_study_text
+from penchant.task.plan import read_study_text
 
 PREFIX = "/api/v1"
 OFFERS = [(now, days) for days in (7, 30, 120) for now in range(10, 100, 15)]

@@ -14,8 +14,8 @@ from penchant.errors import DataError
 from penchant.task import advising
 from penchant.task.advising import is_assisted
 from penchant.task.exporting import export
+from penchant.task.plan import read_study_text
 from penchant.task.sessions import RefusedError
-from penchant.task.study_file import read_study_text
 from task.conftest import PLAIN, come, take
 
 PREFIX = "/api/v1"
@@ -172,7 +172,7 @@ def asked(service, token, block, decision, option):
 
 
 def advising_seed(service, session):
-    from penchant.task.draws import whole
+    from penchant.task.kinds import whole
 
     return whole(2**31, service._seed(session), "advice", session.session)
 

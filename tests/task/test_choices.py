@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from penchant.task.service import Choice
 from penchant.task.sessions import RefusedError
-from penchant.task.store.schema import decisions, people, sessions
+from penchant.task.store import decisions, people, sessions
 from task.conftest import PLAIN, TIMED, WHOLE, come, take
 
 

@@ -16,13 +16,13 @@ import pytest
 pytest.importorskip("uvicorn", reason="penchant[task] is not installed")
 
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError
 from penchant.inference.fit import fit
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL
+from penchant.task.estimates import checked_settings
 from penchant.task.estimating import Watch, live_settings, run
-from penchant.task.live_models import checked_settings
 from penchant.task.players import Client, Player
 from task.conftest import PLAIN, come, take
 

@@ -13,7 +13,7 @@ from sqlalchemy import insert
 
 from penchant.errors import DataError
 from penchant.task.exporting import export, inert
-from penchant.task.store.schema import decisions, sessions
+from penchant.task.store import decisions, sessions
 from task.conftest import PLAIN, WHOLE, come, take
 from task.test_choices import through
 

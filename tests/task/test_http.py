@@ -11,9 +11,9 @@ pytest.importorskip("httpx", reason="httpx is not installed")
 
 from sqlalchemy import select
 
-from penchant.task.http.app import assets
-from penchant.task.http.participants import PREFIX
-from penchant.task.store.schema import sessions
+from penchant.task.routes import PREFIX
+from penchant.task.server import assets
+from penchant.task.store import sessions
 from task.conftest import PLAIN, TIMED, WHOLE, come
 
 BODY = {"block": 0, "decision": 0, "option": 3}
@@ -325,7 +325,7 @@ def test_too_many_requests_are_told_to_wait(client, monkeypatch):
     class Standing:
         monotonic = staticmethod(lambda: 0.0)
 
-    monkeypatch.setattr("penchant.task.http.limits.time", Standing)
+    monkeypatch.setattr("penchant.task.requests.time", Standing)
     one = client()
     headers = begun(one)
     replies = [one.get(f"{PREFIX}/session", headers=headers) for _ in range(120)]
@@ -342,7 +342,7 @@ def test_too_many_at_once_are_told_to_come_again(client):  # S61
 def test_more_writes_than_may_wait_are_refused(serving, tmp_path, clock):  # S61
     import threading
 
-    from penchant.task.store.store import BusyError, Store
+    from penchant.task.store import BusyError, Store
 
     store = Store(str(tmp_path / "full.sqlite"), waiting=3)
     gate = threading.Event()

@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sqlalchemy import select
 
+from penchant.task.plan import read_study_text
 from penchant.task.service import Choice, Service
 from penchant.task.sessions import RefusedError
-from penchant.task.store.schema import decisions
-from penchant.task.store.store import Store
-from penchant.task.study_file import read_study_text
+from penchant.task.store import Store, decisions
 from task.conftest import TIMED, SetClock
 
 PLAN = read_study_text(TIMED + TIMED.split("[[block]]")[1].join(["\n[[block]]", ""]))

@@ -14,11 +14,20 @@ pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 from sqlalchemy import insert, select, text
 
 from penchant.errors import DataError
-from penchant.task.keeping import backup, forget
-from penchant.task.store.opening import WAL_BYTES, engine_for, prepare, schema_version
-from penchant.task.store.owner import owned
-from penchant.task.store.schema import VERSION, decisions, meta
-from penchant.task.store.store import NotSavedError, Store
+from penchant.task.store import (
+    VERSION,
+    WAL_BYTES,
+    NotSavedError,
+    Store,
+    backup,
+    decisions,
+    engine_for,
+    forget,
+    meta,
+    owned,
+    prepare,
+    schema_version,
+)
 from task.conftest import come, take
 
 
@@ -61,8 +70,8 @@ def test_a_full_disk_is_told_and_what_was_acknowledged_is_there(tmp_path):  # S0
     code = """
 import resource, sys
 from sqlalchemy import insert
-from penchant.task.store.store import NotSavedError, Store
-from penchant.task.store.schema import meta
+from penchant.task.store import NotSavedError, Store
+from penchant.task.store import meta
 store = Store(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 kept = refused = 0

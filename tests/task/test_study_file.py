@@ -7,10 +7,14 @@ import pytest
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from penchant.errors import DataError
-from penchant.task.demonstration import DEMONSTRATION, new_study_text
-from penchant.task.plan import plan_of
-from penchant.task.study_file import read_study_file, read_study_text
-from penchant.task.toml_lines import lines_of_keys
+from penchant.task.plan import (
+    DEMONSTRATION,
+    new_study_text,
+    plan_of,
+    read_study_file,
+    read_study_text,
+)
+from penchant.task.sections import lines_of_keys
 
 BLOCK = '\n[[block]]\ntask = "grid"\n'
 

@@ -5,9 +5,8 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
-from penchant.task.draws import normal, order, uniform, whole
-from penchant.task.study_file import read_study_text
-from penchant.task.tasks.noise import RewardNoise
+from penchant.task.kinds import RewardNoise, normal, order, uniform, whole
+from penchant.task.plan import read_study_text
 
 
 def task_of(text):

@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import play_like
-from penchant.workflow.replays import best_options, decisions_of, statistics
+from penchant.workflow.predictive import best_options, decisions_of, statistics
 
 WEAK = pn.ScaledPrior()
 TURNING = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)

@@ -17,12 +17,11 @@ import numpy as np
 from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.assistance.field import LEAST_LEFT, Field, Trust
 from penchant.assistance.helper import LEAST_TRUST, field_basis
+from penchant.assistance.knowledge import LEAST_LEFT, Field, Trust
 from penchant.assistance.team import World
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret, grid
 from penchant.inference.fit import fit_model
 from penchant.models.model import Agents
 from penchant.models.simulate import picked

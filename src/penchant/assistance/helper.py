@@ -18,8 +18,17 @@ from scipy import special
 from penchant._frames import Backend, came_as, frame
 from penchant._typing import Vector
 from penchant.arguments import whole_number
-from penchant.assistance.field import Field, FieldState, Posterior, Trust
-from penchant.assistance.operator import Known, OperatorState, Seen, read_episode, together
+from penchant.assistance.knowledge import (
+    Field,
+    FieldState,
+    Known,
+    OperatorState,
+    Posterior,
+    Seen,
+    Trust,
+    read_episode,
+    together,
+)
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
 from penchant.models.kept import check_kept, model_document, model_of

@@ -14,12 +14,11 @@ import numpy as np
 from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.assistance.field import Field, Trust
 from penchant.assistance.helper import Helper, Mode, assist
+from penchant.assistance.knowledge import Field, Trust
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret, grid
 from penchant.errors import DataError, nearest
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.model import Agents

@@ -10,9 +10,8 @@ import numpy as np
 
 from penchant._frames import as_it_came
 from penchant._typing import IntVector, Vector
-from penchant.bandit.episode import Episode
-from penchant.bandit.locations import check_locations
-from penchant.bandit.seen import Seen, read_seen
+from penchant.bandit.episode import Episode, Seen, read_seen
+from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, listing
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events

@@ -1,12 +1,37 @@
-"""Decisions that are looked at piece by piece, as they do not fit in memory."""
+"""Decisions looked at piece by piece, as they do not fit in memory, or column by column."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from penchant._typing import Vector
+from penchant._typing import IntVector, Vector
 from penchant.choices.choices import Choices
+
+
+@dataclass(frozen=True)
+class ChoiceColumns:
+    """Choices that are looked at once: no table of their variables is made.
+
+    Attributes
+    ----------
+    variables
+        One column for each, of all rows; every option of a decision was on offer.
+    first_row, chosen
+        As in `Choices`.
+    weights
+        Of decisions, or None.
+    offset
+        Of rows, or None.
+    """
+
+    variables: tuple[Vector, ...]
+    first_row: IntVector
+    chosen: IntVector
+    weights: Vector | None = None
+    offset: Vector | None = None
+
 
 T = TypeVar("T")
 

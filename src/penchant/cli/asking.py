@@ -8,24 +8,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.cli.ask_options import Questions, Said, Wanted
+from penchant.cli.live_options import Questions, Said, Wanted
 from penchant.cli.options import Agent
 from penchant.cli.settings import model_named
 from penchant.cli.tables import check_base, in_lines, named_offers
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.files.output import json_text, write_table
-from penchant.files.source import source
 from penchant.files.table import read_table
+from penchant.files.text import source
 from penchant.models.catalogue import entry_of
-from penchant.models.offers.offers import Offers
-from penchant.models.offers.table import offers_from_frame
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.offers.offers import Offers, offers_from_frame
+from penchant.models.priors import PopulationPrior
 from penchant.output.notes import counted
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns
-from penchant.workflow.questions.ask import Asker, ask
-from penchant.workflow.questions.offered import Offer, offer_words
+from penchant.workflow.ask import Asker, ask
+from penchant.workflow.ask_offers import Offer, offer_words
 
 CHOSEN = "choice"
 

@@ -13,10 +13,10 @@ import pyarrow.csv as pa_csv
 
 from penchant.assistance.apprentice import ABOUT as APPRENTICES
 from penchant.assistance.apprentice import apprentice_gains
-from penchant.assistance.field import Field
 from penchant.assistance.helper import assist
+from penchant.assistance.knowledge import Field
 from penchant.assistance.team import ABOUT, KINDS, Gains, team_gains
-from penchant.assistance.warned_players import warning_scores
+from penchant.assistance.warning import warning_scores
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
 from penchant.cli.showing import kept

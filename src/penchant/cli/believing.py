@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from penchant.cli.showing import reserved
 from penchant.cli.words import check_file, say
 from penchant.cli.workflow_options import Believed, Played
 from penchant.errors import DataError
-from penchant.figures.grids import belief_map
+from penchant.figures.play import belief_map
 from penchant.figures.saving import inline_svg, panels
 from penchant.figures.style import figure
 from penchant.files.output import json_text, write_text
@@ -22,6 +23,7 @@ from penchant.inference.fit import fit_model
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.output.notes import counted
+from penchant.output.table import NARROW
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
 
 ALL = "everybody"
@@ -53,8 +55,14 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
         print(json_text(found), end="")
     else:
         for subject, one in maps.items():
-            print(f"{subject}\n{one.summary()}\n")
+            print(f"{subject}\n{_wrapped(one.summary())}\n")
     return 0 if any(one.status == "converged" for one in maps.values()) else 1
+
+
+def _wrapped(words: str) -> str:
+    """Lines that a terminal of 80 columns holds."""
+    lines = (textwrap.wrap(line, NARROW, subsequent_indent="  ") for line in words.split("\n"))
+    return "\n".join(part for line in lines for part in line or [""])
 
 
 def _by_subject(episodes: Sequence[Any], pool: bool) -> dict[Any, list[Any]]:
@@ -67,14 +75,14 @@ def _by_subject(episodes: Sequence[Any], pool: bool) -> dict[Any, list[Any]]:
 
 def _page(maps: dict[Any, BeliefMap], model: str) -> str:
     about = (
-        "What players expected of every option before play, as their choices tell it. Differences "
-        "over a map are told by choices; its level hardly is, for it trades with the bonus for "
-        "what is unknown."
+        "The reward that each subject expected of every option before play, estimated from their "
+        "choices. Choices reveal differences within a map; its overall level is hardly "
+        "identified, as it trades off with the bonus for uncertainty."
     )
     sections = [Section("How to read the maps", [Paragraph(about), Paragraph(f"Model: {model}.")])]
     for subject, one in maps.items():
         sections.append(Section(_whose(subject), [*_drawn(subject, one), _table(one)]))
-    title = "The map in mind" if len(maps) == 1 else "The maps in mind"
+    title = "Rewards expected before play"
     return page(title, counted(len(maps), "subject"), sections)
 
 
@@ -88,10 +96,10 @@ def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
     drawing = figure(columns=2, height=2.6)
     belief_map(list(drawing.subplots(1, 2)), one)
     whose = _whose(subject)
-    title = f"What {whose[:1].lower()}{whose[1:]} expected before play"
+    title = f"Rewards that {whose[:1].lower()}{whose[1:]} expected before play"
     caption = (
-        "First the map, as distance from its level: yellow was expected to pay more. Then the "
-        "standard deviation of it: yellow is less certain."
+        "Left or first: the map, as difference from its level; yellow options were expected to "
+        "pay more. Right or second: its standard deviation; yellow is less certain."
     )
     made = inline_svg(drawing, title, caption)
     return [Drawing("belief-map", title, caption, made, panels(drawing))]
@@ -108,4 +116,4 @@ def _table(one: BeliefMap) -> DataTable:
         ["functions", str(one.n_functions)],
     ]
     rows += [[f"log evidence, width {fit.sd:.3g}", f"{fit.log_evidence:.2f}"] for fit in one.fits]
-    return DataTable("What is known of it", ["what", "is"], rows)
+    return DataTable("Estimate of the map", ["quantity", "value"], rows)

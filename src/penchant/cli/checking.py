@@ -12,9 +12,8 @@ from penchant._typing import Matrix
 from penchant.cli.fitting import ready_model
 from penchant.cli.loading import load_choices
 from penchant.cli.options import Agent, Data, History, Terms
-from penchant.cli.places import grid_words, say_places
 from penchant.cli.running import exit_code, say_notes
-from penchant.cli.settings import PLACES, locations, model_named
+from penchant.cli.settings import PLACES, grid_words, locations, model_named, say_places
 from penchant.cli.showing import VALID, checked_document, checked_words
 from penchant.cli.tables import (
     asked_of,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter
 
-from penchant.cli.ask_options import Questions, Said, Wanted
+from penchant.cli.live_options import Playing, Questions, Said, Served, Wanted
 from penchant.cli.options import (
     Agent,
     Data,
@@ -21,7 +21,6 @@ from penchant.cli.options import (
     Terms,
     World,
 )
-from penchant.cli.task_options import Playing, Served
 from penchant.cli.workflow_options import (
     Analysis,
     Assisted,
@@ -43,6 +42,7 @@ from penchant.cli.workflow_options import (
     Sets,
     Simulated,
     Written,
+    WrittenPopulation,
     WrittenTable,
 )
 
@@ -55,10 +55,10 @@ def ask(
     wanted: Wanted = Wanted(),  # noqa: B008
     said: Said = Said(),  # noqa: B008
 ) -> int:
-    """Say which offer to make next: the one that tells most of what one wants to know.
+    """Choose the next offer: the one that is most informative about a parameter.
 
-    Prints a row of --offers, to be added to --answers with what was chosen; nothing where what is
-    known is --enough. Exit code 0: done; 2: wrong usage.
+    Prints a row of --offers: add it to --answers with the option chosen. Prints nothing once the
+    answers are --enough. Exit code 0: done; 2: wrong usage.
     """
     from penchant.cli.asking import run_ask
 
@@ -105,7 +105,7 @@ def check(
     agent: Agent = Agent(),  # noqa: B008
     history: History = History(),  # noqa: B008
 ) -> int:
-    """Validate a table of choices, or of play, and say what can be estimated from it.
+    """Validate a table of choices or of task data: its columns, options and estimates.
 
     Nothing is written. Exit code 0: an estimate exists; 1: none does; 2: wrong usage or data.
 
@@ -118,7 +118,7 @@ def check(
     json
         Print JSON instead of words.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.running import is_scanned
 
     if file is not None and is_scanned(file, play=agent.model is not None):
         from penchant.cli.people import run_check_files
@@ -144,7 +144,7 @@ def compare(
     decisions: Annotated[Path | None, Parameter(metavar="FILE", group=_output)] = None,
     written: Written = Written(),  # noqa: B008
 ) -> int:
-    """Compare models of the same table: AIC, BIC, held-out decisions, who follows which.
+    """Compare models of the same table: AIC, BIC, cross-validation, each subject's best.
 
     Every model is fitted to every subject. Of a choice experiment, sets of attributes are compared.
     Exit code 0: done; 2: wrong usage or data.
@@ -152,7 +152,7 @@ def compare(
     Parameters
     ----------
     file
-        A table of play, one row per event: who, what was chosen, what it paid; or of offers; or a
+        A table of task data, one row per trial with subject, choice and reward; or of offers; or a
         choice experiment; - for stdin.
     decisions
         Also write the held-out log-likelihood of every decision: .csv, .parquet or .json.
@@ -171,13 +171,13 @@ def design(
     regained: Regained = Regained(),  # noqa: B008
     written: Written = Written(),  # noqa: B008
 ) -> int:
-    """Say how many decisions make an interval narrow, or how many subjects find a difference.
+    """Power analysis: how many trials for a narrow interval, how many subjects for a difference.
 
     People are simulated and fitted, with more decisions (--width) or in larger experiments with two
     groups (--against), until enough of them reach the goal. Exit code 0: a number is found; 1: none
     up to --most; 2: wrong usage.
     """
-    from penchant.cli.planning import run_design
+    from penchant.cli.simulating import run_design
 
     return run_design(goal, agent, people, simulated, regained, written)
 
@@ -190,13 +190,13 @@ def distinguish(
     judged: Judged = Judged(),  # noqa: B008
     written: Written = Written(),  # noqa: B008
 ) -> int:
-    """Model recovery: simulate people of each model, fit all models, and say which one is found.
+    """Model recovery: simulate people of each model, fit all models, and count the winners.
 
     The confusion matrix p(found | simulated) and the inversion matrix p(simulated | found): whether
     a task can tell the models apart, before data are collected, or before a winner is believed.
     Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.planning import run_distinguish
+    from penchant.cli.simulating import run_distinguish
 
     return run_distinguish(rivals, people, simulated, judged, written)
 
@@ -210,7 +210,7 @@ def export(
     ] = None,
     with_ids: Annotated[Flag, Parameter(group=_kept_output)] = False,
 ) -> int:
-    """Write what a study has collected to a folder, for penchant study FOLDER; people may play.
+    """Write the data of a study to a folder, for penchant study FOLDER; people may play.
 
     One row per choice as CSV and Parquet, what each column is (Psych-DS), everything that was
     logged, the mean rewards, and the settings of the analysis. Exit code 0: done; 1: it could not
@@ -263,7 +263,7 @@ def fit(
         CSV or Parquet file, one row per option of each decision (else --wide, or --model); - for
         stdin. A folder or a 'pattern' of files is read chunk by chunk.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.running import is_scanned
 
     agent = _with_model(agent, history.task)
     if data.price is not None:
@@ -312,7 +312,7 @@ def models(
     task: TaskName = None,
     json: Flag = False,
 ) -> int:
-    """List the models that --model takes, or say what one of them is.
+    """List the models that --model takes, or describe one of them.
 
     Parameters
     ----------
@@ -361,7 +361,7 @@ def population(
     agent: Agent = Agent(),  # noqa: B008
     history: History = History(),  # noqa: B008
     populated: Populated = Populated(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    written: WrittenPopulation = WrittenPopulation(),  # noqa: B008
 ) -> int:
     """Fit everybody at once: the population's mean and spread, and each person under it.
 
@@ -391,13 +391,14 @@ def assist(
     asked: Assisted = Assisted(),  # noqa: B008
     written: WrittenTable = WrittenTable(),  # noqa: B008
 ) -> int:
-    """A machine beside its operator: what it would gain, and what it would have said.
+    """A machine that advises its operator: the gain from its advice, or its advice in a replay.
 
-    simulate plays operators of several kinds with and without it: who gains, and who does not.
-    simulate apprentice lets the machine go on alone after watching experts, simulate warning tells
-    who will do poorly. All are made up: nothing follows for people. replay reads play and prints
-    what the machine would have said of every choice; as nobody heard it, it tells nothing of
-    rewards. Exit code 0: done; 2: wrong usage or data.
+    simulate plays operators of several kinds with and without the machine, and compares their
+    rewards. simulate apprentice lets the machine go on alone after watching experts; simulate
+    warning predicts which operators will do poorly. All operators are simulated: nothing follows
+    for people. replay reads task data and prints the advice that the machine would have given for
+    every choice; as nobody heard it, nothing follows for rewards. Exit code 0: done; 2: wrong usage
+    or data.
 
     Parameters
     ----------
@@ -420,7 +421,7 @@ def believe(
     agent: Agent = Agent(),  # noqa: B008
     asked: Believed = Believed(),  # noqa: B008
 ) -> int:
-    """Read the map that each subject had in mind before play, from what they chose.
+    """Estimate the map of rewards that each subject expected before play, from their choices.
 
     Options lie on a --grid or at --locations. Exit code 0: done; 1: no map converged; 2: wrong
     usage or data.
@@ -428,7 +429,7 @@ def believe(
     Parameters
     ----------
     file
-        CSV or Parquet file, one row per event: who, what was chosen, what it paid; - for stdin.
+        CSV or Parquet file, one row per trial with subject, choice and reward; - for stdin.
     """
     from penchant.cli.believing import run_believe
 
@@ -445,7 +446,7 @@ def predict(
     prediction: Prediction = Prediction(),  # noqa: B008
     written: WrittenTable = WrittenTable(),  # noqa: B008
 ) -> int:
-    """Fit a model, and write what it says of every row: probability, value, prediction error.
+    """Fit a model, and write its predictions for every row: probability, value, prediction error.
 
     The table has the rows of FILE, in the same order, with columns added: regressors for imaging
     and reaction times. It goes to stdout as CSV unless --output names a file. A choice experiment
@@ -454,10 +455,10 @@ def predict(
     Parameters
     ----------
     file
-        A table of play, one row per event: who, what was chosen, what it paid; or of offers; or a
+        A table of task data, one row per trial with subject, choice and reward; or of offers; or a
         choice experiment; - for stdin.
     """
-    from penchant.cli.naming import is_scanned
+    from penchant.cli.running import is_scanned
 
     agent = _with_model(agent, table.task)
     if file is not None and agent.model is not None and is_scanned(file, play=True):
@@ -477,12 +478,12 @@ def recover(
     regained: Regained = Regained(),  # noqa: B008
     written: Written = Written(),  # noqa: B008
 ) -> int:
-    """Parameter recovery: simulate people with known parameters, and say what a fit gives back.
+    """Parameter recovery: simulate people with known parameters, and compare estimates with them.
 
     Bias, spread, correlation, coverage of intervals, and who has no estimate: before data are
     collected. Exit code 0: done; 2: wrong usage.
     """
-    from penchant.cli.planning import run_recover
+    from penchant.cli.simulating import run_recover
 
     return run_recover(agent, people, simulated, regained, written)
 
@@ -564,7 +565,7 @@ def simulate(
     agent: Agent = Agent(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
     world: World = World(),  # noqa: B008
 ) -> int:
-    """Let agents play, and write what they chose and received as a table.
+    """Simulate agents that play, and write their choices and rewards as a table.
 
     One row per decision: subject, decision, chosen, reward, and where the option lies. Exit code 0:
     done; 2: wrong usage.

@@ -10,9 +10,8 @@ from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.cli.model import fit_options
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.places import say_places
 from penchant.cli.running import shown
-from penchant.cli.settings import counts_options, model_named, nominal, ucl
+from penchant.cli.settings import counts_options, model_named, nominal, say_places, ucl
 from penchant.cli.showing import Result, many, one
 from penchant.cli.tables import load_offers, load_play
 from penchant.cli.words import refuse, say

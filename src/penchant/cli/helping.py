@@ -84,10 +84,8 @@ def asked_help(app: Any, arguments: Sequence[str]) -> str | None:
     """The page of help that a command line asks for; None if it asks for none, or for all.
 
     `penchant COMMAND --help` is the first screen, `penchant COMMAND --help=TOPIC` or
-    `penchant COMMAND --help TOPIC` the options of one topic; `penchant help COMMAND` the first.
+    `penchant COMMAND --help TOPIC` the options of one topic.
     """
-    if arguments[:1] == ["help"] and len(arguments) > 1:
-        arguments = [arguments[1], "--help", *arguments[2:]]
     if len(arguments) < 2 or arguments[0] not in [name for name in app if name[0] != "-"]:
         return None
     command, *rest = arguments

@@ -7,8 +7,7 @@ from typing import Any
 
 from penchant.cli.settings import TAKEN
 from penchant.files.output import json_text
-from penchant.models.catalogue import CATALOGUE, Entry, entry_of
-from penchant.models.hbayesdm import HBAYESDM
+from penchant.models.catalogue import CATALOGUE, HBAYESDM, Entry, entry_of
 from penchant.models.model import natural_parameters
 from penchant.reading.tasks import NamedTask, task_named
 

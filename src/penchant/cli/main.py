@@ -39,9 +39,8 @@ from penchant.cli.commands import (
     study,
 )
 from penchant.cli.helping import ALL, asked_help
-from penchant.cli.interrupting import INTERRUPTED, heed_interrupts, say_interrupted
-from penchant.cli.words import say
-from penchant.errors import DataError, NotWrittenError, PenchantWarning
+from penchant.cli.words import INTERRUPTED, heed_interrupts, say, say_interrupted
+from penchant.errors import DataError, NotWrittenError, PenchantWarning, listing
 from penchant.files.atomic import end_at_once
 from penchant.wording import in_options
 
@@ -73,7 +72,7 @@ fi"""
 
 
 def completion(shell: Literal["bash", "zsh", "fish"], /) -> int:
-    """Print what completes commands, options and names of models in a shell.
+    """Print the script that completes commands, options and names of models in a shell.
 
     zsh finds the file where ~/.zfunc is in fpath before compinit is called.
 
@@ -123,7 +122,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
         with in_options(), _warnings_in_words(), _marked_stdout():
-            arguments = ["--help"] if list(arguments) == ["help"] else arguments
+            if list(arguments[:1]) == ["help"]:  # of a command, or of all
+                arguments = [*arguments[1:2], "--help", *arguments[2:]]
             page = asked_help(app, arguments)
             if page is not None:
                 print(page)
@@ -183,7 +183,43 @@ def _usage(error: CycloptsError) -> str:
         return f"FILE must be one file; got also {more}. Separate several columns by commas: a,b."
     words = " ".join(str(error).split())
     command = " ".join(("penchant", *(error.command_chain or ())))
+    for pattern, said in _AS_RULES:
+        found = pattern.match(words)
+        if found:
+            return said(**found.groupdict()).replace("COMMAND", command)
     return words if "--help" in words else f"{words} See {command} --help."
+
+
+def _among(got: str, name: str, choices: str, hint: str | None) -> str:
+    """One of several words was meant."""
+    allowed = [word.strip(' "') for word in choices.split(",")]
+    rule = "be a model of penchant models" if name == "--model" else f"be one of {listing(allowed)}"
+    advice = f"Did you mean {hint}?" if hint else "Choose one."
+    return f"{name} must {rule}; got {got!r}. {advice}"
+
+
+# what the parser of the command line says, and the same as rules
+_AS_RULES: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
+    (
+        re.compile(
+            r'Invalid value "(?P<got>.*)" for (?P<name>\S+)\. Choose from: (?P<choices>.*?)\.'
+            r'(?: Did you mean "(?P<hint>.*)"\?)?$'
+        ),
+        _among,
+    ),
+    (
+        re.compile(r'Invalid value for (?P<name>\S+): unable to convert "(?P<got>.*)" into \w+\.'),
+        lambda name, got: f"{name} must be a number; got {got!r}. See COMMAND --help.",
+    ),
+    (
+        re.compile(r"Invalid value for (?P<name>\S+): it (?P<rule>must .*?)\.?$"),
+        lambda name, rule: f"{name} {rule}. See COMMAND --help.",
+    ),
+    (
+        re.compile(r'Command ".*" parameter (?P<name>\S+) requires an argument\.'),
+        lambda name: f"{name} must be given a value; got none. See COMMAND --help.",
+    ),
+)
 
 
 class _StdoutError(OSError):

@@ -11,7 +11,7 @@ from typing import Any
 from penchant.arguments import check_threads
 from penchant.cli.options import Model
 from penchant.errors import DataError
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.priors import PopulationPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 

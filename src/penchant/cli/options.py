@@ -117,8 +117,8 @@ Price = Annotated[
     Parameter(
         group=_experiment,
         metavar="ATTRIBUTE",
-        help="Attribute that says what an option costs: parameters are then what a unit of each of "
-        "the others is worth, the willingness to pay.",
+        help="Attribute that is the price of an option: parameters are then the willingness to pay "
+        "for a unit of each other attribute.",
     ),
 ]
 
@@ -144,8 +144,8 @@ Scored = Annotated[
 Executed = Annotated[
     Column,
     Parameter(
-        help="Column of the option that was done, where it may be another than was chosen: choices "
-        "are scored, what was executed is learnt from. none: use no such column."
+        help="Column of the option executed, where it may differ from the choice: the choice is "
+        "scored, the option executed is learnt about. none: use no such column."
     ),
 ]
 Base = Annotated[Number, Parameter(metavar="0|1", help="Number of the first option, 0 or 1.")]

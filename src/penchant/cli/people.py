@@ -11,16 +11,13 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.arguments import check_level
 from penchant.cli.fitting import ready_model
-from penchant.cli.interrupting import when_interrupted
 from penchant.cli.model import check_bounds, constraints, fit_options, prior
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.places import map_words, place_words
-from penchant.cli.running import shown
-from penchant.cli.scanning import load_scan
-from penchant.cli.settings import counts_options, model_named
+from penchant.cli.running import load_scan, shown
+from penchant.cli.settings import counts_options, map_words, model_named, place_words
 from penchant.cli.showing import VALID, checked_document, kept, one
 from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, named_offers
-from penchant.cli.words import refuse, say
+from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
 from penchant.files.output import TABLES, json_text, write_table
@@ -31,14 +28,13 @@ from penchant.inference.portions import portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.reading.played import columns_of
+from penchant.scale.fit_people import groups_of
 from penchant.scale.histories import HistoryScan
 from penchant.scale.scan import scan
 from penchant.scale.stored import stored_files
-from penchant.scale.streamed import groups_of
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES
-from penchant.workflow.beliefs import beliefs
-from penchant.workflow.predict_people import PortionBeliefs
+from penchant.workflow.beliefs import PortionBeliefs, beliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}

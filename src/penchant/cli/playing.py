@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penchant.cli.live_options import Playing
 from penchant.cli.options import Agent
 from penchant.cli.settings import model_named, ucl
 from penchant.cli.simulating import ranges
-from penchant.cli.task_options import Playing
 from penchant.cli.words import check_seed, say
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable
 from penchant.files.output import write_table
 from penchant.models.catalogue import entry_of
-from penchant.task.players import Client, Played, Player, play
-from penchant.task.players_models import PlayerModel
-from penchant.workflow.simulated_people import drawn_people
+from penchant.task.players import Client, Played, Player, PlayerModel, play
+from penchant.workflow.recover import drawn_people
 
 USUAL_GRID = "10x10"
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -12,17 +14,19 @@ from penchant.arguments import check_threads
 from penchant.choices import Choices
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.loading import load_choices
-from penchant.cli.naming import is_scanned
 from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.people import check_people, scanned
-from penchant.cli.scanning import load_scan
+from penchant.cli.running import is_scanned, load_scan
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import load_offers, opened
 from penchant.cli.words import check_file, refuse, say
 from penchant.cli.workflow_options import Populated, Written
 from penchant.errors import DataError, named, nearest
-from penchant.files.output import TABLES, write_table
+from penchant.figures.results import overview
+from penchant.figures.saving import save
+from penchant.files.atomic import check_new_folder, locked, new_folder
+from penchant.files.output import TABLES, write_json, write_table, write_text
 from penchant.files.table import read_table
 from penchant.models.catalogue import entry_of
 from penchant.models.coordinates import WEIGHTS
@@ -49,14 +53,11 @@ def run_population(
         check_file(file)
     check_threads(populated.threads)
     refuse(history, "with a population", names={"pool", "linearized"})
-    if written.figure is not None:
-        raise DataError(
-            f"--figure must be left out with population; got {written.figure}. Write people "
-            "with --subjects, and draw them."
-        )
+    folder, written = _folder(written)
     people = None if populated.people is None else read_table(str(populated.people))
     own = written.overwrite
     with (
+        nullcontext() if folder is None else locked(check_new_folder(folder)),
         kept(written, read=file),
         reserved(populated.save_prior, overwrite=own, suffixes=(".json",), read=file),
         reserved(populated.subjects, overwrite=own, suffixes=TABLES, read=file),
@@ -89,9 +90,33 @@ def run_population(
             frame = found.subjects.to_frame(backend="pyarrow")
             write_table(populated.subjects, frame, overwrite=own)
             say(f"Written: {populated.subjects}")
+        if folder is not None:
+            _write_folder(found, folder)
         result = of_table(_table(found), found.to_dict, lambda: found.to_frame(backend="pyarrow"))
-        shown(result, written)
+        shown(result, written, lambda: overview(found))
     return 0 if found.status.startswith(SOUND) else 1
+
+
+def _folder(written: Written) -> tuple[Path | None, Written]:
+    """The folder that --output names, if it names no file; and what is asked for beside it."""
+    if written.output is None or written.output.suffix:
+        return None, written
+    return written.output, replace(written, output=None)
+
+
+def _write_folder(found: PopulationFit, path: Path) -> None:
+    """All that there is of a population, in a new folder."""
+    with new_folder(path) as (folder, place):
+        write_json(place / "population.json", found.to_dict(), overwrite=False)
+        write_table(place / "coefficients.csv", found.to_frame(backend="pyarrow"), overwrite=False)
+        people = found.subjects.to_frame(backend="pyarrow")
+        write_table(place / "subjects.csv", people, overwrite=False)
+        write_text(place / "summary.txt", found.summary() + "\n", overwrite=False)
+        found.prior.save(place / "prior.json", overwrite=False)
+        drawn = overview(found)
+        for kind in (".svg", ".pdf"):
+            save(drawn, place / f"population{kind}")
+    say(f"Written: {folder}")
 
 
 def _table(found: PopulationFit) -> Any:

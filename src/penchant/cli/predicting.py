@@ -11,13 +11,13 @@ import pyarrow.csv as pa_csv
 
 from penchant._typing import IntVector
 from penchant.arguments import check_threads
-from penchant.cli.experiments import is_experiment, predicted_rows
+from penchant.cli.comparing import is_experiment, predicted_rows
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.settings import model_named
 from penchant.cli.showing import kept
-from penchant.cli.tables import load_offers
+from penchant.cli.tables import check_model_given, load_offers
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Described, Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, listing
@@ -28,6 +28,7 @@ from penchant.inference.fit import fit_model
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.output.notes import counted
+from penchant.output.table import NARROW
 from penchant.reading.offered import TAKEN
 from penchant.reading.played import event_rows
 from penchant.softmax.prior import ParameterPrior
@@ -55,7 +56,8 @@ def run_predict(
         refuse(agent, "with a choice experiment")
         return _predict_experiment(file, table, described, prediction, written)
     data, history = table.data(), table.history()
-    _check(agent, prediction, written)
+    check_model_given(agent.model is not None, file, data, history)
+    _check(prediction, written)
     with kept(written, TABLES, read=file):
         reading, model = _loaded(file, data, history, agent, prediction)
         episodes = reading.data
@@ -134,11 +136,7 @@ def _show(
         _print_csv(made)
 
 
-def _check(agent: Agent, prediction: Prediction, written: Written) -> None:
-    if agent.model is None:
-        raise DataError(
-            "--model must be given; got none. Say how people decide, such as q-learning."
-        )
+def _check(prediction: Prediction, written: Written) -> None:
     if prediction.check is None:
         if written.figure is not None:
             raise DataError(
@@ -239,4 +237,4 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
         how = how_fitted(prior(prediction.prior))
         print(json_text(_rows(found.to_frame(backend="pyarrow"), {"prior": how})), end="")
     else:
-        print(found.summary())
+        print(found.table().text(NARROW))

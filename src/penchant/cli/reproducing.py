@@ -10,13 +10,12 @@ from pathlib import Path
 
 from penchant.cli.options import Experiments
 from penchant.cli.words import say
-from penchant.files.atomic import locked
+from penchant.files.atomic import check_new_folder, locked
 from penchant.files.output import json_text
-from penchant.paper.claims import Claim
 from penchant.paper.conclusion import Conclusion
+from penchant.paper.published import Claim
 from penchant.paper.report import (
     MET,
-    check_new_folder,
     reproduction_document,
     verdict_counts,
     write_reproduction,

@@ -1,21 +1,78 @@
-"""What `fit` does with choices: load, call one function, show. No model is loaded for it."""
+"""What `fit` does with choices, in one file or many: load, call one function, show."""
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Callable
 
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.cli.loading import load_choices
+from penchant.cli.loading import load_choices, long_roles
 from penchant.cli.model import check_bounds, constraints, fit_options
-from penchant.cli.naming import names_files
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.scanning import load_scan
 from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
 from penchant.cli.words import check_seed, refuse, say
+from penchant.files.folder import DESCRIPTION
+from penchant.scale.scan import Scan, scan
+from penchant.scale.stored import stored_files
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.passed_fit import fit_chunks
+
+COLUMNAR = (".parquet", ".arrow", ".feather")
+
+
+def is_scanned(file: str, *, play: bool) -> bool:
+    """Whether to scan: play only where files are columnar, as text files are made plain whole."""
+    if not names_files(file):
+        return False
+    if not play or "://" in file or os.path.isdir(file):
+        return True
+    return any(name.endswith(COLUMNAR) for name in glob.iglob(file, recursive=True))
+
+
+def names_files(file: str | None) -> bool:
+    """Whether this is a pattern, an address or a folder of columnar files, rather than one file.
+
+    A folder that describes itself (Psych-DS), or one of text files only, is read as a whole.
+    """
+    if file is None or os.path.isfile(file):
+        return False
+    if os.path.isdir(file):
+        described = os.path.exists(os.path.join(file, DESCRIPTION))
+        return not described and any(
+            name.endswith(COLUMNAR) for _, _, names in os.walk(file) for name in names
+        )
+    return "://" in file or glob.has_magic(file)
+
+
+NOT_SCANNED = {"example", "wide", "options", "missing", "delimiter", "decimal", "encoding"}
+NOT_SCANNED |= {"where", "attributes", "opt_out", "reference", "units"}
+
+
+def load_scan(file: str, data: Data, terms: Terms) -> Scan:
+    """Scan the files, all with the same columns."""
+    refuse(data, "with several files", names=NOT_SCANNED)
+    refuse(terms, "with several files")
+    files = stored_files(file)
+    roles = long_roles(list(files[0].schema().names), data, terms)
+    assert roles.option is not None and roles.chosen is not None  # found, or an error
+    found = scan(
+        file,
+        decision=roles.decision,
+        option=roles.option,
+        chosen=roles.chosen,
+        explanatory=roles.explanatory,
+        weight=roles.weight,
+        subject=roles.subject,
+        available=roles.available,
+        offset=roles.offset,
+        weight_kind=roles.weight_kind,
+    )
+    say(repr(found))
+    return found
+
 
 SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
 

@@ -13,17 +13,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from penchant.cli.live_options import Served
 from penchant.cli.study_checking import planned
-from penchant.cli.task_options import Served
 from penchant.cli.words import say
 from penchant.errors import DataError
-from penchant.task.exporting import export
-from penchant.task.http.server import serve
-from penchant.task.keeping import backup, forget
-from penchant.task.overview import overview
+from penchant.task.exporting import Exported, export, overview
 from penchant.task.plan import Plan
-from penchant.task.rows import Exported
-from penchant.task.store.store import Store
+from penchant.task.server import serve
+from penchant.task.store import Store, backup, forget
 
 TOKEN = "PENCHANT_TOKEN"
 LEAST_TOKEN = 22  # characters: 128 bits

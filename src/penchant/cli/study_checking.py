@@ -7,9 +7,7 @@ import importlib.util
 from penchant.cli.words import say
 from penchant.errors import DataError
 from penchant.files.atomic import written
-from penchant.task.demonstration import DEMONSTRATION, new_study_text
-from penchant.task.plan import Plan
-from penchant.task.study_file import read_study_file, read_study_text
+from penchant.task.plan import DEMONSTRATION, Plan, new_study_text, read_study_file, read_study_text
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 

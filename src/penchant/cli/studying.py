@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import shlex
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from penchant.arguments import check_threads
 from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.interrupting import when_interrupted
 from penchant.cli.model import prior
 from penchant.cli.options import Agent, History
 from penchant.cli.settings import model_named, nominal
-from penchant.cli.tables import check_base, kind_of, load_offers, load_play, open_raw, read_as
-from penchant.cli.task_file import is_task, with_task
-from penchant.cli.words import refuse, say
+from penchant.cli.tables import (
+    check_base,
+    check_model_given,
+    kind_of,
+    load_offers,
+    load_play,
+    open_raw,
+    read_as,
+)
+from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError
+from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
-from penchant.files.source import STDIN
+from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
@@ -32,12 +40,75 @@ from penchant.output.notes import counted
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
-from penchant.studies.data import StudyData
 from penchant.studies.fitting import PART, USABLE
-from penchant.studies.means import LandscapeFile, read_landscapes
+from penchant.studies.landscapes import LandscapeFile, read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS
-from penchant.studies.read import read_study
+from penchant.studies.read import StudyData, read_study
 from penchant.tables.reading import Reading
+
+TASK = "task.toml"
+Options = TypeVar("Options", Agent, Compared, Played)
+
+
+def is_task(file: str) -> bool:
+    """Whether FILE is a folder of `penchant export`, or a task file of one.
+
+    Any other folder with tables is one of files as laboratories have them.
+    """
+    path = Path(file)
+    if path.is_dir():
+        return (path / TASK).exists() or not any(
+            found.suffix.lower() in TABLES for found in path.rglob("*")
+        )
+    return path.suffix == ".toml" and path.is_file()
+
+
+def with_task(
+    file: str, table: Played, compared: Compared, agent: Agent
+) -> tuple[str, Played, Compared, Agent]:
+    """The table that a task file names, and its settings where no others were typed."""
+    task = Path(file) / TASK if Path(file).is_dir() else Path(file)
+    try:
+        settings = tomllib.loads(task.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            f"FILE must be a table, or a folder of penchant export; got {file}, a folder without "
+            f"{TASK}. Name a file."
+        ) from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(
+            f"FILE must be a task file of penchant export; got {task}: {error}. Export again."
+        ) from None
+    if not isinstance(settings.get("table"), str):
+        raise DataError(f"FILE must name its table; got none in {task}. Export again.")
+    folder = task.parent
+    if agent.model is not None and agent.model != settings.get("model"):  # another model is typed
+        settings = {key: settings[key] for key in settings if key in _OF_TASK or key == "offers"}
+    if "landscape" in settings:
+        settings["landscape"] = str(folder / settings["landscape"])
+    others = sorted(path.name for path in folder.glob("task-*.toml"))
+    if others:
+        say(f"Task: {task}; the study has others, too: {', '.join(others)}.")
+    return (
+        str(folder / settings["table"]),
+        _filled(table, settings),
+        _filled(compared, settings),
+        _filled(agent, settings),
+    )
+
+
+_OF_TASK = {"table", "condition", "landscape", "landscape_by"}
+
+
+def _filled(options: Options, settings: dict[str, Any]) -> Options:
+    """Options with the settings of the task where they are as nobody typed them."""
+    plain = type(options)()
+    added = {
+        field.name: settings[field.name]
+        for field in fields(options)
+        if field.name in settings and getattr(options, field.name) == getattr(plain, field.name)
+    }
+    return replace(options, **added)
 
 
 def read_play(
@@ -137,7 +208,7 @@ def run_study_command(
     is_experiment = agent == Agent() and _is_experiment(file, table, experiment)
     if not is_experiment:
         refuse(experiment, "with --model" if agent.model else "without a choice experiment")
-        agent = _with_model(agent)
+        agent = _with_model(agent, file, table)
     history = table.history(analysis.clock)
     of_offers = not is_experiment and entry_of(str(agent.model)).data == "offers"
     ready: Any = None
@@ -189,15 +260,12 @@ def run_study_command(
             return _write(found, folder, file, command, kept)
 
 
-def _with_model(agent: Agent) -> Agent:
+def _with_model(agent: Agent, file: str, table: Played) -> Agent:
     """The model that is asked for; ucl, the paper's, where options have places."""
     if agent.model is not None:
         return agent
-    if agent.grid is None and agent.locations is None:
-        raise DataError(
-            "--model must be given for a study; got none. Try --model q-learning, or --model ucl "
-            "with --grid and --noise-variance for options on a grid; penchant models lists all."
-        )
+    placed = agent.grid is not None or agent.locations is not None
+    check_model_given(placed, file, table.data(), table.history())
     say("Model: ucl, as options have places; --model for another.")
     return replace(agent, model="ucl")
 

@@ -13,10 +13,9 @@ from penchant.cli.options import Data, History
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
-from penchant.files.source import Source, source
 from penchant.files.table import read_table
-from penchant.models.offers.offers import Offers
-from penchant.models.offers.table import offers_from_frame
+from penchant.files.text import Source, source
+from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
 from penchant.reading.read import has_choices, reading_of, recognised
 from penchant.tables.columns import NO_COLUMN
@@ -297,6 +296,36 @@ def kind_of(file: str | None, data: Data, history: History) -> ReadingKind | Non
         return recognised(opened(file, data, history.reward)[1], asked)
     except DataError:  # said where the table is read
         return None
+
+
+def check_model_given(given: bool, file: str | None, data: Data, history: History) -> None:
+    """Refuse a table without a model, with models that suit it.
+
+    Raises
+    ------
+    DataError
+        That the table is not understood, where that is so: whoever corrects it may need no model.
+    """
+    if given:
+        return
+    kind: ReadingKind | None = None
+    if file is not None and file != "-":
+        asked = asked_of(data, history, None, base=history.base or None)
+        raw, clean = opened(file, data)
+        try:
+            kind = recognised(clean, asked)
+        except DataError as error:
+            raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+    if kind == "offers":
+        raise DataError(
+            f"--model must be given; got none, and {file} holds one-shot choices between offers. "
+            "Try --model hyperbolic for amounts and delays, --model expected-utility for gambles; "
+            "penchant models lists all."
+        )
+    raise DataError(
+        "--model must be given; got none. Try --model q-learning for task data, or --model ucl "
+        "with --grid and --noise-variance for options on a grid; penchant models lists all."
+    )
 
 
 def next_command(file: str | None, reading: Reading, typed: Sequence[str]) -> str:

@@ -171,8 +171,8 @@ class Sets:
         all for all attributes. These two if not given; one set is compared with constants alone.
         One set of weights for all subjects; --subject COLUMN for one each.
     price
-        With --group: attribute that says what an option costs. Groups are then compared in what a
-        unit of each of the others is worth to them, the willingness to pay.
+        With --group: attribute that is the price of an option. Groups are then compared in their
+        willingness to pay for a unit of each other attribute.
     """
 
     option: OptionColumn = None
@@ -244,8 +244,9 @@ class Contest:
     average
         Average predictions over shape parameters instead of taking the best.
     group
-        Column of what subjects were assigned to, or of a score: groups are then compared, too, in
-        everybody's parameters under the best model, with --prior.
+        Column of the subjects' group, or of a score: groups are then compared, too, in the
+        parameters of all subjects under the best model, with --prior; groups alone with one
+        --model.
     covariates
         With --group: columns to hold the same, such as age,sex: least squares with HC3 errors.
     """
@@ -432,7 +433,7 @@ class Populated:
     covariance
         Errors of the coefficients: model, or robust, over subjects.
     save_prior
-        Write what is known of a new person, for --prior of fit, predict and compare: .json.
+        Write the prior for a new person, for --prior of fit, predict and compare: .json.
     subjects
         Write everybody's posterior: .csv, .parquet or .json.
     """
@@ -468,6 +469,20 @@ class Written:
     output: Output = None
     figure: Annotated[Path | None, Parameter(metavar="FILE")] = None
     overwrite: Overwrite = False
+
+
+_POPULATION = (
+    "New folder for the coefficients, the people, the prior, a figure and all of it as JSON; or "
+    "a file for the result: .json, .csv, .parquet, .tex or .txt."
+)
+
+
+@Parameter(name="*", group=Group("Output", sort_key=9))
+@dataclass(frozen=True, kw_only=True)
+class WrittenPopulation(Written):
+    """The same where the result may fill a folder."""
+
+    output: Annotated[Path | None, Parameter(alias="-o", metavar="PATH", help=_POPULATION)] = None
 
 
 _PAGE = "Also write a page with the maps to this file: .html."
@@ -544,8 +559,8 @@ class Compared:
     Parameters
     ----------
     condition
-        Columns of what subjects were assigned to, such as patients and controls: these groups are
-        compared directly. What subjects were in one after another is compared within subjects.
+        Columns of groups or conditions, such as patients and controls: groups are compared between
+        subjects, conditions that the same subjects were in are compared within subjects.
     expected
         Column of the mean reward of the option chosen, where it is known: for regret.
     landscape
@@ -560,7 +575,7 @@ class Compared:
         --nominal-high; else the best mean reward is estimated from the data, and must not change in
         a landscape. --no-performance: not at all.
     payoffs
-        Columns of what every option paid, or would have paid, at every decision, in the order of
+        Columns of the payoffs of every option, received or not, at every decision, in the order of
         the options, or a pattern, 'payoff_*': rewards, means or probabilities. Agents then play the
         task as it was. Found by itself where names are usual; none: use no such columns.
     payoff_noise

@@ -14,7 +14,7 @@ from penchant.errors import DataError
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.offers.attributes import Attributes
-from penchant.population.worth import dragged
+from penchant.population.subjects import dragged
 from penchant.softmax.estimate import Estimate
 
 

@@ -9,27 +9,28 @@ from typing import TYPE_CHECKING
 
 from penchant._lazy import lazily
 from penchant.figures.comparison import (
+    choice_probability,
     exceedance,
     model_differences,
     model_totals,
+    predicted_observed,
     predictive_intervals,
 )
-from penchant.figures.convergence import convergence, without_estimate
-from penchant.figures.grids import (
+from penchant.figures.convergence import convergence, profile, profile_likelihood, without_estimate
+from penchant.figures.play import (
     belief_map,
     choice_map,
     choices_and_belief,
     heat_map,
     interface,
     landscape_profile,
+    learning_curve,
+    regret_growth,
+    step_distances,
 )
-from penchant.figures.likelihood import profile, profile_likelihood
-from penchant.figures.people import coefficients, population_density, shrinkage
-from penchant.figures.play import learning_curve, regret_growth, step_distances
-from penchant.figures.population import population
+from penchant.figures.population import coefficients, population, population_density, shrinkage
 from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.saving import inline_svg, save
-from penchant.figures.shares import choice_probability, predicted_observed
 from penchant.figures.style import PALETTE, figure, look, style
 from penchant.figures.subjects import forest, parameter_scatter
 

@@ -1,19 +1,24 @@
-"""How estimates behave as decisions accumulate: the paper's Figures 2 to 6."""
+"""What the likelihood says of one parameter, and how estimates behave as decisions accumulate."""
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.errors import DataError
 from penchant.figures import given
+from penchant.figures.comparison import wilson
 from penchant.figures.edges import check_limits, scale
-from penchant.figures.shares import wilson
+from penchant.figures.letters import FONT_SIZE, plain_logarithmic
 from penchant.figures.style import (
+    BLUE,
     GREY,
     INK,
     PALE,
+    SKY,
     THIN,
     dress,
     empty,
@@ -24,9 +29,144 @@ from penchant.figures.style import (
     style,
 )
 from penchant.figures.words import in_words
+from penchant.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from penchant.inference.profile_curve import ProfileCurve
+
+
+DEPTH = 2.3  # how far down to show the curve, in units of the drop at the interval's ends
+
+
+@style()
+def profile_likelihood(
+    axes: Axes,
+    values: Any,
+    log_likelihoods: Any,
+    *,
+    estimate: float | None = None,
+    interval: Any = None,
+    level: float = 0.95,
+    name: str = "parameter",
+    logarithmic: bool = False,
+) -> Axes:
+    """Profile log-likelihood of a parameter, its maximum, and the interval cut off by the test.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    values
+        Values of the parameter.
+    log_likelihoods
+        Log-likelihood at each, maximised over everything else.
+    estimate, interval
+        The maximum, and low and high of the interval. An end that is infinite, or at 0 or below on
+        a logarithmic axis, goes on to the edge with an arrow; one beyond the values with an open
+        arrow, and is reported.
+    level
+        Of the interval: the dashed line is half a chi-square quantile below the maximum.
+    name
+        Label of the x axis.
+    logarithmic
+        Whether the x axis is.
+    """
+    values = given.vector("values", values)
+    heights = given.vector("log_likelihoods", log_likelihoods, len(values), "value")
+    if not 0 < level < 1:
+        raise DataError(
+            f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
+        )
+    dress(axes, name, "log-likelihood, relative")
+    known = np.isfinite(values) & np.isfinite(heights)
+    if not known.any():
+        empty(axes, "no finite likelihood" if len(values) else "no data")
+        return axes
+    if logarithmic:
+        given.positive("values", values)
+        axes.set_xscale("log")
+        plain_logarithmic(axes.xaxis)
+    order = np.argsort(values[known], kind="stable")
+    x, y = values[known][order], (heights[known] - heights[known].max())[order]
+    drop = NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
+    axes.plot(x, y, color=BLUE, marker="" if len(x) > 1 else "o")
+    axes.axhline(-drop, color=GREY, linewidth=THIN, linestyle="--")
+    axes.set_ylim(-DEPTH * drop, 0.12 * DEPTH * drop)
+    place = axes.get_yaxis_transform()
+    said: dict[str, Any] = {"color": GREY, "fontsize": FONT_SIZE, "va": "center", "ha": "left"}
+    axes.text(1.01, -drop, f"{100 * level:g} %", transform=place, **said)
+    _interval(axes, interval, drop)
+    if estimate is not None and np.isfinite(estimate):
+        axes.plot([estimate], [0.0], "o", color=INK, markersize=4, zorder=5)
+    elif estimate is not None:
+        remark(axes, "no finite estimate")
+    return axes
+
+
+def _interval(axes: Axes, interval: Any, drop: float) -> None:
+    if interval is None:
+        return
+    low, high = given.intervals("interval", [interval], 1, "parameter")[0]
+    if np.isnan(low) and np.isnan(high):
+        remark(axes, "no interval")
+        return
+    left, right = axes.get_xlim()
+    floor = 0.0 if axes.get_xscale() == "log" else -np.inf
+    low, high = low if low > floor else -np.inf, high if high < np.inf else np.inf
+    shown = np.clip([low, high], left, right)
+    axes.axvspan(*shown, color=SKY, alpha=0.25, linewidth=0, zorder=0)
+    for end, edge, arrows in ((low, left, "◂◃"), (high, right, "▸▹")):
+        if left < end < right:
+            axes.plot([end, end], [-DEPTH * drop, -drop], color=BLUE, linewidth=THIN)
+            continue
+        place, side = (0.0, "left") if edge == left else (1.0, "right")
+        axes.annotate(
+            arrows[int(np.isfinite(end))],
+            (place, 0.04),
+            xycoords="axes fraction",
+            ha=side,
+            color=BLUE,
+            fontsize=FONT_SIZE,
+        )
+        if np.isfinite(end):
+            remark(axes, f"{arrows[1]} the interval ends beyond the axis, at {end:.4g}")
+        else:
+            remark(axes, f"{arrows[0]} the interval has no bound")
+    axes.set_xlim(left, right)
+
+
+def profile(
+    axes: Axes,
+    curve: ProfileCurve,
+    *,
+    level: float = 0.95,
+    logarithmic: bool = False,
+) -> Axes:
+    """Profile log-likelihood of a natural parameter of an estimate, with its profile interval.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    curve
+        From `penchant.results.profile_curve(estimate, name)`, at the same level.
+    level
+        Of the interval.
+    logarithmic
+        Whether the x axis is.
+    """
+    return profile_likelihood(
+        axes,
+        curve.values,
+        curve.log_likelihoods,
+        estimate=curve.estimate,
+        interval=(curve.low, curve.high),
+        level=level,
+        name=curve.name,
+        logarithmic=logarithmic,
+    )
 
 
 STRIP = 0.025  # height of the strip under decisions where some estimates are missing
@@ -75,7 +215,7 @@ def convergence(
     mean = given.vector("mean", mean, len(n), "n")
     empirical = given.intervals("empirical", empirical, len(n), "n")
     asymptotic = given.intervals("asymptotic", asymptotic, len(n), "n")
-    dress(axes, "number of decisions n", name)
+    dress(axes, "number of trials n", name)
     if not np.isfinite(mean).any():
         empty(axes, "no finite estimate" if len(n) else "no data")
         return axes
@@ -198,7 +338,7 @@ def without_estimate(
     """
     n = given.vector("n", n)
     share = given.shares("share", given.vector("share", share, len(n), "n"))
-    dress(axes, "number of decisions n", "without a finite estimate")
+    dress(axes, "number of trials n", "without a finite estimate")
     axes.set_ylim(-0.02, 1.02)
     percent(axes.yaxis)
     if not np.isfinite(share).any():

@@ -1,8 +1,8 @@
-"""How play goes: learning, regret and steps, people beside agents simulated from the estimate."""
+"""How play goes, decision by decision and on a grid of options; people beside simulated agents."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,14 +10,23 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.shares import wilson
+from penchant.figures.comparison import wilson
+from penchant.figures.letters import FONT_SIZE, whole_numbers
 from penchant.figures.style import (
+    BLUE,
+    COUNTS,
+    GREY,
+    HAIR,
     INK,
     LINE,
+    PALE,
+    SEQUENTIAL,
     THIN,
+    VERMILLION,
     bars_first,
     dress,
     empty,
+    heading,
     legend,
     look,
     percent,
@@ -80,7 +89,7 @@ def learning_curve(
     if shares is None:
         shares = _all_0_or_1(people) and (simulated is None or _all_within(simulated))
     dress(axes, "trial", quantity)
-    drawn = 0
+    drawn, last = 0, 1
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
         if values is None:
             continue
@@ -96,12 +105,13 @@ def learning_curve(
                 band = np.clip(band, 0.0, 1.0)
             band = band if least is None else np.maximum(band, least)
             _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
-            drawn += 1
+            drawn, last = drawn + 1, max(last, len(mean))
     if not drawn:
         empty(axes)
         return axes
     if shares:
         axes.set_ylim(-0.02, 1.02)
+    whole_numbers(axes.xaxis, last)
     legend(axes)
     return axes
 
@@ -179,6 +189,7 @@ def regret_growth(
     if missing:
         remark(axes, f"no regret known: {missing}")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(regret[np.isfinite(regret)]))))
+    whole_numbers(axes.xaxis, len(regret))
     legend(axes)
     return axes
 
@@ -255,3 +266,321 @@ def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: s
             marker=drawn.marker,
             label=label,
         )
+
+
+MOST_NUMBERS = 150  # options whose count is written into the tile
+MOST_TILES = 4  # cells per option above which locations are no grid
+
+
+def _locations(locations: Any) -> Matrix:
+    return given.table("locations", locations, "(n_options, 2)", columns=2)
+
+
+def _table(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
+    """Values as rows of y and columns of x; NaN where there is no option."""
+    xs, column = np.unique(places[:, 0], return_inverse=True)
+    ys, row = np.unique(places[:, 1], return_inverse=True)
+    cells = np.full((len(ys), len(xs)), np.nan)
+    cells[row.ravel(), column.ravel()] = values
+    return xs, ys, cells
+
+
+def _borders(centres: Vector) -> Vector:
+    """Where tiles with these centres meet."""
+    if len(centres) == 1:
+        return np.array([centres[0] - 0.5, centres[0] + 0.5])
+    middle = (centres[1:] + centres[:-1]) / 2
+    first, last = centres[0] - np.diff(centres)[0] / 2, centres[-1] + np.diff(centres)[-1] / 2
+    return np.concatenate([[first], middle, [last]])
+
+
+def _ticks(axis: Any, centres: Vector) -> None:
+    """Name about six tiles along an axis."""
+    axis.set_ticks(centres[:: max(1, -(-len(centres) // 6))])
+
+
+def _draw_tiles(
+    axes: Axes, values: Vector, places: Matrix, colours: str, limits: tuple[float, float]
+) -> Any:
+    """Tiles where locations make a grid, else squares at the locations."""
+    shades: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
+    drawn: Any
+    xs, ys, cells = _table(values, places)
+    if cells.size > MOST_TILES * len(values) and len(values) > 1:
+        drawn = axes.scatter(
+            places[:, 0], places[:, 1], c=values, marker="s", s=22, linewidth=0, **shades
+        )
+    else:
+        masked = np.ma.masked_invalid(cells)
+        drawn = axes.pcolormesh(
+            _borders(xs), _borders(ys), masked, edgecolors="white", linewidth=HAIR, **shades
+        )
+        _ticks(axes.xaxis, xs)
+        _ticks(axes.yaxis, ys)
+    axes.set_aspect("equal")
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return drawn
+
+
+@style()
+def heat_map(
+    axes: Axes,
+    values: Any,
+    locations: Any,
+    *,
+    label: str = "mean reward",
+    path: Any = None,
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """A value of every option at its place: mean rewards, a belief, a probability.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    values
+        One per option; one that is not finite leaves its tile blank.
+    locations
+        Places (n_options, 2), such as `penchant.grid(10, 10)`.
+    label
+        Of the colour bar.
+    path
+        Options chosen in order: a line through them ends in a ring at the last.
+    limits
+        Values of the darkest and the lightest colour.
+    """
+    places = _locations(locations)
+    values = given.vector("values", values, len(places), "option")
+    dress(axes, "x", "y")
+    known = values[np.isfinite(values)]
+    if not known.size:
+        empty(axes)
+        return axes
+    ends = limits or (float(known.min()), float(known.max()))
+    drawn = _draw_tiles(axes, values, places, SEQUENTIAL, ends)
+    _bar(axes, drawn, label)
+    if len(known) < len(values):
+        remark(axes, f"no finite value: {len(values) - len(known)}")
+    if path is not None:
+        _draw_path(axes, given.options("path", path, len(places)), places)
+    return axes
+
+
+def _bar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
+    # inside the axes' own frame, so that it is as high as square cells make the map
+    place = axes.inset_axes((1.03, 0.0, 0.04, 1.0), label="<colorbar>")
+    bar = axes.figure.colorbar(drawn, cax=place)
+    bar.outline.set_visible(False)
+    if whole:
+        whole_numbers(bar.ax.yaxis)
+    bar.ax.tick_params(length=2, width=HAIR, labelsize=FONT_SIZE)
+    bar.set_label(label, fontsize=FONT_SIZE)
+
+
+def _draw_path(axes: Axes, path: Any, places: Matrix) -> None:
+    gone = places[path[path >= 0]]
+    if not len(gone):
+        return
+    axes.plot(gone[:, 0], gone[:, 1], color="white", linewidth=THIN, alpha=0.9)
+    axes.plot(
+        gone[-1:, 0], gone[-1:, 1], "o", color=VERMILLION, markeredgecolor="white", markersize=6
+    )
+
+
+@style()
+def choice_map(
+    axes: Axes,
+    chosen: Any,
+    locations: Any,
+    *,
+    label: str = "times chosen",
+    most: float | None = None,
+) -> Axes:
+    """How often each option was chosen, at its place.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    chosen
+        Options chosen, from 0; -1 where there was no choice.
+    locations
+        Places (n_options, 2).
+    label
+        Of the colour bar.
+    most
+        Count of the darkest colour, the same for maps that are compared; the largest if not given.
+    """
+    places = _locations(locations)
+    chosen = given.options("chosen", chosen, len(places))
+    made = chosen[chosen >= 0]
+    dress(axes, "x", "y")
+    if not len(places):
+        empty(axes)
+        return axes
+    counts = np.bincount(made, minlength=len(places)).astype(np.float64)
+    most = max(float(counts.max()), 1.0) if most is None else float(most)
+    drawn = _draw_tiles(axes, counts, places, COUNTS, (0.0, most))
+    drawn.set_edgecolor(PALE)
+    _bar(axes, drawn, label, whole=True)
+    if len(places) <= MOST_NUMBERS:
+        for place, count in zip(places, counts, strict=True):
+            if count:
+                color = "white" if count > 0.55 * most else INK
+                said = f"{count:.0f}"
+                middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
+                axes.text(place[0], place[1], said, color=color, **middle)
+    if len(made) < len(chosen):
+        remark(axes, f"no choice: {len(chosen) - len(made)}")
+    return axes
+
+
+def choices_and_belief(
+    axes: Sequence[Axes],
+    chosen: Any,
+    belief: Any,
+    locations: Any,
+    *,
+    label: str = "expected reward",
+) -> Sequence[Axes]:
+    """What was chosen, and beside it what was believed; a dot is the last choice.
+
+    Parameters
+    ----------
+    axes
+        Two, such as `figure(columns=2).subplots(1, 2)`.
+    chosen
+        Options chosen in order.
+    belief
+        Expected reward of every option, or its uncertainty.
+    locations
+        Places (n_options, 2).
+    label
+        What the belief is.
+    """
+    if len(axes) != 2:
+        raise DataError(f"axes must be two; got {len(axes)}. Use figure(columns=2).subplots(1, 2).")
+    choice_map(axes[0], chosen, locations)
+    heat_map(axes[1], belief, locations, label=label, path=np.asarray(chosen)[-1:])
+    return axes
+
+
+@style()
+def landscape_profile(
+    axes: Axes, mean_rewards: Any, locations: Any, *, label: str | None = None
+) -> Axes:
+    """Mean reward along x; where it differs along y, a band from the least to the most.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    mean_rewards
+        One per option.
+    locations
+        Places (n_options, 2).
+    label
+        Name in the corner, such as "Landscape A".
+    """
+    places = _locations(locations)
+    rewards = given.vector("mean_rewards", mean_rewards, len(places), "option")
+    dress(axes, "x", "mean reward")
+    if not np.isfinite(rewards).any():
+        empty(axes)
+        return axes
+    xs, _, cells = _table(rewards, places)
+    cells = np.where(np.isfinite(cells), cells, np.nan)
+    columns = [column[np.isfinite(column)] for column in cells.T]
+    low, middle, high = (
+        np.array([float(of(c)) if c.size else np.nan for c in columns])
+        for of in (np.min, np.mean, np.max)
+    )
+    if np.nanmax(high - low) > 0:
+        axes.fill_between(xs, low, high, color=BLUE, alpha=0.2, linewidth=0)
+    axes.plot(xs, middle, color=BLUE, marker="o")
+    axes.set_ylim(bottom=min(0.0, float(np.nanmin(low))))
+    _ticks(axes.xaxis, xs)
+    if label is not None:
+        heading(axes, label)
+    return axes
+
+
+@style()
+def interface(
+    axes: Axes,
+    locations: Any,
+    *,
+    selected: int | None = None,
+    confirmed: int | None = None,
+    reward: float | None = None,
+) -> Axes:
+    """The task as people see it, Section VII: tiles to select, and the last reward above.
+
+    Parameters
+    ----------
+    axes
+        Where to draw.
+    locations
+        Places (n_options, 2).
+    selected
+        Option under the selection, a red dot: it may still change.
+    confirmed
+        Option taken when time was up, a blue dot.
+    reward
+        What it paid, in the box above.
+    """
+    from matplotlib.patches import Rectangle
+
+    places = _locations(locations)
+    dress(axes, "", "")
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    if not len(places):
+        empty(axes)
+        return axes
+    for x, y in places:
+        tile = Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, facecolor="#F2F2F2", edgecolor=GREY)
+        tile.set_linewidth(HAIR)
+        axes.add_patch(tile)
+    dots = ((confirmed, BLUE, 0.30, "confirmed"), (selected, VERMILLION, 0.18, "selected"))
+    for option, color, radius, name in dots:
+        if option is not None:
+            _dot(axes, places[given.options(name, [option], len(places))[0]], radius, color)
+    left, right, top = places[:, 0].min() - 0.5, places[:, 0].max() + 0.5, places[:, 1].max()
+    said = "Reward: –" if reward is None or not np.isfinite(reward) else f"Reward: {reward:.0f}"
+    frame = {
+        "boxstyle": "round,pad=0.4",
+        "facecolor": "white",
+        "edgecolor": GREY,
+        "linewidth": HAIR,
+    }
+    axes.text((left + right) / 2, top + 1.25, said, ha="center", va="center", bbox=frame)
+    axes.set_xlim(left - 0.2, right + 0.2)
+    axes.set_ylim(places[:, 1].min() - 0.7, top + 2.0)
+    return axes
+
+
+def _dot(axes: Axes, place: Vector, radius: float, color: str) -> None:
+    from matplotlib.patches import Circle
+
+    axes.add_patch(Circle((place[0], place[1]), radius, facecolor=color, edgecolor="white"))
+
+
+def belief_map(axes: Sequence[Axes], believed: Any, *, label: str = "from the level") -> Any:
+    """The map that somebody had in mind, and beside it how uncertain it is.
+
+    Parameters
+    ----------
+    axes
+        Two, where to draw.
+    believed
+        A `BeliefMap`, or anything with mean, sd and locations.
+    label
+        Of the first colour bar.
+    """
+    first, second = axes
+    heat_map(first, believed.mean, believed.locations, label=label)
+    heat_map(second, believed.sd, believed.locations, label="standard deviation")
+    return axes

@@ -57,7 +57,7 @@ def data_needed(
     *,
     errors: Any = None,
     target: float = 0.8,
-    unit: str = "decisions",
+    unit: str = "trials",
 ) -> Axes:
     """Share of simulations that reach a goal, by how much data they have.
 
@@ -80,7 +80,7 @@ def data_needed(
     reached = given.vector("shares", shares, len(tried), "number")
     given.shares("shares", reached)
     spread = np.zeros(len(tried)) if errors is None else given.vector("errors", errors, len(tried))
-    dress(axes, unit, "reach the goal")
+    dress(axes, unit, "simulations that reach the goal")
     known = np.isfinite(tried) & np.isfinite(reached) & (tried > 0)
     if not known.any():
         empty(axes)

@@ -9,9 +9,14 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
+from penchant.figures.population import coefficients, population
 from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
+from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
+from penchant.figures.words import in_words, on_axis, range_of
 from penchant.output.notes import counted
+from penchant.population.comparison import GroupComparison
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.comparison import WORDS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck
@@ -25,7 +30,8 @@ def overview(result: Any) -> Any:
     Parameters
     ----------
     result
-        What `recover`, `recover_models`, `design`, `compare_models` or `predictive_check` returned.
+        Of `recover`, `recover_models`, `design`, `compare_models`, `compare_groups`,
+        `predictive_check` or `fit_population`.
 
     Examples
     --------
@@ -44,8 +50,9 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _drawn(result: Any) -> Any:
     raise DataError(
-        f"result must be one of recover, recover_models, design, compare_models or "
-        f"predictive_check; got {type(result).__name__}. Pass what one of these returned."
+        f"result must be of recover, recover_models, design, compare_models, compare_groups, "
+        f"predictive_check or fit_population; got {type(result).__name__}. Pass the result of one "
+        "of these."
     )
 
 
@@ -84,7 +91,7 @@ def _(result: Design) -> Any:
         [t.share for t in result.tried],
         errors=[t.error for t in result.tried],
         target=result.target,
-        unit=result.unit,
+        unit=result.unit_words,
     )
     return drawn
 
@@ -113,6 +120,56 @@ def _(result: ModelComparison) -> Any:
 
 
 @_drawn.register
+def _(result: GroupComparison) -> Any:
+    """Means of every parameter in each group, with tests; or what goes with one more of a score."""
+    if result.relations:
+        names = [one.name for one in result.relations]
+        drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(names)))
+        ends = [(one.correlation_low, one.correlation_high) for one in result.relations]
+        values = [one.correlation for one in result.relations]
+        name, limits = f"correlation with {result.score}", (-1.0, 1.0)
+        coefficients(
+            drawn.subplots(), [*map(in_words, names)], values, ends, name=name, limits=limits
+        )
+        return drawn
+    labels = list(result.populations)
+    names = [*next(iter(result.populations.values())).names]
+    beside = 2 if len(names) > 1 and len(labels) < 4 else 1
+    rows = -(-len(names) // beside)
+    drawn = figure(columns=beside, height=2.6 * rows)
+    axes = np.atleast_1d(drawn.subplots(rows, beside)).ravel()
+    for k, (one, name) in enumerate(zip(axes, names, strict=False)):
+        _groups(one, result, labels, name, k)
+    for spare in axes[len(names) :]:
+        spare.remove()
+    return drawn
+
+
+def _groups(axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int) -> None:
+    """The mean of one parameter in each group, geometric where logarithms were compared."""
+    own = np.exp if name in result.logs else np.asarray
+    means = [result.populations[label].estimate[k] for label in labels]
+    ends = np.array([result.populations[label].interval(result.level)[k] for label in labels])
+    places = {label: place for place, label in enumerate(labels)}
+    tests = {
+        (places[d.first], places[d.second]): d.adjusted_p_value
+        for d in result.of(name)
+        if np.isfinite(d.adjusted_p_value)
+    }
+    counts = [f"{label} (n = {result.populations[label].n_subjects})" for label in labels]
+    population(
+        axes,
+        counts,
+        own(np.array(means)),
+        own(ends),
+        p_values=tests,
+        name=on_axis(name),
+        logarithmic=name in result.logs,
+        bounds=range_of(name),
+    )
+
+
+@_drawn.register
 def _(result: PredictiveCheck) -> Any:
     """Statistics of people on the intervals where the models put them."""
     drawn = figure(columns=1, height=0.8 + 0.2 * len(result.names))
@@ -121,4 +178,35 @@ def _(result: PredictiveCheck) -> Any:
     if result.left_out:
         lost = counted(len(result.left_out), "subject")
         remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
+    return drawn
+
+
+@_drawn.register
+def _(result: PopulationFit) -> Any:
+    """Everybody under the population with intervals, and the typical person below."""
+    people, ends = result.subjects, result.subjects.interval()
+    typical = {p.name: p for p in result.parameters_at()}
+    n, size = len(people.natural_names), len(people)
+    rows, columns = (n + 1) // 2, min(n, 2)
+    high = 0.9 + size * (NAMED if size <= MOST_LABELS else UNNAMED)
+    drawn = figure(columns=columns, height=rows * high)
+    axes = np.atleast_1d(drawn.subplots(rows, columns)).ravel()
+    # the same row is the same subject in every panel
+    order = np.argsort(people.natural[:, 0], kind="stable")
+    for j, (one, name) in enumerate(zip(axes, people.natural_names, strict=False)):
+        middle = typical[name]
+        forest(
+            one,
+            people.natural[order, j],
+            ends[order, j],
+            labels=[str(people.labels[i]) for i in order],
+            ordered=False,
+            pooled=middle.estimate,
+            pooled_interval=(middle.low, middle.high),
+            pooled_name="typical",
+            name=name,
+            logarithmic=people.views[j].link.name == "log",
+        )
+    for spare in axes[n:]:
+        spare.remove()
     return drawn

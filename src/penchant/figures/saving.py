@@ -96,20 +96,14 @@ def panels(figure: Figure) -> list[str]:
     cells: dict[Any, list[Any]] = {}
     for axes in figure.axes:
         spec = axes.get_subplotspec()
-        # a colour bar lies in the cell of the axes that it was taken from
-        top = None if spec is None else spec.get_topmost_subplotspec()
-        place = (top.rowspan.start, top.colspan.start) if top is not None else ("bar", 0)
         box = axes.get_tightbbox()
-        if box is not None:
-            cells.setdefault(place, []).append(box)
-    bars = cells.pop(("bar", 0), [])
+        if box is not None and spec is not None:
+            top = spec.get_topmost_subplotspec()
+            cells.setdefault((top.rowspan.start, top.colspan.start), []).append(box)
     if len(cells) < 2:
         return []
     places = sorted(cells)
     found = [_joined(cells[place]) for place in places]
-    for bar in bars:
-        i = min(range(len(found)), key=lambda i: _away(found[i], bar))
-        found[i] = _joined([found[i], bar])
     dots, high = figure.dpi / 72, figure.bbox.height / (figure.dpi / 72)
     ends = [[box.x0 / dots - MARGIN, box.x1 / dots + MARGIN] for box in found]
     for i, (left, right) in enumerate(pairwise(places)):
@@ -134,11 +128,6 @@ def _joined(boxes: list[Any]) -> Any:
     from matplotlib.transforms import Bbox
 
     return Bbox.union(boxes)
-
-
-def _away(panel: Any, bar: Any) -> float:
-    """How far a colour bar is from the right end of a panel."""
-    return float(abs(bar.x0 - panel.x1) + abs((bar.y0 + bar.y1) - (panel.y0 + panel.y1)) / 2)
 
 
 def _accessible(opening: str, name: str, description: str) -> str:

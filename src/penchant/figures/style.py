@@ -14,8 +14,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from penchant.errors import DataError
-from penchant.figures.letters import FONT, FONT_SIZE, room, width, wrapped
-from penchant.figures.ticks import POWERS
+from penchant.figures.letters import FONT, FONT_SIZE, POWERS, room, width, wrapped
 from penchant.figures.words import on_axis
 
 if TYPE_CHECKING:

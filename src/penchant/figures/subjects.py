@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 
 MOST_LABELS = 45  # subjects whose names are written
+NAMED, UNNAMED = 0.14, 0.06  # inches that a subject takes in a row with a name, and without
 DASHES = (0, (2, 1.5))  # of what a subject's choices are consistent with, without an estimate
 
 
@@ -53,6 +54,7 @@ def forest(
     alone: Any = None,
     pooled: float | None = None,
     pooled_interval: Any = None,
+    pooled_name: str = "pooled",
     name: str = "estimate",
     logarithmic: bool = False,
     ordered: bool = True,
@@ -75,8 +77,8 @@ def forest(
         Names of the subjects.
     alone
         Other estimates, one per subject, such as those without a population: hollow marks.
-    pooled, pooled_interval
-        Of the population: a diamond and a shaded band.
+    pooled, pooled_interval, pooled_name
+        Of the population: a diamond and a shaded band, and what its row is called.
     name
         Label of the x axis.
     logarithmic
@@ -117,7 +119,7 @@ def forest(
         )
     if pooled is not None:
         open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown, bounds)
-    _name_rows(axes, names, order, pooled is not None)
+    _name_rows(axes, names, order, "" if pooled is None else pooled_name)
     no_finite_estimate(axes, int((~np.isfinite(values)).sum()))
     say_beyond(axes, values, shown)
     open_ends.say(axes, "x", logarithmic)
@@ -200,18 +202,18 @@ def _gap(n_rows: int) -> float:
     return 0.5 + 0.02 * n_rows
 
 
-def _name_rows(axes: Axes, names: list[str] | None, order: IntVector, pooled: bool) -> None:
+def _name_rows(axes: Axes, names: list[str] | None, order: IntVector, pooled: str) -> None:
     n = len(order)
     last = n + _gap(n) if pooled else n - 1
     axes.set_ylim(last + 0.7 + 0.01 * n, -0.7 - 0.01 * n)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     if names is None or n > MOST_LABELS or not rows_fit(axes, last + 1.4 + 0.02 * n):
-        axes.set_yticks([last] if pooled else [], ["pooled"] if pooled else [])
+        axes.set_yticks([last] if pooled else [], [pooled] if pooled else [])
         axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=FONT_SIZE)
         return
     ticks = [*range(n), *([last] if pooled else [])]
-    said = [names[i] for i in order] + (["pooled"] if pooled else [])
+    said = [names[i] for i in order] + ([pooled] if pooled else [])
     name_rows(axes, ticks, said)
 
 

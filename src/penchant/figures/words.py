@@ -17,13 +17,17 @@ PARAMETERS = {
     "length_scale": ("length scale", "units of distance"),
     "temperature": ("temperature", "units of value"),
     "inverse_temperature": ("inverse temperature", "1 / units of value"),
+    "inverse_temperature_2": ("inverse temperature of stage 2", "1 / units of value"),
     "learning_rate": ("learning rate", ""),
+    "learning_rate_1": ("learning rate of stage 1", ""),
+    "learning_rate_2": ("learning rate of stage 2", ""),
     "learning_rate_positive": ("positive learning rate", ""),
     "learning_rate_negative": ("negative learning rate", ""),
     "discount_rate": ("discount rate", "per unit of delay"),
     "win_stay": ("win-stay", "log-odds"),
     "lose_shift": ("lose-shift", "log-odds"),
     "stickiness": ("stickiness", ""),
+    "reward:transition": ("reward × transition", "log-odds"),
     "model_based_share": ("model-based share", ""),
 }
 COLUMNS = {
@@ -37,7 +41,7 @@ COLUMNS = {
     "cohens_dz": "Cohen's dz",
     "name": "parameter",
     "n_subjects": "subjects",
-    "n_decisions": "decisions",
+    "n_decisions": "trials",
     "n_left_out": "left out",
     "n_pairs": "pairs",
     "i2": "I²",
@@ -47,15 +51,19 @@ COLUMNS = {
 }
 ENDINGS = {"_standard_error": "std. error", "_low": "low", "_high": "high"}
 LOG = "log "
+CONSTANT = "constant:"
 NUMBERED = (
     (re.compile(r"bias_(\w+)$"), "bias for option {}"),
     (re.compile(r"reward_(\d+)$"), "reward, {} back"),
     (re.compile(r"choice_(\d+)$"), "choice, {} back"),
 )
-SHARES = re.compile(r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$")
+SHARES = re.compile(
+    r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$|(\w+_)?share$|trace_decay$"
+)
 WORTH, SENSITIVITY = "_worth", "_sensitivity"  # of attributes, whose names are the user's
 # of a population: learning_rate:group[old] and, within people, learning_rate[drug]
-CONDITION = re.compile(r"([^\W\d]\w*)(?::(\w[^[]*))?\[(.+)\]$")
+CONDITION = re.compile(r"([^\W\d][\w:]*?)(?::(\w[^[:]*))?\[(.+)\]$")
+LEVEL = re.compile(r"[^\W\d]\w*:\S")  # of an attribute
 NAME = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
@@ -74,6 +82,8 @@ def in_words(name: str) -> str:
     ('learning rate: old', 'learning rate: dose 2')
     >>> in_words("learning_rate[placebo]"), in_words("learning_rate:age")
     ('learning rate: placebo', 'learning rate: age')
+    >>> in_words("comfort:low"), in_words("constant:none"), in_words("travel_time:income")
+    ('comfort low', 'constant of none', 'travel time income')
     >>> in_words("adjusted_p_value"), in_words("bias_0"), in_words("response time (s)")
     ('adjusted p', 'bias for option 0', 'response time (s)')
     """
@@ -86,7 +96,7 @@ def in_words(name: str) -> str:
         parameter, column, label = condition.groups()
         said = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
         return f"{in_words(parameter)}: {said}"
-    parameter, _, covariate = name.partition(":")
+    parameter, _, covariate = name.rpartition(":")
     if covariate and not covariate.startswith(" ") and parameter in PARAMETERS:
         return f"{in_words(parameter)}: {covariate}"
     if name in COLUMNS:
@@ -102,6 +112,8 @@ def in_words(name: str) -> str:
         found = pattern.match(name)
         if found:
             return words.format(found.group(1))
+    if LEVEL.match(name):
+        return name.replace(":", " of ") if name.startswith(CONSTANT) else attribute_words(name)
     return name.replace("_", " ").replace("/", " / ") if NAME.match(name) else name
 
 
@@ -126,7 +138,7 @@ def attribute_words(name: str) -> str:
     ('brand Zen', 'neither')
     """
     kind, _, level = name.partition(":")
-    if kind == "constant" and level:
+    if name.startswith(CONSTANT) and level:
         return level
     return f"{in_words(kind)} {level}" if level else in_words(kind)
 

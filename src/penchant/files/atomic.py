@@ -259,3 +259,42 @@ def _place(temporary: Path, file: Path, overwrite: bool) -> None:
     if not overwrite and file.exists():
         raise FileExistsError(errno.EEXIST, "another program made this file meanwhile")
     os.replace(temporary, file)
+
+
+def check_new_folder(path: str | os.PathLike[str]) -> Path:
+    """Refuse, before the work is done, a folder that exists or cannot be made."""
+    folder = Path(path).expanduser().resolve()
+    if folder.exists():
+        raise DataError(
+            f"{argument('output')} must not exist; got {path}, which does. Choose another name: "
+            "nothing is overwritten."
+        )
+    if not folder.parent.is_dir():
+        raise DataError(
+            f"{argument('output')} must lie in an existing directory; got {path}, but "
+            f"{folder.parent} is none. Create it first."
+        )
+    if not os.access(folder.parent, os.W_OK | os.X_OK):
+        raise DataError(
+            f"{argument('output')} must lie in a directory that can be written to; got {path}, but "
+            f"{folder.parent} cannot. Choose another, or change its permissions."
+        )
+    return folder
+
+
+@contextmanager
+def new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
+    """The folder to be, and a hidden one beside it that takes its place at the end."""
+    folder = check_new_folder(path)
+    place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
+    with removed_in_the_end(place):
+        try:
+            place.mkdir()
+            yield folder, place
+            if folder.exists():
+                raise DataError(
+                    f"{argument('output')} must not exist; got {path}, which was made meanwhile."
+                )
+            os.rename(place, folder)
+        except OSError as error:
+            raise failed(folder, error) from error

@@ -11,8 +11,7 @@ from itertools import islice
 
 from penchant.errors import SHOWN, DataError, listing
 from penchant.files import text
-from penchant.files.source import STDIN, Source, source
-from penchant.files.text import TextStream
+from penchant.files.text import Source, TextStream, source
 from penchant.wording import argument, either
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
@@ -317,18 +316,3 @@ def lines_of_rows(
         if row == last:
             break
     return found
-
-
-def place_of_row(
-    path: str | os.PathLike[str] | Source,
-    row: int,
-    *,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-) -> str:
-    """Return where a row stands in its file, in words: the line of a CSV file, else the row."""
-    if path == STDIN:  # read already
-        return f"line {line_of_row(row)} of stdin"
-    origin = source(path)
-    lines = lines_of_rows(origin, [row], delimiter=delimiter, encoding=encoding)
-    return f"row {row} of {origin.name}" if lines is None else f"line {lines[row]} of {origin.name}"

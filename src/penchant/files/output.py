@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from penchant.errors import DataError, nearest
 from penchant.files.atomic import written
-from penchant.files.source import source
+from penchant.files.text import source
 from penchant.wording import argument
 
 _LONGEST_NUMBER = 308

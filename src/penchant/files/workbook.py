@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as Xml
 
 from penchant.errors import DataError
-from penchant.files.source import Source
+from penchant.files.text import Source
 
 ZIP = b"PK\x03\x04"
 LARGEST = 1 << 30  # bytes of a sheet, unpacked

@@ -190,10 +190,10 @@ def _end(
     level: float,
 ) -> float:
     """Position of an end; infinite where that of the profile interval is, or beyond its limit."""
-    centre, sign = line.position(peak), 2.0 * side - 1.0
-    limit = float(
-        line.limits(np.array([centre]), line.units([peak], np.zeros(1, dtype=np.int64)), sign)[0]
-    )
+    alone, sign = peak.alone(), 2.0 * side - 1.0
+    centre = float(line.of_peaks(alone)[0])
+    unit = line.units(alone, np.zeros(1, dtype=np.int64))
+    limit = float(line.limits(np.array([centre]), unit, np.array([sign]))[0])
     first = float(near[side])
     if np.isinf(first) and line.is_bounded:
         first = limit  # the end of all there is, such as a learning rate of 1

@@ -18,9 +18,8 @@ from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
 from penchant.inference.status import are_lost, estimates_at
 from penchant.models.model import Model
-from penchant.models.natural_prior import DensityPrior, Prior
 from penchant.models.offers.offers import Offers
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.priors import DensityPrior, PopulationPrior, Prior
 from penchant.models.record import (
     as_described,
     as_episodes,
@@ -280,6 +279,8 @@ def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
-    known = None if profiles.n_shape else Peaks.of(profiles, best)
-    peaks = best_peaks(profiles, grids, are_lost(profiles, best), known)
+    if profiles.n_shape:
+        peaks = best_peaks(profiles, grids, are_lost(profiles, best))
+    else:
+        peaks = Peaks.of(profiles, best)
     return estimates_at(profiles, [grids.of(k) for k in range(len(peaks))], peaks, subjects)

@@ -14,7 +14,7 @@ from penchant.inference.fit import History, weights_only
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.portions import portion_fit
 from penchant.models.model import Model
-from penchant.models.natural_prior import Prior
+from penchant.models.priors import Prior
 from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints

@@ -13,7 +13,7 @@ from penchant.inference.fit import check_prior, fit_model, fit_profiles
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import nothing_known
 from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import Prior
+from penchant.models.priors import Prior
 from penchant.models.record import for_task
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate

@@ -26,15 +26,20 @@ from penchant.inference.search.search import climb, shared_suprema
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.natural import Natural
-from penchant.models.natural_prior import Prior
-from penchant.models.population_prior import OnLinks, PopulationPrior
+from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
-from penchant.softmax.covariance import sandwich, summed
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.hypotheses import TestResult
+from penchant.softmax.hypotheses import (
+    Parameter,
+    TestResult,
+    delta_method,
+    fieller,
+    numerical_jacobian,
+    sandwich,
+    summed,
+)
 from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
-from penchant.softmax.transformations import Parameter, delta_method, fieller, numerical_jacobian
 from penchant.tails import chi_square_tail, normal_point
 
 STEPS = 9  # in which a parameter is led to the value of a hypothesis

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Near, climb_together
-from penchant.inference.search.grid import Grid, grid_steps
+from penchant.inference.search.grid import Grid, Grids, grid_steps
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
 from penchant.tails import chi_square_point
@@ -36,6 +35,7 @@ FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
 AT_LIMIT = 1e-7  # share of a range: nearer to its end psi is at it
 TINY = 1e-200  # information of choices that are all certain, whose inverse may overflow
+BEYOND = 1.5  # times as far as where a quadratic profile has fallen so much
 LONGEST = 10.0  # by which a unit of a weight may change an objective
 
 
@@ -69,9 +69,10 @@ def profile_positions(
     """The same as positions along the parameters: the lower end, then the upper one."""
     drop = float(chi_square_point(1 - level, 1)) / 2
     ends = np.empty((len(peaks), len(naturals), 2))
+    everyone, cells = Peaks.joined(peaks), Grids.joined(grids)
     for a, natural in enumerate(naturals):
         line = Line(profiles, natural)
-        centre = np.array([line.position(peak) for peak in peaks])
+        centre = line.of_peaks(everyone)
         sought = np.isfinite(centre)
         ends[~sought, a] = line.everything
         for side, sign in enumerate((-1.0, 1.0)):
@@ -80,30 +81,34 @@ def profile_positions(
             ends[whose[endless], a, side] = sign * np.inf
             whose = whose[~endless]
             if len(whose):
-                tasks = _Tasks.of(line, grids, peaks, whose, centre[whose], sign, drop)
+                each = np.ones(len(whose))
+                mine = cells.take(whose), everyone.take(whose)
+                tasks = _Tasks.of(line, *mine, whose, centre[whose], sign * each, drop * each)
                 ends[whose, a, side] = tasks.run()
     return ends
 
 
 def still_above(
     profiles: Profiles,
-    grids: Sequence[Any],
-    peaks: Sequence[Peak] | Peaks,
+    grids: Grids,
+    peaks: Peaks,
     natural: Natural,
     whose: IntVector,
-    distance: float,
-    drop: float,
+    distance: Vector,
+    drop: Vector,
+    error: Vector,
 ) -> BoolVector:
-    """Whether the profiles of some subjects are above their target at a distance from the peak.
+    """Whether the profiles of some subjects are above their targets at distances from their peaks.
 
-    The distance is on the logarithm of a parameter that is made of one weight.
+    Distances are on the logarithm of a parameter that is made of one weight, and so are the
+    standard errors, which tell how far to go at first. Grids and peaks are those of the subjects,
+    of whom one may be asked for twice.
     """
     line = Line(profiles, natural)
-    mine = [peaks[int(k)] for k in whose]
-    centre = np.array([line.position(peak) for peak in mine])
+    centre = line.of_peaks(peaks)
     far = line.further(centre, distance)
-    tasks = _Tasks.of(line, grids, peaks, whose, centre, float(np.sign(far - centre)[0]), drop)
-    reached = np.isinf(replace(tasks, limit=far, coarse=True).run())
+    tasks = _Tasks.of(line, grids, peaks, whose, centre, np.sign(far - centre), drop)
+    reached = np.isinf(tasks.towards(far, line.ahead(centre, distance, error, drop)).run())
     return np.asarray(reached)
 
 
@@ -134,19 +139,20 @@ class Line:
         """Positions from end to end."""
         return (-np.inf, np.inf)
 
-    def position(self, peak: Peak) -> float:
-        """Where the estimate is; NaN where there is none."""
+    def of_peaks(self, peaks: Peaks) -> Vector:
+        """Where estimates are; NaN where there is none."""
         if self.is_shape:
-            return float(peak.u[self.natural.index])
-        value = self.natural.moved.value(peak.point.theta, peak.point.psi)
-        if self.natural.is_logarithmic:
-            return float(np.log(value)) if 0 < value < np.inf else np.nan
-        return value if np.isfinite(value) else np.nan
-
-    def positions(self, grid: Grid) -> Vector:
-        """Where the cells of a grid are; NaN or infinite where they are nowhere."""
+            return peaks.u[:, self.natural.index].copy()
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self.natural.positions(grid.theta, self.profiles.to_search(grid.psi))
+            values = self.natural.moved.of_weights(peaks.points.theta)
+            if self.natural.is_logarithmic:
+                values = np.log(np.where(values > 0, values, np.nan))
+        return np.where(np.isfinite(values), values, np.nan)
+
+    def positions(self, theta: Matrix, u: Matrix) -> Vector:
+        """Where cells of a grid are; NaN or infinite where they are nowhere."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.natural.positions(theta, u)
 
     def values(self, positions: Matrix) -> Matrix:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
@@ -158,61 +164,71 @@ class Line:
             return np.zeros(len(whose), dtype=bool)
         return np.asarray(rising[whose, self.natural.index] * self.natural.rises * sign > 0)
 
-    def further(self, positions: Vector, distance: float) -> Vector:
+    def further(self, positions: Vector, distance: Vector) -> Vector:
         """Positions of parameters made of one weight that are e^distance as large."""
         if self.natural.is_logarithmic:
             return positions + distance
-        return positions * float(np.exp(distance))
+        return np.asarray(positions * np.exp(distance))
+
+    def ahead(self, centre: Vector, distance: Vector, error: Vector, drop: Vector) -> Vector:
+        """Steps to where a profile quadratic in its weight is surely lower; infinite if beyond.
+
+        The weight itself, or 1 over it, is the parameter; errors are relative.
+        """
+        rises = self.natural.rises * np.sign(distance)
+        share = BEYOND * error * np.sqrt(2 * drop)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.where(rises > 0, np.log1p(share), -np.log1p(-np.minimum(share, 1.0)))
+        steps = np.abs(self.further(centre, np.sign(distance) * apart) - centre)
+        return np.where(apart < np.abs(distance), steps, np.inf)
 
     def planes(self, positions: Vector) -> Planes:
         """Where the weights lie if the parameter has this position."""
         values = self.natural.from_positions(positions)
         return Planes(*self.natural.moved.plane(values, self.profiles.n_weights))
 
-    def units(self, peaks: Sequence[Peak], subjects: IntVector) -> Vector:
+    def units(self, peaks: Peaks, subjects: IntVector) -> Vector:
         """About a standard error of each of the subjects."""
-        q, d = self.natural.index, self.profiles.n_weights
         if not len(peaks):
             return np.empty(0)
+        points, moved = peaks.points, self.natural.moved
         if self.is_shape:
-            curvature = np.array([peak.curvature[q, q] for peak in peaks])
+            curvature = peaks.curvature[:, self.natural.index, self.natural.index]
             return np.asarray(1.0 / np.sqrt(np.maximum(curvature, 1e-4)))
-        moved, points = self.natural.moved, [peak.point for peak in peaks]
-        slope = np.array([moved.gradient(point.theta, point.psi)[:d] for point in points])
-        information = np.array([point.information for point in points])
+        slope, information = moved.slopes(points.theta), points.information
         largest = np.abs(information).max(axis=(1, 2), initial=0.0)
         scale = np.where((largest > 0) & (largest < TINY), largest, 1.0)
         inverse = np.linalg.pinv(information / scale[:, None, None], hermitian=True)
-        centre = np.abs([moved.value(point.theta, point.psi) for point in points])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre = np.abs(moved.of_weights(points.theta))
         variance = np.maximum(np.einsum("ka,kab,kb->k", slope, inverse, slope), 0.0)
         error = np.sqrt(variance) / np.sqrt(scale)
         if self.natural.is_logarithmic:
             return np.asarray(np.clip(error / centre, 1e-3, 2.0))
-        pairs = zip(peaks, subjects.tolist(), strict=True)
-        telling = np.array([self._telling(peak, s) for peak, s in pairs])
-        error = np.minimum(error, centre + telling)
+        error = np.minimum(error, centre + self._telling(points.psi, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
-    def _telling(self, peak: Peak, subject: int) -> float:
-        """A change of a weight, or a ratio, after which some choice is surely another.
+    def _telling(self, psi: Matrix, subjects: IntVector) -> Vector:
+        """Changes of a weight, or a ratio, after which some choice is surely another.
 
         Where choices are separated, the curvature is that of where Newton's method stopped, and a
         standard error by it may have any length.
         """
-        whose = np.array([subject])
-        x, _ = self.profiles.variables(whose, peak.point.psi[None], False)
-        rows = self.profiles.rows(whose)
-        away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
-        largest = away.max(axis=(0, 1), initial=0.0)
-        own = float(largest[self.natural.index])
-        reach = float(self.natural.denominator(largest))
-        return LONGEST * reach / own if own > 0 else np.inf
+        parts = [np.empty((0, self.profiles.n_weights))]
+        for begin, end in self.profiles.portions(subjects):
+            x, _ = self.profiles.variables(subjects[begin:end], psi[begin:end], False)
+            rows = self.profiles.rows(subjects[begin:end])
+            away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
+            parts.append(np.maximum.reduceat(away.max(axis=1), rows.bounds[:-1]))
+        largest = np.concatenate(parts)
+        own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(own > 0, LONGEST * reach / own, np.inf)
 
-    def limits(self, centre: Vector, unit: Vector, sign: float) -> Vector:
+    def limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
         """Positions beyond which nothing is looked for."""
         if self.is_shape:
-            end = self.profiles.bounds[self.natural.index, int(sign > 0)]
-            return np.full(len(centre), float(end))
+            return np.asarray(self.profiles.bounds[self.natural.index, (sign > 0).astype(int)])
         reach = FURTHEST if self.natural.is_logarithmic else MANY_UNITS * unit
         return np.asarray(centre + sign * reach)
 
@@ -232,16 +248,18 @@ class _Tasks:
         Where the last climb of each task ended.
     highest
         The profile at the estimate.
+    begun
+        Positions of the estimates, or of where a search began anew.
     coarse
         Whether it is enough to know that an end is before the limit.
     """
 
     line: Line
-    grids: Sequence[Grid]
-    peaks: Sequence[Peak]
+    grids: Grids
+    peaks: Peaks
     whose: IntVector
-    sign: float
-    drop: float
+    sign: Vector
+    drop: Vector
     inside: Vector
     outside: Vector
     short_in: Vector
@@ -251,26 +269,26 @@ class _Tasks:
     psi: Matrix
     theta: Matrix
     highest: Vector
+    begun: Vector
     coarse: bool = False
 
     @classmethod
     def of(
         cls,
         line: Line,
-        grids: Sequence[Any],
-        peaks: Sequence[Peak] | Peaks,
+        grids: Grids,
+        peaks: Peaks,
         whose: IntVector,
         centre: Vector,
-        sign: float,
-        drop: float,
+        sign: Vector,
+        drop: Vector,
     ) -> _Tasks:
         """Begin at the estimates."""
-        mine = [peaks[k] for k in whose]
-        unit = line.units(mine, whose)
+        unit, points = line.units(peaks, whose), peaks.points
         tasks = cls(
             line=line,
-            grids=[grids[k] for k in whose],
-            peaks=mine,
+            grids=grids,
+            peaks=peaks,
             whose=whose,
             sign=sign,
             drop=drop,
@@ -280,32 +298,35 @@ class _Tasks:
             short_out=np.full(len(whose), np.nan),
             limit=line.limits(centre, unit, sign),
             step=unit * np.sqrt(2 * drop),
-            psi=np.array([peak.point.psi for peak in mine]).reshape(len(whose), -1),
-            theta=np.array([peak.point.theta for peak in mine]).reshape(len(whose), -1),
-            highest=np.array([peak.point.value for peak in mine]),
+            psi=points.psi.copy(),
+            theta=points.theta.copy(),
+            highest=points.value,
+            begun=centre,
         )
         tasks._begin_at_the_outermost_cell()
         return tasks
 
+    def towards(self, limit: Vector, step: Vector) -> _Tasks:
+        """The same up to limits, by steps of which the first are known, which is all to be told."""
+        gone = np.abs(self.inside - self.begun)
+        return replace(self, limit=limit, step=np.maximum(step - gone, step / 2), coarse=True)
+
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
-        for k, grid in enumerate(self.grids):
-            high = grid.looked & (grid.values > self.highest[k] - self.drop)
-            if not high.any():
-                continue
-            at = self.line.positions(grid)
-            above = high & np.isfinite(at)
-            above &= (self.sign * (at - self.inside[k]) > 0) & self._before(at, k)
-            if above.any():
-                cells = np.flatnonzero(above)
-                cell = cells[np.argmax(self.sign * at[cells])]
-                self.inside[k] = at[cell]
-                self.short_in[k] = self._short(grid.values[cell : cell + 1], [k])[0]
-                self.psi[k], self.theta[k] = grid.psi[cell], grid.theta[cell]
-
-    def _before(self, positions: Vector, k: int) -> BoolVector:
-        """Whether a task looks so far; shape parameters are nowhere else."""
-        return np.asarray(self.line.is_shape | (self.sign * (positions - self.limit[k]) < 0))
+        grids = self.grids
+        high = grids.looked & (grids.values > (self.highest - self.drop)[:, None])
+        task, cell = np.nonzero(high)
+        theta = grids.theta[task, cell]
+        at = self.line.positions(theta, self.line.profiles.to_search(grids.psi)[cell])
+        outwards = self.sign[task] * at
+        above = np.isfinite(at) & (outwards > (self.sign * self.inside)[task])
+        above &= self.line.is_shape | (outwards < (self.sign * self.limit)[task])
+        found = np.flatnonzero(above)
+        order = found[np.lexsort((-outwards[found], task[found]))]
+        best = order[np.flatnonzero(np.diff(task[order], prepend=-1))]
+        k = task[best]
+        self.inside[k], self.psi[k], self.theta[k] = at[best], grids.psi[cell[best]], theta[best]
+        self.short_in[k] = self._short(grids.values[k, cell[best]], k)
 
     def run(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
@@ -318,7 +339,8 @@ class _Tasks:
             found[moved] = again._closed_in()
             psi[moved] = again.psi
         if not (self.coarse or self.line.is_shape):
-            found[np.isfinite(found) & self._at_limits(psi)] = self.sign * np.inf
+            open_ = np.isfinite(found) & self._at_limits(psi)
+            found[open_] = self.sign[open_] * np.inf
         return found
 
     def _at_limits(self, psi: Matrix) -> BoolVector:
@@ -338,8 +360,9 @@ class _Tasks:
         active = np.arange(len(self.whose))
         kept = np.zeros(len(self.whose), dtype=np.int64)
         for _ in range(MOST_STEPS):
-            beyond = active[self.sign * (self.inside[active] - self.limit[active]) >= 0]
-            found[beyond] = self.sign * np.inf
+            ahead = self.sign[active] * (self.inside[active] - self.limit[active])
+            beyond = active[ahead >= 0]
+            found[beyond] = self.sign[beyond] * np.inf
             active = np.setdiff1d(active, beyond)
             if not len(active):
                 break
@@ -358,9 +381,8 @@ class _Tasks:
     def _next(self, active: IntVector) -> Vector:
         """Further out while nothing is outside; then where a line through both ends crosses."""
         inside, outside = self.inside[active], self.outside[active]
-        limit = self.limit[active]
-        further = inside + self.sign * self.step[active]
-        further = np.minimum(further, limit) if self.sign > 0 else np.maximum(further, limit)
+        limit, sign = self.limit[active], self.sign[active]
+        further = sign * np.minimum(sign * inside + self.step[active], sign * limit)
         width = self.short_out[active] - self.short_in[active]
         share = np.clip(-self.short_in[active] / width, 0.01, 0.99)
         return np.where(np.isnan(outside), further, inside + share * (outside - inside))
@@ -394,10 +416,16 @@ class _Tasks:
             u = profiles.to_search(psi)
             u[:, line.natural.index] = position
             psi = profiles.from_search(u)
-        curvature = np.array([self.peaks[k].curvature for k in active])
-        near = Near(self.theta[active], curvature.reshape(len(active), *(2 * [profiles.n_shape])))
+        near = Near(self.theta[active], self._curvatures(active))
         climbed = climb_together(
-            profiles, self.whose[active], psi, near, fixed=fixed, planes=planes, finish=False
+            profiles,
+            self.whose[active],
+            psi,
+            near,
+            fixed=fixed,
+            planes=planes,
+            finish=False,
+            told=self.highest[active] - self.drop[active] if self.coarse else None,
         )
         short = self._short(climbed.points.value, active)
         # Only what is inside is followed: further out a climb may end on the slope of another peak.
@@ -406,10 +434,21 @@ class _Tasks:
         self.theta[active[inside]] = climbed.points.theta[inside]
         return short
 
+    def _curvatures(self, active: IntVector) -> Matrix:
+        """Curvatures to begin climbs with; NaN where the one expected there is nearer.
+
+        That of a peak is what weights leave of it that are free to follow. A weight that is held
+        leaves more.
+        """
+        n_shape = self.line.profiles.n_shape
+        if self.coarse:
+            return np.full((len(active), n_shape, n_shape), np.nan)
+        return np.asarray(self.peaks.curvature[active])
+
     def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
         """Root of the deviance less that of the target."""
         deviance = np.maximum(2 * (self.highest[which] - value), 0.0)
-        return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop))
+        return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop[which]))
 
     def _above_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _Tasks]:
         """Tasks whose profile at the end found is above its target at another psi, begun there.
@@ -424,12 +463,16 @@ class _Tasks:
             return which[:0], self
         fixed, planes = self._held(found[task])
         points = profiles.solve(
-            self.whose[task], psi, near, with_slopes=False, planes=planes, proven=False
+            self.whose[task],
+            psi,
+            near,
+            with_slopes=False,
+            patient=not self.coarse,
+            planes=planes,
+            proven=False,
         )
         short = self._short(points.value, task)
-        first = np.flatnonzero(np.diff(task, prepend=-1))
-        last = np.append(first[1:], len(task))
-        best = np.array([a + np.argmin(short[a:z]) for a, z in zip(first, last, strict=True)])
+        best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
         far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
@@ -451,42 +494,42 @@ class _Tasks:
     def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix, Matrix]:
         """Cells of the grid that may be above the target: their tasks, psi, and weights there."""
         profiles, q = self.line.profiles, self.line.natural.index
-        u = profiles.to_search(self.grids[0].psi)
-        task, chosen, near = [which[:0]], [u[:0]], [np.empty((0, profiles.n_weights))]
+        u = profiles.to_search(self.grids.psi)
         if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
             which = which[:0]
-        for k in which:
-            if self.line.is_shape:
-                away = np.abs(u[:, q] - found[k])
-                mine = np.flatnonzero(away <= away.min() + 1e-9)
-                at = np.where(np.arange(profiles.n_shape) == q, found[k], u[mine])
-            else:
-                height = self.grids[k].values - self.highest[k] + self.drop
-                mine = np.flatnonzero(height > -BETWEEN)
-                at = u[mine]
-            task.append(np.full(len(mine), k))
-            chosen.append(at)
-            near.append(self.grids[k].theta[mine])
-        psi = profiles.from_search(np.concatenate(chosen))
-        return np.concatenate(task), psi, np.concatenate(near)
+        if self.line.is_shape:
+            away = np.abs(u[:, q] - found[which, None])
+            near = away <= away.min(axis=1, keepdims=True, initial=np.inf) + 1e-9
+        else:
+            target = self.highest[which] - self.drop[which]
+            near = self.grids.values[which] - target[:, None] > -BETWEEN
+        row, cell = np.nonzero(near)
+        task, at = which[row], u[cell]
+        if self.line.is_shape:
+            at[:, q] = found[task]
+        return task, profiles.from_search(at), self.grids.theta[task, cell]
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""
-        unit = self.line.units([self.peaks[k] for k in moved], self.whose[moved])
+        peaks = self.peaks.take(moved)
+        unit = self.line.units(peaks, self.whose[moved])
         return replace(
             self,
-            grids=[self.grids[k] for k in moved],
-            peaks=[self.peaks[k] for k in moved],
+            grids=self.grids.take(moved),
+            peaks=peaks,
             whose=self.whose[moved],
+            sign=self.sign[moved],
+            drop=self.drop[moved],
             inside=found[moved],
             outside=np.full(len(moved), np.nan),
             short_in=short,
             short_out=np.full(len(moved), np.nan),
             limit=self.limit[moved],
-            step=unit * np.sqrt(2 * self.drop),
+            step=unit * np.sqrt(2 * self.drop[moved]),
             psi=points.psi,
             theta=points.theta,
             highest=self.highest[moved],
+            begun=found[moved],
         )
 
     def _held(self, position: Vector) -> tuple[BoolVector | None, Planes | None]:

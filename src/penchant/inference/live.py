@@ -11,10 +11,8 @@ from penchant._frames import Backend
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
-from penchant.inference.following.bounds import Bounds, is_small, may_reach_far, rises_to
-from penchant.inference.following.cells import Cells
-from penchant.inference.following.neighbourhood import Neighbourhood
-from penchant.inference.following.plain import plain_estimate
+from penchant.inference.following.cells import Bounds, Cells, is_small, may_reach_far, rises_to
+from penchant.inference.following.neighbourhood import Neighbourhood, plain_estimate
 from penchant.inference.maps import check_map
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_grids
@@ -29,7 +27,7 @@ from penchant.models.kept import (
     prior_of,
 )
 from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import Prior
+from penchant.models.priors import Prior
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output.notes import counted

@@ -13,7 +13,7 @@ from penchant.errors import DataError
 from penchant.inference.fit import check_prior, weights_only
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Declared, Model
-from penchant.models.natural_prior import Prior
+from penchant.models.priors import Prior
 from penchant.models.record import as_episodes
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.estimate import Estimate

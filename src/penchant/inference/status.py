@@ -29,7 +29,7 @@ from penchant.inference.weakness import (
     weakly_identified,
 )
 from penchant.models.model import Declared
-from penchant.models.natural_prior import DensityPrior, Prior
+from penchant.models.priors import DensityPrior, Prior
 from penchant.models.record import doubts_of
 from penchant.output.notes import pooled_notes
 from penchant.softmax.batch import Batch, settled
@@ -261,7 +261,7 @@ def told_estimate(
         log_posterior=None if profiles.prior is None else peak.point.value,
         n_options=(profiles.n_options, profiles.n_options),
         subject=_whose(episodes, subject),
-        notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes)),
+        notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes, n_decisions)),
         n_subjects=_n_subjects(episodes),
     )
 
@@ -457,10 +457,9 @@ class _Cases:
         return status, sentence
 
 
-def _notes(profiles: Profiles, episodes: Sequence[Any]) -> tuple[str, ...]:
+def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tuple[str, ...]:
     """What is to be said of the data, and of what the model takes for known."""
     of_data = dict.fromkeys(note for e in episodes for note in e.notes)
-    n_decisions = sum(len(episode.scored_options) for episode in episodes)
     few = few_words(n_decisions, profiles.n_weights + profiles.n_shape)
     return (*of_data, *doubts_of(profiles.model, episodes), *few)
 

@@ -25,10 +25,10 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.intervals import still_above
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.grid import Grid
+from penchant.inference.search.grid import Grid, Grids
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
-from penchant.models.natural_prior import DensityPrior
+from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.separation import NEGLIGIBLE, cleaned, weight_of_small
@@ -335,13 +335,13 @@ def _sentence(said: Sequence[str]) -> str:
 
 def _errors(natural: Natural, peaks: Peaks, covariances: Matrix, which: IntVector) -> Vector:
     """Standard errors by the delta method; NaN where there is no covariance."""
-    found = np.empty(len(which))
-    for i, k in enumerate(which):
-        slope = natural.gradient(peaks.points.theta[k], peaks.points.psi[k])
-        used = slope != 0
-        variance = slope[used] @ covariances[k][np.ix_(used, used)] @ slope[used]
-        found[i] = np.sqrt(variance) if variance >= 0 else np.nan
-    return found
+    slope = natural.slopes(peaks.points.theta[which])
+    d = slope.shape[1]
+    used = slope != 0
+    both = used[:, :, None] & used[:, None, :]
+    known = np.where(both, covariances[which, :d, :d], 0.0)
+    variance = np.einsum("ka,kab,kb->k", slope, known, slope)
+    return np.sqrt(np.where(variance >= 0, variance, np.nan))
 
 
 def _vague(natural: Natural, peaks: Peaks, covariances: Matrix, which: IntVector) -> BoolVector:
@@ -369,9 +369,9 @@ class _Positive:
         error = _errors(self.natural, self.peaks, self.covariances, self.which) / value
         reached = np.zeros((len(self.which), 2), dtype=bool)
         reached[error > 1.0] = True  # by the curvature, to both sides
-        for i, k in enumerate(self.which):
-            reached[i] |= self._shown_by_cells(int(k), float(np.log(value[i])))
-        self._follow(np.flatnonzero(error > SURE), reached)
+        with np.errstate(divide="ignore"):
+            reached |= self._shown_by_cells(np.log(value))
+        self._follow(np.flatnonzero(error > SURE), error, reached)
         words = "towards 0", "towards infinity"
         return {
             int(k): [w for w, far in zip(words, reached[i], strict=True) if far]
@@ -384,33 +384,46 @@ class _Positive:
         with np.errstate(divide="ignore"):
             return self.natural.of_weights(np.maximum(theta, 0.0))
 
-    def _shown_by_cells(self, k: int, centre: float) -> BoolVector:
-        """What the grid shows of the profile: cells that are inside the interval, and far away."""
-        grid = self.grids[k]
-        if not isinstance(grid, Grid):  # far below its peak, all of it
-            return np.zeros(2, dtype=bool)
-        inside = grid.looked & (grid.values > self.peaks.points.value[k] - DROP)
+    def _shown_by_cells(self, centre: Vector) -> BoolVector:
+        """What grids show of profiles: cells that are inside the interval, and far away."""
+        found = np.zeros((len(self.which), 2), dtype=bool)
+        grids = [self.grids[k] for k in self.which.tolist()]
+        shown = [i for i, grid in enumerate(grids) if isinstance(grid, Grid)]
+        if not shown:  # far below their peaks, all of them
+            return found
+        cells = Grids.joined([grid for grid in grids if isinstance(grid, Grid)])
+        rows = np.array(shown)
+        limit = self.peaks.points.value[self.which[rows]] - DROP
+        row, cell = np.nonzero(cells.looked & (cells.values > limit[:, None]))
         with np.errstate(divide="ignore"):
-            away = np.log(self._values(grid.theta[inside])) - centre
-        return np.array([(away < -REACH).any(), (away > REACH).any()])
+            away = np.log(self._values(cells.theta[row, cell])) - centre[rows[row]]
+        np.logical_or.at(found[:, 0], rows[row], away < -REACH)
+        np.logical_or.at(found[:, 1], rows[row], away > REACH)
+        return found
 
-    def _follow(self, rows: IntVector, reached: BoolVector) -> None:
-        """Follow the profile outwards, where the grid does not show enough."""
-        for side, sign in enumerate((-1.0, 1.0)):
-            some = rows[~reached[rows].any(axis=1)]
-            if not len(some):
-                continue
-            freedom = 1
-            if self.natural.is_logarithmic and sign > 0:
-                freedom += self.profiles.n_shape
-            asked = set(self.which[some].tolist())
-            grids = [g() if k in asked and callable(g) else g for k, g in enumerate(self.grids)]
-            reached[some, side] = still_above(
-                self.profiles,
-                grids,
-                self.peaks,
-                self.natural,
-                self.which[some],
-                sign * REACH,
-                float(chi_square_point(0.05, freedom)) / 2,
-            )
+    def _follow(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
+        """Follow the profile outwards to both sides, where the grid does not show enough.
+
+        One side is enough: what lies at the other is not told where the first is open.
+        """
+        some = rows[~reached[rows].any(axis=1)]
+        if not len(some):
+            return
+        drops = np.full(2, DROP)
+        if self.natural.is_logarithmic:
+            drops[1] = float(chi_square_point(0.05, 1 + self.profiles.n_shape)) / 2
+        n, twice = len(some), np.tile(self.which[some], 2)
+        asked = [self.grids[k] for k in self.which[some].tolist()]
+        cells = Grids.joined([grid() if callable(grid) else grid for grid in asked])
+        found = still_above(
+            self.profiles,
+            cells.take(np.tile(np.arange(n), 2)),
+            self.peaks.take(twice),
+            self.natural,
+            twice,
+            np.repeat([-REACH, REACH], n),
+            np.repeat(drops, n),
+            np.tile(error[some], 2),
+        )
+        low, high = found.reshape(2, n)
+        reached[some, 0], reached[some, 1] = low, high & ~low

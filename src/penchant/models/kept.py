@@ -9,8 +9,7 @@ import numpy as np
 from scipy import stats
 
 from penchant.errors import DataError
-from penchant.models.natural_prior import NaturalPrior
-from penchant.models.population_prior import PopulationPrior
+from penchant.models.priors import NaturalPrior, PopulationPrior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output.shown import decoded, encoded
 from penchant.softmax.prior import GaussianPrior, ScaledPrior

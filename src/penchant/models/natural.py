@@ -288,6 +288,14 @@ class Natural:
         n, d = theta.shape
         return np.repeat(np.eye(d)[None, self.index], n, axis=0), np.zeros((n, d, d))
 
+    def slopes(self, theta: Matrix) -> Matrix:
+        """Gradients in the weights at many of them; NaN where there are none."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            found = self.bends(theta)[0]
+        fine = np.asarray(np.isfinite(found).all(axis=1))
+        fine &= np.isfinite(theta[:, list(self.weights)]).all(axis=1)
+        return np.where(fine[:, None], found, np.nan)
+
     def value(self, theta: Vector, psi: Vector) -> float:
         """The natural parameter."""
         with np.errstate(divide="ignore", invalid="ignore"):

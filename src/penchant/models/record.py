@@ -310,12 +310,15 @@ def before_rewards(value: Any) -> Any:
     return 0.0 if is_open(value) else value
 
 
-def expected_before_play(rewards: Vector, *, estimable: bool) -> tuple[float | None, str]:
+def expected_before_play(
+    name: str, rewards: Vector, *, estimable: bool
+) -> tuple[float | None, str]:
     """What to expect of an option before play, None to estimate it; and why, in words."""
     if not len(rewards):
         return 0.0, ""
     if rewards.min() <= 0 <= rewards.max():
-        other = "None estimates it" if estimable else "give another"
+        free = either("None", f"--settings {name}=free")
+        other = f"{free} estimates it" if estimable else "give another"
         rare = "" if zero_is_common(rewards) else f", at the edge of them: {other}"
         return 0.0, f"0 is among the rewards{rare}"
     why = f"0 is not among the rewards, {ends_of(rewards)}"
@@ -328,7 +331,7 @@ def with_start(model: M, name: str, rewards: Vector, *, estimable: bool) -> M:
     """The model with what its player expects before play of these rewards, if it is open."""
     if not is_open(vars(model)[name]):
         return model
-    start, why = expected_before_play(rewards, estimable=estimable)
+    start, why = expected_before_play(name, rewards, estimable=estimable)
     try:
         found: M = _started(model, name, start, why)
         return found
@@ -478,7 +481,7 @@ def refuse_no_model(model: Any) -> None:
             f"model must be a model, not its class; got {model.__name__}. Write "
             f"model={_call(model)}."
         )
-    if model is not None and not hasattr(model, "explanatory"):
+    if model is not None and not isinstance(model, Model):
         raise DataError(
             f"model must be a model; got {type(model).__name__}. Write "
             "model=pn.QLearning(n_options=2), or another of pn.models."

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+PLAIN = 1e6  # below which numbers are written without a power of ten
 ABSENT = "-"
 WIDTH = 88  # of words
 NARROW = 80  # of a table, for the terminals of everybody
@@ -56,7 +57,9 @@ class Table:
             )
         ]
         facts = [f"{name}: {value}" for name, value in self.facts]
-        return "\n".join([self.caption, *_in_columns(facts, NARROW), *body, *notes])
+        above = [*self.caption.split("\n"), *_in_columns(facts, NARROW)]
+        head = [line for words in above for line in _wrapped(words, widest or WIDTH)]
+        return "\n".join([*head, *body, *notes])
 
     def html(self) -> str:
         """For a notebook; every label is escaped."""
@@ -90,6 +93,13 @@ class Table:
             r"\end{tabular}",
         ]
         return "\n".join(lines)
+
+
+def _wrapped(words: str, widest: int) -> list[str]:
+    """Lines of words, as they are where they fit, and with the rest below set in."""
+    if len(words) <= widest:
+        return [words]
+    return textwrap.wrap(words, widest, subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _is_title(row: Sequence[str]) -> bool:
@@ -145,14 +155,15 @@ def _latex(cell: str) -> str:
 def number(value: float, digits: int = 5) -> str:
     """A number for reading; infinite and absent ones in words.
 
-    >>> number(0.0001234567), number(float("inf")), number(float("nan"))
-    ('0.00012346', 'inf', '-')
+    >>> number(0.0001234567), number(float("inf")), number(float("nan")), number(1699.2, 3)
+    ('0.00012346', 'inf', '-', '1700')
     """
     if np.isnan(value):
         return ABSENT
     if np.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return f"{value:.{digits}g}"
+    said = f"{value:.{digits}g}"
+    return f"{float(said):.0f}" if "e+" in said and abs(value) < PLAIN else said
 
 
 def p_value(value: float) -> str:

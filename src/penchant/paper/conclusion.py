@@ -1,29 +1,212 @@
-"""Section VIII and the note to practitioners: what the paper says it has shown."""
+"""Section VIII and the note to practitioners: what the paper says it has shown.
+
+With it: which priors are easier to estimate, and how long an update takes while somebody plays.
+
+The information that a play holds at the true values gives the standard errors of its exact
+estimates; no estimate need exist for that.
+
+Times differ from run to run: they are said on the terminal and written nowhere, so that the same
+seed gives the same files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from penchant._typing import Matrix
+from penchant._typing import Matrix, Vector
+from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
-from penchant.inference.nominal import BackMap, nominal_point
-from penchant.paper.claims import Claim, Measured, Part, median_of, share_of
-from penchant.paper.easier import (
-    SCALES,
-    USUAL_SCALE,
-    USUAL_VARIANCE,
-    VARIANCES,
-    Told,
-    of,
-    smaller,
-    told,
-)
+from penchant.bandit.landscape import GaussianNoise, Landscape, grid, landscape_a, landscape_b
+from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
+from penchant.inference.live import Live, live
+from penchant.inference.profile.profiles import Problem
+from penchant.models.simulate import simulate
+from penchant.models.spatial.ucl import UCL
 from penchant.paper.plays import linearized_ensembles, model_of, natural_truth, played
-from penchant.paper.published import FIGURE_4, FIGURE_5, HORIZON, REPLICATES, UCLSetting
-from penchant.paper.real_time import ALLOTTED, TIMED, RealTime, real_time
+from penchant.paper.published import (
+    EXPERIMENT_DECISIONS,
+    FIGURE_4,
+    FIGURE_5,
+    GRID,
+    HORIZON,
+    REPLICATES,
+    SIMULATION_NOISE_VARIANCE,
+    Claim,
+    Found,
+    Measured,
+    Part,
+    UCLSetting,
+    median_of,
+    share_of,
+)
+from penchant.softmax.fit import fit_choices
+
+DECISION_NOISE, PRIOR_MEAN = 4.0, 200.0  # of Figures 4 and 5
+VARIANCES, SCALES = (0.1, 1.0, 10.0, 100.0), (0.0, 1.0, 4.0)
+USUAL_VARIANCE, USUAL_SCALE = 1.0, 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Standard errors, over the true values, of agents with one prior.
+
+    Attributes
+    ----------
+    landscape, prior_variance, length_scale
+        Where they play, and their prior.
+    errors
+        Of mu0 and sigma0^2, one row per play; infinite where a play tells nothing.
+    """
+
+    landscape: str
+    prior_variance: float
+    length_scale: float
+    errors: Matrix
+
+
+def told(*, rng: np.random.Generator, n_replicates: int) -> tuple[Told, ...]:
+    """Let agents with several priors play on both landscapes."""
+    noise = GaussianNoise(SIMULATION_NOISE_VARIANCE)
+    places = {"A": landscape_a(*GRID, noise=noise), "B": landscape_b(*GRID, noise=noise)}
+    pairs = [(variance, USUAL_SCALE) for variance in VARIANCES]
+    pairs += [(USUAL_VARIANCE, scale) for scale in SCALES if scale != USUAL_SCALE]
+    return tuple(
+        Told(name, *pair, _errors(place, *pair, rng, n_replicates))
+        for name, place in places.items()
+        for pair in pairs
+    )
+
+
+def _errors(
+    place: Landscape,
+    variance: float,
+    scale: float,
+    rng: np.random.Generator,
+    n_replicates: int,
+) -> Matrix:
+    model = UCL(locations=grid(*GRID), noise_variance=SIMULATION_NOISE_VARIANCE, length_scale=scale)
+    truth = {
+        "decision_noise": DECISION_NOISE,
+        "prior_mean": PRIOR_MEAN,
+        "prior_variance": variance,
+    }
+    plays = simulate(place, model, truth, n_decisions=HORIZON, n_subjects=n_replicates, rng=rng)
+    psi, ratios = nominal_point(model, RewardPrior(PRIOR_MEAN, variance))
+    found = []
+    for play in plays:
+        x = linearized_choices(Problem(model, (play,)), psi, ratios).explanatory
+        errors = _standard_errors(x.reshape(play.n_events, -1, 3))
+        # theta2 and theta3 are the deviations of mu0 and delta over nu; sigma0^2 goes as 1/delta.
+        found.append(DECISION_NOISE * errors[1:] / np.array([PRIOR_MEAN, psi[0]]))
+    return np.array(found)
+
+
+def _standard_errors(x: Matrix) -> Vector:
+    """Of the linearised theta at the truth, where it is (1/nu, 0, 0)."""
+    q = x[..., 0] / DECISION_NOISE
+    p = np.exp(q - q.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    centred = x - np.einsum("ki,kia->ka", p, x)[:, None]
+    information = np.einsum("ki,kia,kib->ab", p, centred, centred)
+    scale = np.sqrt(np.maximum(information.diagonal(), np.finfo(float).tiny))
+    scaled = information / np.outer(scale, scale)
+    if np.linalg.cond(scaled) > 1e14:
+        return np.full(len(scale), np.inf)
+    return np.asarray(np.sqrt(np.linalg.inv(scaled).diagonal()) / scale)
+
+
+def smaller(one: Vector, two: Vector) -> Found:
+    """Probability that a play of the first kind has the smaller error, ties counted half.
+
+    >>> smaller(np.array([1.0, 2.0]), np.array([3.0, 4.0]))[0]
+    1.0
+    """
+    below = (one[:, None] < two) + 0.5 * (one[:, None] == two)
+    rows, columns = below.mean(axis=1), below.mean(axis=0)
+    n = len(one) + len(two) + 2
+    spread = rows.var() / len(one) + columns.var() / len(two)
+    share = (below.sum() + 1) / (below.size + 2)
+    return float(below.mean()), float(np.sqrt(max(spread, share * (1 - share) / n)))
+
+
+def of(found: Sequence[Told], landscape: str, variance: float, scale: float) -> Told:
+    """The agents with one prior on one landscape."""
+    (only,) = (
+        t
+        for t in found
+        if (t.landscape, t.prior_variance, t.length_scale) == (landscape, variance, scale)
+    )
+    return only
+
+
+ALLOTTED = 1.5  # seconds: the shorter of the two times the experiment gives a choice
+TIMED = 10  # the last decisions, where an update takes longest
+
+
+@dataclass(frozen=True, eq=False)
+class RealTime:
+    """Processor seconds of single updates, after each of the last decisions.
+
+    Attributes
+    ----------
+    linearized
+        The paper's estimator, with the whole history fitted again.
+    exact
+        `live`, which starts from its last estimate.
+    """
+
+    linearized: Vector
+    exact: Vector
+
+    @property
+    def words(self) -> str:
+        """The times, for the terminal."""
+        return "; ".join(
+            f"{name} estimate: median {1e3 * np.median(s):.0f} ms, slowest {1e3 * s.max():.0f} ms"
+            for name, s in (("linearised", self.linearized), ("exact live", self.exact))
+        )
+
+
+def real_time(*, rng: np.random.Generator) -> RealTime:
+    """Update both estimates after each of the last decisions of a play with the paper's grid."""
+    (play,) = played(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
+    model = model_of(FIGURE_4)
+    psi, ratios = nominal_point(model, FIGURE_4.nominal)
+    first = EXPERIMENT_DECISIONS - TIMED
+
+    def linearized(t: int) -> None:
+        now = Episode(play.chosen[:t], play.rewards[:t])
+        fit_choices(linearized_choices(Problem(model, (now,)), psi, ratios), threads=1)
+
+    known = _watching(play, live(model), first)
+
+    def exact(t: int) -> None:
+        known.observe(int(play.chosen[t - 1]), float(play.rewards[t - 1]))
+        known.estimate()
+
+    linearized(first)  # compiles what is not compiled yet
+    return RealTime(_timed(linearized, first), _timed(exact, first))
+
+
+def _watching(play: Episode, known: Live, n: int) -> Live:
+    for t in range(n):
+        known.observe(int(play.chosen[t]), float(play.rewards[t]))
+    known.estimate()
+    return known
+
+
+def _timed(update: Callable[[int], None], first: int) -> Vector:
+    found = []
+    for t in range(first + 1, EXPERIMENT_DECISIONS + 1):
+        begun = time.process_time()
+        update(t)
+        found.append(time.process_time() - begun)
+    return np.array(found)
+
 
 PLAYS, TOLD = 2, 0.2  # times the replicates: plays that are estimated, agents with each prior
 FEWEST = 10

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import Landscape, landscape_a, landscape_b
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import Landscape, grid, landscape_a, landscape_b
 from penchant.choices import Choices
-from penchant.paper.claims import Claim, Part
-from penchant.paper.published import GRID
+from penchant.paper.published import GRID, Claim, Part
 from penchant.softmax.probabilities import log_probabilities
 
 THETAS = (0.5, 1.0, 2.0, 4.0)  # the figure prints none

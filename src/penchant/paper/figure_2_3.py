@@ -16,17 +16,30 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.paper.claims import Claim, Found, Measured, Part, mean_of, quantile_of, share_of
-from penchant.paper.convergence import HALF_WIDTHS, Convergence, convergence
-from penchant.paper.ensembles import Ensemble, ensembles, sampled
-from penchant.paper.prefixes import FINITE, fit_prefixes
+from penchant.paper.ensembles import (
+    FINITE,
+    HALF_WIDTHS,
+    Convergence,
+    Ensemble,
+    convergence,
+    ensembles,
+    fit_prefixes,
+    sampled,
+)
 from penchant.paper.published import (
     DECISIONS,
     FIGURE_2,
     FIGURE_3,
     LEVEL,
     REPLICATES,
+    Claim,
+    Found,
+    Measured,
+    Part,
     SoftmaxSetting,
+    mean_of,
+    quantile_of,
+    share_of,
 )
 from penchant.softmax.fit_each import fit_each_choices
 

@@ -10,9 +10,14 @@ from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.paper.claims import Claim, Measured, Part, mean_of, median_of, share_of
-from penchant.paper.convergence import HALF_WIDTHS, Convergence, convergence
-from penchant.paper.ensembles import Ensemble
+from penchant.paper.ensembles import (
+    HALF_WIDTHS,
+    Convergence,
+    Ensemble,
+    Prefixes,
+    convergence,
+    fit_prefixes,
+)
 from penchant.paper.plays import (
     ExactEstimates,
     LongerPlays,
@@ -27,7 +32,6 @@ from penchant.paper.plays import (
     longer_plays,
     played,
 )
-from penchant.paper.prefixes import Prefixes, fit_prefixes
 from penchant.paper.published import (
     EXPERIMENT_DECISIONS,
     FIGURE_4,
@@ -36,9 +40,15 @@ from penchant.paper.published import (
     HORIZON,
     REPLICATES,
     SIMULATION_NOISE_VARIANCE,
+    Claim,
+    Measured,
+    Part,
     UCLSetting,
+    mean_of,
+    median_of,
+    share_of,
 )
-from penchant.paper.simulated_claims import Growth, growth_words, regret_growth
+from penchant.paper.simulated_study import Growth, growth_words, regret_growth
 
 CLOSE = 0.2  # relative error of a mean that has converged
 ALIKE = 0.1  # relative difference of estimates that do not depend on the nominal point

@@ -20,20 +20,17 @@ from penchant.figures import (
     style,
     without_estimate,
 )
-from penchant.figures.letters import FONT_SIZE
+from penchant.figures.letters import FONT_SIZE, plain_logarithmic
 from penchant.figures.style import dress, heading, legend, stay_clear
-from penchant.figures.ticks import plain_logarithmic
-from penchant.paper.conclusion import Conclusion
-from penchant.paper.convergence import HALF_WIDTHS, Convergence
-from penchant.paper.easier import Told
+from penchant.paper.conclusion import Conclusion, Told
+from penchant.paper.ensembles import HALF_WIDTHS, Convergence
 from penchant.paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1
 from penchant.paper.figure_2_3 import SoftmaxFigure
 from penchant.paper.figure_4_5_6 import UCLFigure
 from penchant.paper.plays import ExactEstimates, Stopped
 from penchant.paper.published import NOMINALS, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.paper.reproduction import Result
-from penchant.paper.simulated_claims import prior_variances
-from penchant.paper.simulated_study import TRUTH, SimulatedStudy
+from penchant.paper.simulated_study import TRUTH, SimulatedStudy, prior_variances
 from penchant.paper.tables import PaperTables
 from penchant.paper.theorem_1 import Theorem1
 from penchant.report.study_figures import Drawn

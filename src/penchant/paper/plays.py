@@ -16,16 +16,13 @@ from scipy import optimize
 from penchant._progress import progress
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, landscape_a
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.inference.fit_each_model import fit_each_model
-from penchant.inference.linearized import linearized_choices
-from penchant.inference.nominal import BackMap, nominal_point
+from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.paper.ensembles import Ensemble, fitted, joined
-from penchant.paper.prefixes import FINITE
+from penchant.paper.ensembles import FINITE, Ensemble, fitted, joined
 from penchant.paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +11,17 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._version import __version__
-from penchant.errors import DataError
 from penchant.figures import inline_svg, save
 from penchant.figures.saving import panels
 from penchant.figures.words import in_words
-from penchant.files.atomic import failed, removed_in_the_end
+from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
 from penchant.output.table import number
-from penchant.paper.claims import Claim
 from penchant.paper.figures import reproduction_figure
+from penchant.paper.published import Claim
 from penchant.paper.reproduction import Reproduction, Result
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
 from penchant.report.study_figures import Drawn
-from penchant.wording import argument
 
 LONG = 30  # rows beyond which a table is in its file only
 MET = {True: "met", False: "not met", None: "open"}
@@ -195,27 +191,6 @@ FIGURES, TABLES = "figures", "tables"
 FIGURE_KINDS = (".svg", ".pdf")
 
 
-def check_new_folder(path: str | os.PathLike[str]) -> Path:
-    """Refuse, before the work is done, a folder that exists or cannot be made."""
-    folder = Path(path).expanduser().resolve()
-    if folder.exists():
-        raise DataError(
-            f"{argument('output')} must not exist; got {path}, which does. Choose another name: "
-            "nothing is overwritten."
-        )
-    if not folder.parent.is_dir():
-        raise DataError(
-            f"{argument('output')} must lie in an existing directory; got {path}, but "
-            f"{folder.parent} is none. Create it first."
-        )
-    if not os.access(folder.parent, os.W_OK | os.X_OK):
-        raise DataError(
-            f"{argument('output')} must lie in a directory that can be written to; got {path}, but "
-            f"{folder.parent} cannot. Choose another, or change its permissions."
-        )
-    return folder
-
-
 def write_reproduction(
     found: Reproduction,
     path: str | os.PathLike[str],
@@ -235,7 +210,7 @@ def write_reproduction(
     command
         What reproduces it, for the page to say.
     """
-    with _new_folder(path) as (folder, place):
+    with new_folder(path) as (folder, place):
         drawn = [reproduction_figure(result) for result in found.results]
         for name in (FIGURES, TABLES):
             (place / name).mkdir()
@@ -251,24 +226,6 @@ def write_reproduction(
         text = reproduction_page(found, drawn, command=command)
         write_text(place / PAGE, text, overwrite=False)
     return folder
-
-
-@contextmanager
-def _new_folder(path: str | os.PathLike[str]) -> Iterator[tuple[Path, Path]]:
-    """The folder to be, and a hidden one beside it that takes its place at the end."""
-    folder = check_new_folder(path)
-    place = folder.with_name(f".{folder.name[:100]}.{secrets.token_hex(4)}.tmp")
-    with removed_in_the_end(place):
-        try:
-            place.mkdir()
-            yield folder, place
-            if folder.exists():
-                raise DataError(
-                    f"{argument('output')} must not exist; got {path}, which was made meanwhile."
-                )
-            os.rename(place, folder)
-        except OSError as error:
-            raise failed(folder, error) from error
 
 
 def reproduction_document(found: Reproduction) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import numpy as np
 
 from penchant.arguments import check_threads
 from penchant.errors import DataError, nearest
-from penchant.paper.claims import VERDICTS, Claim
 from penchant.paper.conclusion import conclusion
 from penchant.paper.figure_1 import experiment, figure_1
 from penchant.paper.figure_2_3 import figure_2, figure_3
@@ -22,7 +21,7 @@ from penchant.paper.figure_4_5_6 import (
     figure_5,
     figure_6,
 )
-from penchant.paper.published import DECISIONS, REPLICATES
+from penchant.paper.published import DECISIONS, REPLICATES, VERDICTS, Claim
 from penchant.paper.simulated_study import simulated_study
 from penchant.paper.tables import tables
 from penchant.paper.theorem_1 import theorem_1

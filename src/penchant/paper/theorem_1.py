@@ -13,9 +13,8 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.paper.claims import Claim, Measured, mean_of
 from penchant.paper.ensembles import ensembles
-from penchant.paper.published import REPLICATES
+from penchant.paper.published import REPLICATES, Claim, Measured, mean_of
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 

@@ -17,9 +17,10 @@ from penchant.output.document import plain, plain_label
 from penchant.output.shown import Shown
 from penchant.output.table import NARROW, Table, number, p_value
 from penchant.population.estimate import PopulationEstimate
-from penchant.population.scores import NAMES as RELATED
-from penchant.population.scores import Relation, relations_table
+from penchant.population.significance import NAMES as RELATED
+from penchant.population.significance import Relation, relations_table
 from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
+from penchant.wording import either
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 ADJUSTMENTS: tuple[Adjustment, ...] = ("holm", "bonferroni", "benjamini-hochberg", "none")
@@ -342,8 +343,12 @@ class GroupComparison(Shown):
         """The summary as a table."""
         if self.relations:
             table = relations_table(self.relations, self.score, self.level)
-            lost = (_left_out("all", p) for p in self.populations.values() if p.left_out)
-            said = (*lost, *self._scale_words(), *self._adjusted_words(), *table.notes)
+            said = (
+                *self._lost_words("all"),
+                *self._scale_words(),
+                *self._adjusted_words(),
+                *table.notes,
+            )
             return replace(table, notes=said)
         rows: list[tuple[str, ...]] = []
         for pair, found in groupby(self.differences, lambda d: f"{d.first} - {d.second}"):
@@ -369,9 +374,8 @@ class GroupComparison(Shown):
             for label, p in self.populations.items()
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)
-        lost = (_left_out(label, p) for label, p in self.populations.items() if p.left_out)
         notes = (
-            *lost,
+            *self._lost_words(),
             *self._scale_words(),
             *self._adjusted_words(),
             f"p-values adjusted: {self.adjustment}.",
@@ -379,6 +383,13 @@ class GroupComparison(Shown):
             *doubts,
         )
         return Table("Differences between groups", facts, header, tuple(rows), notes, NARROW)
+
+    def _lost_words(self, label: str = "") -> tuple[str, ...]:
+        """Who is in no mean, and what would keep them."""
+        lost = [_left_out(label or own, p) for own, p in self.populations.items() if p.left_out]
+        keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
+        doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
+        return (*lost, doubt) if lost else ()
 
     def _scale_words(self) -> tuple[str, ...]:
         """On which scale parameters are compared, where it is not their own."""

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from penchant.errors import DataError, listing
-from penchant.files.json_table import typed
+from penchant.files.table import typed
 from penchant.output.notes import counted
 from penchant.reading.asked import with_column, word
 from penchant.tables.cells import is_nothing

@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from penchant._typing import Vector
 from penchant.errors import DataError, listing
-from penchant.models.offers.table import offers_from_frame
+from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.doubts import offer_notes
 from penchant.reading.whose import ask_about_people
+from penchant.tables.answers import ask_about_sides
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
 from penchant.tables.events import NOTHING
@@ -33,7 +34,6 @@ from penchant.tables.offer_columns import (
     offer_columns,
 )
 from penchant.tables.play import FAR, MARKS
-from penchant.tables.sides import ask_about_sides
 from penchant.tables.surveys import NOT, WideLayout, options_said
 from penchant.wording import argument, either, ticked
 

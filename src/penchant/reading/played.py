@@ -18,6 +18,7 @@ from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
 from penchant.reading.earned import found_reward
 from penchant.reading.marks import ask_about_flags, ask_about_marks, without_marks
 from penchant.reading.whose import ask_about_people, ask_about_sessions
+from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences, says_choice
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
@@ -30,11 +31,9 @@ from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
-from penchant.tables.paid import by_sentences
 from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
-from penchant.tables.sides import ask_about_rivals, ask_about_sides, says_choice
 from penchant.tables.surveys import options_said, shown_at, where_said
 from penchant.wording import argument, either, ticked
 

@@ -23,6 +23,7 @@ from penchant.tables.columns import NO_COLUMN, named_column, plain_name, usual_c
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.reading import ReadingKind
+from penchant.tables.surveys import where_said
 from penchant.wording import either
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
@@ -532,9 +533,12 @@ def _check_codes(task: NamedTask, cells: Columns, columns: Mapping[str, str]) ->
                 few = len(known) < 10
                 rule = f"one of {', '.join(map(str, known))}" if few else f"{min(known)} or more"
                 whole = "" if few else "whole numbers, "
+                own = columns[name] if columns[name].isidentifier() else f"`{columns[name]}`"
+                kept = where_said(f"{own} != {values[row]:g}")
                 raise DataError(
                     f"{columns[name]} must hold {whole}{rule} for the task {task.name}; got "
-                    f"{values[row]:g} at row {row}. Recode it: {task.codes}."
+                    f"{values[row]:g} at row {row}. Pass {kept} if nobody decided there, or recode "
+                    f"it: {task.codes}."
                 )
 
 

@@ -54,7 +54,7 @@ class DataTable:
     def told(self) -> bool:
         """Whether it tells sentences: on a narrow page its rows are set as paragraphs."""
         cells = [str(row[i]) for row in self.rows for i in self.words]
-        return 2 < len(self.header) <= FEW and any(len(cell) > SENTENCE for cell in cells)
+        return 2 <= len(self.header) <= FEW and any(len(cell) > SENTENCE for cell in cells)
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,9 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     )
     environment.filters["whole"] = lambda text: Markup(
         OPTION.sub(r'<span class="whole-word">\1</span>', str(escape(text)))
+    )
+    environment.filters["typed"] = lambda text: Markup(
+        re.sub(r"\S+", r'<span class="whole-word">\g<0></span>', str(escape(text)))
     )
     content: dict[str, Any] = {"title": title, "subtitle": subtitle, "sections": sections}
     return environment.from_string(source).render(**content)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from penchant._frames import as_it_came
 from penchant.errors import DataError
 from penchant.figures.words import in_words
-from penchant.inference.nominal import Nominal
+from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.output.shown import Kept
@@ -19,10 +19,10 @@ from penchant.output.table import Table
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
 from penchant.softmax.prior import ParameterPrior
-from penchant.studies.data import StudyData
 from penchant.studies.findings import Findings
-from penchant.studies.means import read_landscapes
+from penchant.studies.landscapes import read_landscapes
 from penchant.studies.plan import PAPER_NOMINALS, Category, Plan
+from penchant.studies.read import StudyData
 from penchant.studies.run import carry_out
 
 PAPER: Literal["paper"] = "paper"

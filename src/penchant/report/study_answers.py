@@ -12,9 +12,7 @@ from penchant.figures.words import in_words
 from penchant.output.table import number, p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
-from penchant.studies.group_tests import GroupDifference, OverallTest
-from penchant.studies.groups import LOG
-from penchant.studies.left_out import LeftOutGroup
+from penchant.studies.groups import LOG, GroupDifference, LeftOutGroup, OverallTest
 from penchant.tables.labels import NUMBER
 from penchant.wording import weak_prior
 
@@ -74,10 +72,12 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
     if not lost:
         sizes = ", ".join(f"{group_name(column, r.group)} {r.n_subjects}" for r in rows)
         return f"{of[0].upper()}{of[1:]}{_where(key)} have all {everyone} {what} ({sizes})."
-    parts = "; ".join(_left_out_of(row) for row in rows) if column else rows[0].reasons
+    some = [row for row in rows if row.n_left_out]
+    parts = "; ".join(map(_left_out_of, some)) if column else rows[0].reasons
+    parts += "; no others" if len(some) < len(rows) else ""
     why = (
-        " They have no finite estimate, and are selected by their answers: the most consistent are "
-        "among them, and means are of the rest."
+        " Without a finite estimate they enter no mean. Their own choices decide that, often very "
+        "consistent ones, so that means describe the other subjects only."
     )
     head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
     if not explain:
@@ -96,17 +96,17 @@ def _shares(rows: Sequence[LeftOutGroup]) -> str:
         return ""
     differ = "differ" if rows[0].p_value < SIGNIFICANT else "do not differ clearly"
     return (
-        f" The shares left out {differ} between groups ({rows[0].test}, "
+        f" Shares of subjects left out {differ} between groups ({rows[0].test}, "
         f"p {p_words(rows[0].p_value)})."
     )
 
 
 def _kept(study: Findings) -> str:
     tests = study.group_tests.differences or study.paired_tests
-    ranks = "The rank tests keep everybody whose choices say where they rank; " if tests else ""
+    ranks = "Rank tests keep every subject whose choices tell a rank; " if tests else ""
     if study.plan.parameter_prior is not None:
         return f"{ranks[:-2]}." if ranks else ""
-    prior = f"{weak_prior()} gives everybody an estimate."
+    prior = f"{weak_prior()} gives every subject an estimate."
     return f"{ranks}{prior}"
 
 
@@ -122,7 +122,8 @@ def _answer(study: Findings, key: Key) -> list[str]:
     percent = f"{100 * study.plan.level:g} %"
     if overall:
         lines = [_overall_line(test) for test in overall]
-        return [_headline(overall, _many(named), key), *lines, *_clear_pairs(differences, percent)]
+        who = f"the {len(named)} groups"
+        return [_headline(overall, who, key), *lines, *_clear_pairs(differences, percent)]
     if differences:
         lines = [_difference_line(d, percent) for d in differences]
         return [_headline(differences, " and ".join(named), key), *lines]
@@ -141,10 +142,6 @@ def _is_within(study: Findings, key: Key) -> bool:
     return bool(_of(study.paired_tests, key))
 
 
-def _many(named: Sequence[str]) -> str:
-    return f"{len(named)} groups ({listing(named)})"
-
-
 def _where(key: Key) -> str:
     return f" ({key[0]}; {key[1]})" if key[1] else (f" ({key[0]})" if key[0] else "")
 
@@ -161,7 +158,7 @@ def _headline(tests: Sequence[Any], who: str, key: Key, how: str = "") -> str:
             ("means", "in {} by means, but not by rank"),
             ("ranks", "in {} by rank, but not by means"),
             ("no", "no difference is shown in {}"),
-            ("none", "no test could be done of {}, as too few have estimates"),
+            ("none", "no test could be done of {}, as too few subjects have estimates"),
         )
         if found[verdict]
     ]
@@ -192,9 +189,9 @@ def _difference_line(d: GroupDifference, percent: str) -> str:
         f"{number(d.superiority, 2)}"
     )
     if np.isnan(d.rank_p_value):
-        ranked = "no rank test, as too few rank"
+        ranked = "no rank test, as too few subjects have a rank"
     if np.isnan(d.p_value):
-        few = f"no test of means, as {d.first_n} and {d.second_n} have estimates"
+        few = f"no test of means, as only {d.first_n} and {d.second_n} subjects have estimates"
         return f"{plain_name(d.name)}: {few}; {ranked}."
     return (
         f"{plain_name(d.name)}: {first} {number(d.first_mean, 3)}, {second} "
@@ -228,9 +225,9 @@ def _paired_line(d: PairedDifference, percent: str) -> str:
         f"{p_value(d.adjusted_wilcoxon_p_value)}"
     )
     if np.isnan(d.wilcoxon_p_value):
-        ranked = "no signed-rank test, as too few rank"
+        ranked = "no signed-rank test, as too few subjects have a rank"
     if np.isnan(d.p_value):
-        few = f"no test of means, as {d.n_pairs} of {d.n_both} have estimates in both"
+        few = f"no test of means, as only {d.n_pairs} of {d.n_both} subjects have both estimates"
         return f"{plain_name(d.name)}: {few}; {ranked}."
     return (
         f"{plain_name(d.name)}: {first} {number(d.first_mean, 3)}, {second} "
@@ -248,7 +245,8 @@ def _overall_line(test: OverallTest) -> str:
         f"adjusted {p_value(test.adjusted_rank_p_value)}"
     )
     if np.isnan(test.p_value):
-        return f"{plain_name(test.name)}: no test of means, as too few have estimates; {ranked}."
+        few = "no test of means, as too few subjects have estimates"
+        return f"{plain_name(test.name)}: {few}; {ranked}."
     return (
         f"{plain_name(test.name)}: Welch's F({test.df_1:g}, {number(test.df_2, 3)}) = "
         f"{number(test.statistic, 3)} over {test.n_subjects} subjects, p {p_words(test.p_value)}, "

@@ -17,14 +17,14 @@ from penchant.studies.groups import LOG
 from penchant.wording import either, weak_prior
 
 RANKS = (
-    "The rank tests keep people without a finite estimate: an estimate at an end of the "
+    "Rank tests keep subjects without a finite estimate: an estimate at an end of the "
     "parameter's range (a temperature of 0, where choices are separated) ranks at that end, any "
-    "other of them somewhere in its interval, and two whose ranges overlap are tied. Who may lie "
-    "anywhere takes no part."
+    "other one somewhere in its interval; subjects with overlapping ranges are tied. A subject "
+    "whose parameter may have any value is left out of rank tests, too."
 )
 ON_RATIOS = (
     "Positive parameters are compared as logarithms: their means are geometric, and the "
-    "difference, taken back, is a ratio."
+    "difference, exponentiated, is a ratio."
 )
 
 
@@ -44,14 +44,14 @@ def comparison_section(study: Findings, command: str) -> list[Block]:
         *blocks,
         Paragraph(
             f"Differences are first minus second{_ratios(tests.differences)} Welch's test "
-            "takes no equal variances for granted; p-values are adjusted by Holm's method over all "
-            "parameters and pairs, those of means and those of ranks by themselves. Hedges' g is "
+            "does not assume equal variances; p-values are adjusted by Holm's method over all "
+            "parameters and pairs, separately for tests of means and rank tests. Hedges' g is "
             "the difference in standard deviations between subjects."
         ),
         Paragraph(
-            f"{_ranks(study)}The last columns have how many of both groups take part, the "
-            "probability that somebody of the first group is higher than somebody of the second, "
-            "and Mann-Whitney's test."
+            f"{_ranks(study)}The last columns are of Mann-Whitney's rank test: how many subjects "
+            "of each group it ranks, the probability that a subject of the first group is higher "
+            "than one of the second, p and adjusted p."
         ),
         *_with_prior(study, command),
     ]
@@ -68,10 +68,11 @@ def paired_section(study: Findings, command: str) -> list[Block]:
         _paired_table(study, percent),
         _paired_tests_table(study, percent),
         Paragraph(
-            f"Differences are of the same subject, over subjects with a finite estimate in both, "
-            f"first minus second{_ratios(study.paired_tests)} Adjusted by Holm's method over "
-            "all paired tests. Cohen's dz is the mean difference in standard deviations of the "
-            "differences. Wilcoxon's signed-rank test does not take differences for normal."
+            "Differences are within subjects with a finite estimate in both conditions, "
+            f"first minus second{_ratios(study.paired_tests)} p-values are adjusted by Holm's "
+            "method over all paired tests. Cohen's dz is the mean difference in standard "
+            "deviations of the differences. Wilcoxon's signed-rank test does not assume that "
+            "differences are normally distributed."
         ),
         *([Paragraph(RANKS)] if alone and _ranks(study) else []),
         *(_with_prior(study, command) if alone else []),
@@ -98,11 +99,10 @@ def _left_out_table(study: Findings) -> list[Block]:
     names = {"n_subjects": "subjects", "n_left_out": "left out of means", "reasons": "why"}
     names |= {"test": "test of the shares", "p_value": "p", "stratum": "in"}
     note = (
-        "Left out are those without a finite estimate, who are selected by their answers: means "
-        "and tests of means are of the rest. The test asks whether groups differ in how many are "
-        "left out."
+        "Subjects without a finite estimate are left out: means and tests of means describe the "
+        "other subjects. The test asks whether groups differ in the share of subjects left out."
     )
-    caption = "Who is left out of tests of means"
+    caption = "Subjects left out of tests of means"
     return [some_columns(caption, table, keep, names=names, note=note)]
 
 
@@ -140,6 +140,8 @@ def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
 
 
 def _t(d: Any) -> str:
+    if np.isnan(d.statistic):
+        return "-"
     return f"{shown(d.statistic, 3)} ({shown(d.degrees_of_freedom, 3)})"
 
 
@@ -209,9 +211,9 @@ def _with_prior(study: Findings, command: str) -> list[Block]:
         return []
     weaker, weak = either("ScaledPrior(0.03)", "--prior weak:0.03"), weak_prior()
     said = (
-        "A weak prior on the weights gives everybody an estimate, so that nobody is left out. It "
-        f"draws the most consistent somewhat towards chance ({weaker} less than {weak}): compare "
-        "both reports."
+        "A weak prior on the weights gives every subject an estimate, so that nobody is left out. "
+        f"It draws very consistent subjects somewhat towards chance ({weaker} less than {weak}): "
+        "compare both reports."
     )
     words = "penchant.study(data, model, parameter_prior=penchant.ScaledPrior())"
     if command.startswith("penchant study "):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.edges import scale
 from penchant.figures.letters import row_height
 from penchant.figures.style import WIDTHS
-from penchant.figures.subjects import MOST_LABELS
+from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
 from penchant.figures.words import in_sentence, in_words
 from penchant.models.links import Link
 from penchant.output.notes import counted
@@ -23,10 +23,10 @@ from penchant.population.hierarchy.assemble import CODING
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing
 from penchant.report.study_answers import p_words
-from penchant.report.study_figures import NAMED, UNNAMED, Drawn, edges_said, panelled
+from penchant.report.study_figures import Drawn, edges_said, panelled
 from penchant.report.study_groups import MANY, some_columns, some_drawn
 from penchant.report.study_words import capital, for_reader, shown
-from penchant.studies.everybody import StudyPopulation
+from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
 from penchant.wording import either
 
@@ -82,12 +82,11 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
                 )
     if found.contrasts and not said:
         said.append(
-            "No difference between groups is larger than people's own differences would make it, "
-            "adjusted for all that were looked at."
+            "No difference is shown after adjustment for all comparisons of the population."
         )
     said.append(
-        f"All {counted(fit.n_subjects, 'subject')} count, also those without an estimate "
-        f"of their own. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
+        f"All {counted(fit.n_subjects, 'subject')} are included, also subjects without a finite "
+        f"estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
     told = [*fit.reliability.items()]
     said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
@@ -101,21 +100,27 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
 def _in_order(study: Findings, names: Sequence[str]) -> list[int]:
     """Places of parameters of the population, in the order that all other sections have."""
     usual = study.fits[study.subjects[0]].exact.natural_names
-    base = [re.split(r"[:[]", name)[0] for name in names]
     known = {name: k for k, name in enumerate(usual)}
+    base = [_parameter(name, usual) for name in names]
     return sorted(range(len(names)), key=lambda a: known.get(base[a], len(usual)))
+
+
+def _parameter(name: str, known: Iterable[str]) -> str:
+    """The parameter that a coefficient is of: names of attributes have colons of their own."""
+    mine = (one for one in known if name == one or name.startswith((f"{one}:", f"{one}[")))
+    return max(mine, key=len, default=re.split(r"[:[]", name)[0])
 
 
 def _told(name: str, value: float) -> str:
     share = f"{capital(in_sentence(name))}: reliability {value:.2f}"
     if value < LITTLE:
         return (
-            f"{share}. People are hardly told apart: most of the differences between their own "
-            "estimates is noise. Do not correlate these with anything else."
+            f"{share}, low: most of the variance between subjects' own estimates is noise. Do not "
+            "correlate these estimates with other measures."
         )
     if value < MUCH:
-        return f"{share}. People are told apart in part: estimates are drawn towards the mean."
-    return f"{share}. People are told apart well."
+        return f"{share}, moderate: estimates are drawn towards the mean of the population."
+    return f"{share}, high: choices distinguish people well."
 
 
 def _contrasts(study: Findings) -> DataTable:
@@ -125,8 +130,9 @@ def _contrasts(study: Findings) -> DataTable:
         "Differences in the population",
         table,
         (*keep, "p_value", "adjusted_p_value", "link"),
-        note="On the link of each parameter: of a logarithm, the logarithm of a ratio. Welch's "
-        "tests of the people's own estimates are in the sections on groups.",
+        note="Differences of means, first minus second, on the scale of each parameter's link "
+        "function: on the log scale the logarithm of a ratio. Tests of the subjects' own "
+        "estimates are in the section on differences above.",
         folded=len(table["parameter"]) > MANY,
         names={"t": "t"},
     )
@@ -150,7 +156,10 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
             whose = f"{who}, {condition}" if condition and covariates else condition or who
             rows.append([in_words(name), whose, *map(shown, (p.estimate, p.low, p.high))])
     header = ("parameter", "of whom", "typical", "low", "high")
-    note = f"At the mean of the link; low and high: {100 * level:g} % intervals of the mean."
+    note = (
+        f"The parameter at the mean of its link scale; low and high: {100 * level:g} % intervals "
+        "of that mean."
+    )
     words = frozenset((0, 1))
     return DataTable("The typical person", header, rows, note, len(rows) > MANY, words)
 
@@ -169,8 +178,8 @@ def _spreads(study: Findings) -> list[Block]:
     if not table:
         return []
     note = (
-        "Standard deviations between people on the link; reliability: the share of the "
-        "differences between people that their decisions tell."
+        "Standard deviations between people on the scale of the link function; reliability: the "
+        "share of the variance between people that their choices reveal."
     )
     keep = ("name", "sd", "low", "high", "reliability", "link")
     ordered = _ordered(study, table, "name")
@@ -196,20 +205,29 @@ def population_figures(study: Findings) -> Iterator[Drawn]:
 def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
     fit, what = found.fit, "group" if found.between else "condition"
     panels: dict[str, list[int]] = {}
+    usual = study.fits[study.subjects[0]].exact.natural_names
     for a in _in_order(study, fit.names):
-        parameter, _, rest = fit.names[a].partition(":")
-        if rest:
+        parameter = _parameter(fit.names[a], usual)
+        if fit.names[a].startswith(f"{parameter}:"):
             panels.setdefault(parameter, []).append(a)
-    mine = [a for one in panels.values() for a in one]
     ends = fit.interval(study.plan.level)
-    alike = scale(np.append(fit.coefficients[mine], 0.0), ends[mine], False, None)
-    names = {a: in_words(fit.names[a]).partition(": ")[2] for a in mine}
+    # coefficients without a unit compare; those in units of their parameter have axes of their own
+    pure = [a for name, one in panels.items() if fit.links.get(name) != "identity" for a in one]
+    names = {
+        a: in_words(f"x{fit.names[a].removeprefix(name)}").partition(": ")[2]
+        for name, one in panels.items()
+        for a in one
+    }
 
     def draw(axes: Any, i: int) -> None:
         parameter, own = list(panels.items())[i]
-        axis = f"{in_words(parameter)}: coefficient on the {fit.links.get(parameter, 'link')} scale"
+        link = fit.links.get(parameter, "link")
+        on = "" if link == "identity" else f" on the {link} scale"
+        axis = f"{in_words(parameter)}: coefficient{on}"
         said = [names[a] for a in own]
-        limits = (alike.low, alike.high)
+        alike = own if link == "identity" else pure
+        both = scale(np.append(fit.coefficients[alike], 0.0), ends[alike], False, None)
+        limits = (both.low, both.high)
         coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
     high = row_height([*names.values()], WIDTHS[1])
@@ -219,8 +237,7 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
-        f"{what} lies from the average of all {what}s, on the link of its parameter."
-        f"{_implied(found)}{edges_said(made)}",
+        f"{what} lies from the average of all {what}s.{_implied(found)}{edges_said(made)}",
         made,
     )
 
@@ -234,8 +251,8 @@ def _implied(found: StudyPopulation) -> str:
     levels += [] if source.conditions is None else [source.conditions.labels]
     first = listing(str(own[0]) for own in levels)
     if all(len(own) == 2 for own in levels):
-        return f" Of {first} it is the same with the other sign."
-    return f" Of {first} it is minus the sum of the others."
+        return f" The coefficient of {first} is the same with the other sign."
+    return f" The coefficient of {first} is minus the sum of the others."
 
 
 def _links(fit: PopulationFit) -> list[Link]:
@@ -278,13 +295,17 @@ def _densities(study: Findings, found: StudyPopulation) -> Drawn:
             logarithmic=link.name == "log",
         )
 
-    by = f"by the {100 * level:g} % intervals of the mean and of the spread"
-    band = f"; the band is what it may be, {by}" if few else ""
+    band = (
+        f" Bands: all densities within the {100 * level:g} % intervals of the mean and of the "
+        "spread."
+        if few
+        else ""
+    )
     return Drawn(
         "population-density",
         "How people are distributed",
-        f"Density of each parameter in the population{band}. Below, everybody under the "
-        "population.",
+        f"Density of each parameter in the population.{band} Marks below: the estimate of each "
+        "subject under the population.",
         panelled(len(names), draw),
     )
 
@@ -368,14 +389,15 @@ def _shrinkage(study: Findings, fit: PopulationFit) -> Iterator[Drawn]:
             values=(_rising(links[pair[0]]), _rising(links[pair[1]])),
         )
 
+    lost = not np.isfinite(on_link).all()
+    edge = "; a line from the edge is of a subject without a finite estimate alone" if lost else ""
     yield Drawn(
         "population-shrinkage",
         "From each alone to all together",
-        "Estimates of each subject alone (hollow) and under the population (full), joined by a "
-        "line; those without a finite estimate of their own come from the edge. Axes are the "
-        "scales on which people are taken for normal, with the parameter's own numbers. Ellipses "
-        "hold "
-        "50 and 95 % of the population's people.",
+        "Estimates of each subject alone (hollow, orange) and under the population (full, blue), "
+        f"joined by a line{edge}. Axes are the scales on which people are taken to be normally "
+        "distributed, with the parameter's own numbers. Ellipses hold 50 and 95 % of the "
+        "population.",
         panelled(len(pairs), draw, row=2.9),
     )
 
@@ -404,6 +426,7 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
             ordered=False,
             pooled=typical[j].estimate,
             pooled_interval=(typical[j].low, typical[j].high),
+            pooled_name="typical",
             name=names[j],
             logarithmic=links[j].name == "log",
         )
@@ -414,9 +437,9 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
     return Drawn(
         "population-forest",
         "Everybody under the population",
-        f"Posterior means of all subjects with {100 * study.plan.level:g} % intervals, the "
-        "estimates of each alone as hollow marks, and the typical person below; every panel in "
-        f"the order of the {in_words(names[panels[0]])}."
+        f"Posterior means of all subjects (blue) with {100 * study.plan.level:g} % intervals, the "
+        "estimate of each subject alone (hollow, orange), and the typical person below; every "
+        f"panel in the order of the {in_words(names[panels[0]])}."
         f"{edges_said(made)}",
         made,
     )

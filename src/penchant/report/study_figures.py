@@ -22,11 +22,11 @@ from penchant.figures import (
 )
 from penchant.figures.letters import columns_fit
 from penchant.figures.style import WIDTHS, give_room, heading
-from penchant.figures.subjects import MOST_LABELS
+from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
 from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model
 from penchant.output.notes import counted
-from penchant.population.growth_curves import ORDERS
+from penchant.population.growth import ORDERS
 from penchant.population.subjects import positive, shares
 from penchant.report.study_words import (
     capital,
@@ -36,8 +36,7 @@ from penchant.report.study_words import (
     simulation_words,
 )
 from penchant.softmax.estimate import Estimate
-from penchant.studies.findings import Findings
-from penchant.studies.forward_table import both, stacked
+from penchant.studies.findings import Findings, both, stacked
 from penchant.studies.groups import Group, natural_again
 
 if TYPE_CHECKING:
@@ -48,8 +47,6 @@ FULL, OPEN = "without a bound", "ends beyond the axis"  # what figures remark of
 _AWAY = re.compile(r"(?<!ends )beyond the axis: \d")  # and of estimates
 ESTIMATE_SAID = " A large triangle at the edge is an estimate far beyond the others."
 ROW = 2.3  # inches that a row of panels is high
-NAMED = 0.14  # inches that a subject takes who is named
-UNNAMED = 0.06
 MOST_MAPS = 8
 SWITCH_RATE = "switch rate"
 
@@ -209,7 +206,7 @@ def _forests(study: Findings) -> Iterator[Drawn]:
 
     row = 1.2 + len(fits) * (NAMED if len(fits) <= MOST_LABELS else UNNAMED)
     columns = 2 if len(names) == 4 else 3
-    made = panelled(len(names), draw, columns=columns, row=min(row, 9.0))
+    made = panelled(len(names), draw, columns=columns, row=min(row, 9.0), least=row)
     yield Drawn(
         "subjects",
         "Estimates of all subjects",
@@ -234,10 +231,15 @@ def _without(study: Findings, fits: Sequence[Estimate]) -> str:
     ]
     if not lost:
         return ""
+    every = [p for fit in fits for p in fit.parameters if np.isnan(p.estimate)]
+    unknown = [bool(np.isnan([p.low, p.high]).all()) for p in every]
+    marks = "a dashed orange line spans all values that agree with their choices"
+    marks = marks if not all(unknown) else ""
+    cross = "an orange cross at the edge: no value is known" if any(unknown) else ""
+    said = ", ".join(filter(None, (marks, cross)))
     return (
         f" Without a finite estimate of some parameter: {counted(len(lost), 'subject')} "
-        f"({listing(lost)}); a dashed orange line is all that their choices are consistent with, a "
-        "cross at the edge says that nothing is known."
+        f"({listing(lost)}){f'; {said}' if said else ''}."
     )
 
 
@@ -273,17 +275,16 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         f"{capital(in_words(names[second]))} against {in_words(names[first])}",
         f"{capital(exact_words(study))} estimates of {int(shown.sum())} of "
         f"{counted(len(people), unit)}{', by group' if len(study.groups) > 1 else ''}."
-        f"{_lacking(np.isfinite(x), np.isfinite(y))}{edges_said(made)}",
+        f"{_lacking(np.isfinite(x), np.isfinite(y), unit)}{edges_said(made)}",
         made,
     )
 
 
-def _lacking(x: BoolVector, y: BoolVector) -> str:
-    """Where those are who lack one estimate, or both."""
-    said = " Those with one of the two are marked at the edge." if (x != y).any() else ""
-    neither = int((~x & ~y).sum())
-    have = "has" if neither == 1 else "have"
-    return f"{said} {neither} without either {have} no place here." if neither else said
+def _lacking(x: BoolVector, y: BoolVector, unit: str) -> str:
+    """Where subjects are who lack one estimate, or both."""
+    one, neither = int((x != y).sum()), int((~x & ~y).sum())
+    said = f" At the edge: {counted(one, unit)} with only one of the two estimates." if one else ""
+    return f"{said} Not shown: {counted(neither, unit)} with neither." if neither else said
 
 
 def _populations(study: Findings) -> Iterator[Drawn]:
@@ -322,17 +323,17 @@ def _populations(study: Findings) -> Iterator[Drawn]:
     log = any(axes.get_yscale() == "log" for axes in made.axes)
     geometric = " On logarithmic axes the group's estimate is a geometric mean." if log else ""
     finite = all(np.isfinite(fit.exact.natural).all() for fit in study.fits.values())
-    marked = "; those without a finite estimate are marked at the edge and counted above"
+    marked = "; subjects without a finite estimate are marked at the edge and counted above"
     left = "" if finite else marked
     lacking = any(not np.isfinite(p.estimate) for column in pooled for p in column)
-    none = " A black cross at the edge: too few have an estimate." if lacking else ""
+    none = " A black cross at the edge: too few subjects have an estimate." if lacking else ""
     yield Drawn(
         "groups",
         "Groups" if len(groups) > 1 else "All subjects",
         f"{capital(exact_words(study))} estimates of the subjects (small, pale), and of "
         f"{'their group' if len(groups) > 1 else 'all'} by random effects with "
         f"{100 * study.plan.level:g} % interval (large, black line)."
-        f"{geometric} n: subjects behind it{left}.{none}{edges_said(made)}",
+        f"{geometric} n: subjects in the group's estimate{left}.{none}{edges_said(made)}",
         made,
     )
 
@@ -347,7 +348,7 @@ def _forward(study: Findings) -> Iterator[Drawn]:
     if not any(study.fits[s].simulated is not None for s in study.subjects):
         return
     places = Declared(study.plan.model).locations
-    step, switches = "distance from the last choice", "How often another option is chosen than last"
+    step, switches = "distance from the last choice", "How often the choice differs from the last"
     how_far = (step, f"The {step}") if places is not None else (SWITCH_RATE, switches)
     kind = "reward received" if study.landscapes.source == "estimated" else "mean reward"
     ahead = study.how_simulated == "one step ahead"
@@ -359,7 +360,7 @@ def _forward(study: Findings) -> Iterator[Drawn]:
         (
             "likeliest",
             "share of the likeliest option",
-            "How often the option is chosen that the subject's model holds likeliest",
+            "How often subjects choose the option that their model holds likeliest",
         ),
     )
     for measure, quantity, words in (
@@ -386,7 +387,7 @@ def _fewer(study: Findings) -> str:
     lengths = {len(study.observed[s].reward) for group in study.groups for s in group.subjects}
     if len(lengths) < 2:
         return ""
-    return f" After trial {min(lengths)} they are of fewer subjects, as some played no longer."
+    return f" After trial {min(lengths)} fewer subjects are left: some played no longer."
 
 
 def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[Any, int], None]:

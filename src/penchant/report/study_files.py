@@ -27,7 +27,7 @@ from penchant.report.study_everybody import population_figures
 from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
 from penchant.studies.findings import TABLES, Findings
-from penchant.studies.fingerprint import changed
+from penchant.studies.plan import changed
 from penchant.wording import argument
 
 FORMAT, VERSION = "penchant-study", 1

@@ -18,7 +18,7 @@ from penchant.report.study_words import (
     shown,
     simulation_words,
 )
-from penchant.softmax.transformations import Parameter
+from penchant.softmax.hypotheses import Parameter
 from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
 from penchant.studies.groups import natural_again
@@ -187,7 +187,7 @@ def _weighted(study: Findings) -> str:
         return _left_out(study)
     said = (
         "Random effects weight subjects by how precise their estimates are. The tests of means "
-        "above give everybody the same weight, so that their means are others. "
+        "above give every subject the same weight, so that their means differ from these. "
     )
     return f"{said}{_left_out(study)}".rstrip()
 

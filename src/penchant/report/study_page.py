@@ -80,7 +80,7 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
         Section("The population", population_section(study, drawn)),
         Section("The data", _data(study, drawn)),
         Section("Performance", _performance(study, drawn)),
-        Section("Estimates of subjects", _subjects(study, drawn)),
+        Section(_whose(study), _subjects(study, drawn)),
         Section("Fits without a converged estimate", _failures(study)),
         Section(_together(study), groups_section(study, drawn)),
         Section("The paper's linearised estimates", linearized_section(study)),
@@ -93,6 +93,10 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
     return page(title, made, [section for section in sections if section.blocks])
 
 
+def _whose(study: Findings) -> str:
+    return "Estimates of subjects" if len(study.subjects) > 1 else "Estimates of the subject"
+
+
 def _together(study: Findings) -> str:
     """What estimates are pooled over."""
     whose = "Groups" if len(study.groups) > 1 else "All subjects"
@@ -102,7 +106,9 @@ def _together(study: Findings) -> str:
 def _checked(study: Findings) -> str:
     """The question that a posterior predictive check answers."""
     if study.how_simulated == "one step ahead":
-        return "Posterior predictive check: do people choose as their model expects?"
+        one = len(study.subjects) == 1
+        who = "does the subject choose" if one else "do people choose"
+        return f"Posterior predictive check: {who} as their model expects?"
     return "Posterior predictive check: do agents behave like the people?"
 
 
@@ -229,10 +235,12 @@ def _failures(study: Findings) -> list[Block]:
     if len({row[0] for row in rows}) == 1:
         header, rows, words = header[1:], [row[1:] for row in rows], frozenset((0, 2, 3))
     note = (
-        "Averages leave out subjects that are separated, not identified, at a bound or stopped "
-        "early. Weakly identified ones are kept, as they have a finite estimate: plain means "
-        "give it the weight of any other, random effects one by its precision. Read its interval."
+        "Averages leave out subjects whose fit is separated, not identified, at a bound or stopped "
+        "early. Weakly identified subjects are kept, as they have a finite estimate: plain means "
+        "give it the weight of any other, random effects a weight by its precision. Read its "
+        "interval."
     )
+    note = note if len(study.subjects) > 1 else ""
     return [DataTable("What went wrong, and for whom", header, rows, note, words=words)]
 
 

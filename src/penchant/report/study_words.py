@@ -10,17 +10,16 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import listing
-from penchant.figures.words import PARAMETERS, attribute_words, in_sentence, in_words
+from penchant.figures.words import PARAMETERS, in_sentence, in_words
+from penchant.models.offers.attributes import Attributes
 from penchant.output.notes import counted
 from penchant.output.table import number
-from penchant.population.subjects import positive
-from penchant.population.worth import dragged
+from penchant.population.subjects import dragged, positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
-from penchant.studies.findings import Findings
-from penchant.studies.forward_table import left_out
+from penchant.studies.findings import Findings, left_out
+from penchant.studies.fitting import validity_of
 from penchant.studies.plan import model_words, nominal_words
-from penchant.studies.subject_fit import validity_of
 from penchant.tables.labels import in_natural_order
 
 
@@ -50,18 +49,22 @@ def asked(study: Findings) -> str:
 def _own_words(study: Findings, described: str) -> str:
     """A model in words, its attributes as readers know them."""
     for name in study.plan.model.weights:
-        if ":" in name:
-            described = described.replace(name, attribute_words(name))
-    return described
+        if in_words(name) != name:
+            described = re.sub(rf"(?<![\w:]){re.escape(name)}(?![\w:])", in_words(name), described)
+    if isinstance(study.plan.model, Attributes):
+        described = f"a conditional logit of the {described}"
+    return _ADVICE.sub("", described)
 
 
 def _groups_asked(column: str, study: Findings) -> str:
     labels = in_natural_order(set(study.data.conditions[column].values()))
     named = [group_name(column, str(label)) for label in labels]
-    who = " and ".join(named) if len(named) == 2 else listing(named)
-    return f"Do {who} (column {column}) differ in their parameters?"
+    if len(named) == 2:
+        return f"Do {' and '.join(named)} (column {column}) differ in their parameters?"
+    return f"Do the {len(named)} groups of column {column} ({listing(named)}) differ in parameters?"
 
 
+_ADVICE = re.compile(r", at the edge of them: [^)]*")  # on what else might be expected before play
 _NAMES = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b(?![=(])")
 _OF_CONDITIONS = re.compile(r"\b[a-z]\w*(?::\w+)?\[[^\[\]]+\]")  # of parameters in a population
 
@@ -110,9 +113,11 @@ def in_short(study: Findings) -> list[str]:
     said += [_performance(study)] if study.plan.performance else []
     counts = ", ".join(f"{count} {status}" for status, count in study.counts().items())
     weak = study.counts().get("weakly identified", 0)
-    kept = " Weakly identified estimates are kept in means: read their intervals." if weak else ""
+    alone = len(study.subjects) == 1
+    means = "Weakly identified estimates are kept in means: read their intervals."
+    kept = f" {'Read its interval.' if alone else means}" if weak else ""
     said.append(f"{capital(exact_words(study))} fits: {counts}.{kept}")
-    worth = dragged((s, study.fits[s].exact) for s in study.subjects)
+    worth = dragged(((s, study.fits[s].exact) for s in study.subjects), study.plan.model)
     said += [worth] if worth else []
     said += [_linearized(study)] if study.linearized else []
     crossed = _differences(study) if study.plan.performance else []
@@ -129,7 +134,7 @@ def _performance(study: Findings) -> str:
 
 
 def _unclassified(count: int) -> str:
-    return f", {count} with too few decisions to tell" if count else ""
+    return f", {count} with too few trials to tell" if count else ""
 
 
 def _linearized(study: Findings) -> str:
@@ -194,7 +199,7 @@ def _rewards_agree(study: Findings) -> list[str]:
     people, agents = np.mean(pairs, axis=0)
     return [
         f"Forward simulation: {_who(study, len(pairs))} receive {number(float(people), 4)} "
-        f"a decision on average, agents with their estimates {number(float(agents), 4)}."
+        f"a trial on average, agents with their estimates {number(float(agents), 4)}."
     ]
 
 
@@ -273,10 +278,10 @@ def methods(study: Findings) -> list[str]:
     kind = (
         "likelihood-ratio (profile) intervals" if plan.intervals == "profile" else "Wald intervals"
     )
-    shared = "Parameters were shared by the decisions of a subject."
+    shared = "Parameters were shared by the trials of a subject."
     if study.data.is_play:
         shared = (
-            "Beliefs started afresh in every episode; parameters were shared by the episodes of a "
+            "Beliefs started afresh in every block; parameters were shared by the blocks of a "
             "subject."
         )
     paragraphs = [
@@ -340,7 +345,7 @@ def _averaged(study: Findings, scale: str) -> list[str]:
     left = "; subjects without a finite estimate are listed and left out, never averaged"
     return [
         f"{capital(exact_words(study))} estimates of groups were pooled{scale} by random effects "
-        f"(REML), and by other rules beside{left if lost else ''}."
+        f"(REML), and by other rules for comparison{left if lost else ''}."
     ]
 
 
@@ -358,7 +363,7 @@ def _compared(study: Findings, scale: str) -> list[str]:
         said.append(
             "Conditions varied within subjects, who were fitted once in each of them; conditions "
             "were compared by paired t tests of the estimates of subjects with one in both, with "
-            "Cohen's dz, and by Wilcoxon's signed-rank test of all whose places in both are known, "
+            "Cohen's dz, and by Wilcoxon's signed-rank test of all subjects with a rank in both, "
             "adjusted by Holm's method."
         )
     return said
@@ -382,11 +387,12 @@ def _everybody(study: Findings) -> list[str]:
     scales = ", ".join(f"{in_sentence(name)}: {link}" for name, link in fit.links.items())
     how = "restricted maximum likelihood" if fit.estimator == "reml" else "maximum likelihood"
     return [
-        "Everybody was also fitted at once: parameters were taken for normal between people on "
-        f"links without limits ({scales}), and the mean, its dependence on the conditions, and the "
-        f"covariance were estimated by {how} of all decisions, the parameters of each person "
-        "integrated out by adaptive Gauss-Hermite quadrature. Differences are contrasts of means "
-        "with Student t intervals; nobody was left out."
+        "In addition a hierarchical model was fitted to all subjects at once: parameters were "
+        "assumed to be normally distributed between people on the scale of their link function "
+        f"({scales}), and the mean, its dependence on the conditions, and the covariance were "
+        f"estimated by {how} of all trials, with the parameters of each person integrated out by "
+        "adaptive Gauss-Hermite quadrature. Differences are contrasts of means with Student t "
+        "intervals; nobody was left out."
     ]
 
 
@@ -410,7 +416,7 @@ def _simulation(study: Findings) -> str:
     if study.how_simulated == "one step ahead":
         return (
             "For every subject with an estimate, the choice probabilities of the fitted model were "
-            "taken at every decision after the subject's own choices and rewards up to it (one "
+            "taken at every trial after the subject's own choices and rewards up to it (one "
             "step ahead)."
         )
     paid = f"rewards drawn in known landscapes ({_noise(study)})"
@@ -456,5 +462,5 @@ def shown(value: Any, digits: int = 4) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
-        return number(float(value), digits)
+        return number(float(value), digits).replace("inf", "∞")
     return str(value)

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.columns import ChoiceColumns
+from penchant.choices.chunks import ChoiceColumns
 from penchant.errors import DataError, named, nearest
 from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights

@@ -14,12 +14,11 @@ from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, named, nearest
-from penchant.models.offers.table import offers_from_frame
+from penchant.models.offers.offers import offers_from_frame
 from penchant.output.notes import counted
 from penchant.scale.chunk_rows import type_word
 from penchant.scale.fit_people import People
-from penchant.scale.portions import Limits, Portion
-from penchant.scale.spans import joined, located
+from penchant.scale.portions import Limits, Portion, joined, located
 from penchant.scale.stored import StoredFile
 from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns

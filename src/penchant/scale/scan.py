@@ -30,12 +30,9 @@ from penchant.scale.chunk_rows import (
     starts_of,
     type_word,
 )
-from penchant.scale.engines import check_engine, in_order
-from penchant.scale.fit_people import People
+from penchant.scale.fit_people import People, check_engine, in_order
 from penchant.scale.histories import HistoryScan, scan_histories
-from penchant.scale.portions import Limits, Portion
-from penchant.scale.sorting import sorted_copy
-from penchant.scale.spans import Span
+from penchant.scale.portions import Limits, Portion, Span, sorted_copy
 from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files
 from penchant.tables.arrays import decision_weights
 from penchant.tables.columns import is_play

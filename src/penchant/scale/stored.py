@@ -19,9 +19,8 @@ import pyarrow.fs as fs
 import pyarrow.parquet as pq
 
 from penchant.errors import DataError
-from penchant.files.delimited_copy import copy_delimited
-from penchant.files.source import source
-from penchant.files.text import HEAD
+from penchant.files.delimited import copy_delimited
+from penchant.files.text import HEAD, source
 from penchant.files.text import kind as kind_of
 
 SHORT = 65_536  # rows of a group that are read without the rest of it

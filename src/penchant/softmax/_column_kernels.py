@@ -75,7 +75,7 @@ def sum_columns(columns, table, order, rows, kind, theta, limits, places, rooms,
                         values[place + lane] = x - _number_at(column, references[lane])
             if limits.size:
                 small += _weight_of_small(values, n_rows, d, n_columns, limits, side)
-            block_moments(kind, values, 0, n_rows, theta, side, 0, scratch, total)
+            block_moments(kind, values, 0, (n_rows, 1), theta, side, 0, scratch, total)
         for j in range(len(moments)):
             both = 0.0
             for lane in range(LANES):

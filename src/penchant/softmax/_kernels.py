@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._lanes import LANES, block_moments, relative_rows
+from penchant.softmax._lanes import AT_ONCE, LANES, block_moments, relative_rows
 
 _OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
 
@@ -88,13 +88,25 @@ def pack_blocks(table, kind, order, bounds, starts, blocks, packed, places):
     return even
 
 
+@inner
+def n_alike(starts, b, last, n_columns):
+    """Blocks from b on that are gone over together: of as many rows each, and close at hand."""
+    n_rows, n = starts[b + 1] - starts[b], 1
+    of_block = n_rows * (n_columns + 1) + n_columns + 2
+    while b + n < last and (n + 1) * of_block <= AT_ONCE:
+        if starts[b + n + 1] - starts[b + n] != n_rows:
+            break
+        n += 1
+    return n
+
+
 @bare
 def sum_blocks(packed, kind, theta, begin, end, rooms, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
 
     Chunk after chunk, whose sums are left in the last of the `rooms`, one row for each chunk. The
-    others hold 8 numbers for each row of the largest block, and 8 for each moment: the sums of
-    every eighth decision.
+    others are the scratch of `block_moments`, and 8 numbers for each moment: the sums of every
+    eighth decision.
     """
     values, starts, side = packed
     scratch, total, parts = rooms
@@ -106,9 +118,12 @@ def sum_blocks(packed, kind, theta, begin, end, rooms, moments):
         last = first + CHUNK if first + CHUNK < end else end
         for j in range(len(total)):
             total[j] = 0.0
-        for b in range(first, last):
-            place, n_rows = starts[b] * n_columns * LANES, starts[b + 1] - starts[b]
-            block_moments(kind, values, place, n_rows, theta, side, b, scratch, total)
+        b = first
+        while b < last:
+            sizes = starts[b + 1] - starts[b], n_alike(starts, b, last, n_columns)
+            place = starts[b] * n_columns * LANES
+            block_moments(kind, values, place, sizes, theta, side, b, scratch, total)
+            b += sizes[1]
         for j in range(len(moments)):
             both = 0.0
             for lane in range(LANES):

@@ -4,6 +4,7 @@
 compiled loops their addresses: the loops themselves are compiled once for all numbers of variables.
 """
 
+import math
 from threading import Lock
 from typing import Any
 
@@ -25,8 +26,22 @@ _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
 _SMALLEST = -708.0  # exp below this is as good as 0
-_EXP = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040, 1 / 40320, 1 / 362880]
-_EXP += [1 / 3628800, 1 / 39916800, 1 / 479001600]
+# exp r to 4e-17 for |r| <= log(2)/2: its series, but for the last digits of later terms, which
+# interpolate it at the zeros of a Chebyshev polynomial and so need fewer
+_EXP = [
+    1.0,
+    1.0,
+    0.5,
+    0.16666666666666666,
+    0.04166666666665136,
+    0.008333333333332155,
+    0.0013888888905881542,
+    0.0001984126985433861,
+    2.4801536388690766e-05,
+    2.755728006701698e-06,
+    2.761380686153829e-07,
+    2.5095554677111112e-08,
+]
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
@@ -81,13 +96,13 @@ class Emit:
         """a * b + c."""
         return self.add(self.mul(a, b), c)
 
-    def fetch(self, pointer, index):
+    def fetch(self, pointer, index, nearest=True):
         """Ask for memory that will be read soon; asking beyond the end of an array does no harm."""
         address = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [address, *[_SMALL_INT] * 3])
         prefetch = self.builder.module.declare_intrinsic("llvm.prefetch", [address], kind)
         place = self.builder.bitcast(self.builder.gep(pointer, [index]), address)
-        for_reading, keep_close, data = _SMALL_INT(0), _SMALL_INT(3), _SMALL_INT(1)
+        for_reading, keep_close, data = _SMALL_INT(0), _SMALL_INT(2 + nearest), _SMALL_INT(1)
         self.builder.call(prefetch, [place, for_reading, keep_close, data])
 
     def absolute(self, x):
@@ -99,15 +114,14 @@ class Emit:
         return self.builder.select(self.builder.fcmp_ordered(">", a, b), a, b)
 
     def polynomial(self, coefficients, x):
-        """Pairs of terms, then pairs of pairs: a short chain of dependent operations."""
-        terms = [self.all(c) for c in coefficients]
-        while len(terms) > 1:
-            pairs = [
-                self.fma(terms[i + 1], x, terms[i]) if i + 1 < len(terms) else terms[i]
-                for i in range(0, len(terms), 2)
-            ]
-            terms, x = pairs, self.mul(x, x) if len(pairs) > 1 else x
-        return terms[0]
+        """Even and odd powers, each from the highest down: two chains that copy no constant."""
+        square, chains = self.mul(x, x), []
+        for terms in (coefficients[::2], coefficients[1::2]):
+            total = self.all(terms[-1])
+            for c in terms[-2::-1]:
+                total = self.fma(total, square, self.all(c))
+            chains.append(total)
+        return self.fma(chains[1], x, chains[0])
 
     def exp(self, x):
         """exp for x <= 0, to about 1 unit in the last place; 3e-308 below the smallest.
@@ -227,7 +241,7 @@ Kind = tuple[int, int, int, int]
 
 _NUMBERS = types.CPointer(types.float64)
 _PLACES = types.CPointer(types.int64)
-_MOMENTS = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
+_MOMENTS = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
 _ROWS = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
 _called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
@@ -265,8 +279,8 @@ def _moments_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     """`block_moments` for a number of variables: the lengths of the tuples, kept with the code."""
 
     @_called_by_address
-    def moments(values, n_rows, theta, side, scratch, total):
-        _write_moments(values, n_rows, theta, side, scratch, total, variables, offset)
+    def moments(values, n_rows, n_blocks, theta, side, scratch, total):
+        _write_moments(values, n_rows, n_blocks, theta, side, scratch, total, variables, offset)
 
     return moments
 
@@ -282,13 +296,19 @@ def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
 
 
 @intrinsic
-def _write_moments(typingctx, values, n_rows, theta, side, scratch, total, variables, offset):
+def _write_moments(
+    typingctx, values, n_rows, n_blocks, theta, side, scratch, total, variables, offset
+):
     def build(context, builder, signature, arguments):
-        values, n_rows, *pointers = arguments[:6]
-        _Block(builder, (values, *pointers), n_rows, len(variables), len(offset)).moments()
+        values, n_rows, n_blocks, *pointers = arguments[:7]
+        n_columns = len(variables) + len(offset)
+        given = (values, *pointers), (n_rows, n_blocks), len(variables), n_columns
+        _moments(builder, *given)
         return context.get_dummy_value()
 
-    return types.void(values, n_rows, theta, side, scratch, total, variables, offset), build
+    return types.void(
+        values, n_rows, n_blocks, theta, side, scratch, total, variables, offset
+    ), build
 
 
 @intrinsic
@@ -301,16 +321,18 @@ def _write_rows(typingctx, table, sources, n_rows, references, values, size, var
 
 
 @intrinsic
-def block_moments(typingctx, kind, values, place, n_rows, theta, side, block, scratch, total):
-    """Add the moments of one block of eight decisions to `total`.
+def block_moments(typingctx, kind, values, place, sizes, theta, side, block, scratch, total):
+    """Add the moments of blocks of eight decisions that follow each other to `total`.
 
     Parameters (in compiled code)
     ----------
     kind : see `kind_of`
-    values : packed variables, flat; `place` the flat position of the block, `n_rows` its rows
+    values : packed variables, flat; `place` the flat position of the first block
+    sizes : rows of each block, and how many blocks; the sums are the same to the last bit as those
+        of block after block
     theta : weights, and one number more for the offset column if there is one
     side : (n_blocks, 16): weight of each decision, number of rows that only fill up
-    scratch : at least 8 * n_rows numbers
+    scratch : at least 8 (n_rows + d + 2) numbers for each block
     total : flat (1 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information
     """
 
@@ -318,12 +340,14 @@ def block_moments(typingctx, kind, values, place, n_rows, theta, side, block, sc
         data = _data(context, builder, signature, arguments)
         of_block = builder.gep(data(5), [builder.mul(arguments[6], at(2 * LANES))])
         origin = builder.gep(data(1), [arguments[2]])
-        given = [origin, arguments[3], data(4), of_block, data(7), data(8)]
+        both = [builder.extract_value(arguments[3], i) for i in range(2)]
+        given = [origin, *both, data(4), of_block, data(7), data(8)]
         _call(builder, builder.extract_value(arguments[0], 0), given)
         return context.get_dummy_value()
 
+    both = types.UniTuple(types.int64, 2)
     return types.void(
-        kind, values, types.int64, types.int64, theta, side, types.int64, scratch, total
+        kind, values, types.int64, both, theta, side, types.int64, scratch, total
     ), build
 
 
@@ -410,7 +434,7 @@ def _begins(builder, table, places, first):
 
 WRITTEN_OUT = 12  # variables, beyond which writing out all pairs compiles long
 FEW = 5  # variables, for which sets of two options have code of their own
-AHEAD = 16  # rows, at least, between what is computed and what is fetched
+AT_ONCE = 256  # vectors gone over together, at most: 16 kB, which stay close to the processor
 
 # in names of processors with vectors of eight
 WIDE = [
@@ -445,288 +469,390 @@ def _registers():
     return 16, 2
 
 
-def _tile(registers):
-    """Variables whose sums e x_a x_c and e x_a stay in registers, with the row that is added."""
-    size = 1
-    while (size + 1) * (size + 4) // 2 + size + 2 <= registers:
-        size += 1
-    return size
+def _held(first, high):
+    """Registers for the sums of a strip of variables, and for the row that is added to them.
+
+    The sums are those of pairs of a variable of the strip and one of the first, or of the strip up
+    to itself; with them stay the means of the strip.
+    """
+    return high * first + high * (high + 1) // 2 + 2 * high + 1
+
+
+def _strips(d):
+    """First variable and height of each strip into which pairs of d variables are cut.
+
+    As high as registers allow: fewer passes over the rows. One variable is always a strip.
+    """
+    strips, first = [], 0
+    while first < d:
+        high = 1
+        while first + high < d and _held(first, high + 1) <= REGISTERS:
+            high += 1
+        strips.append((first, high))
+        first += high
+    return strips
 
 
 REGISTERS, WIDTH = _registers()
-TILE = _tile(REGISTERS)
-# Where tiles are written out: variables of one, of the variables before them those summed in the
-# same pass over rows, and those in each further one. Measured (benchmarks/WIDTHS.md).
-HIGH, BESIDE, ACROSS = (5, 0, 5) if REGISTERS == 32 else (2, 2, 5)
+TILE = _strips(REGISTERS)[0][1]
 
 
-class _Block:
-    """One block: eight decisions, their rows relative to the chosen option, and theta."""
+def _fetched(d, n_columns):
+    """Lines of the cache that each loop over rows asks for at a row, and those asked for before.
 
-    def __init__(self, builder, pointers, n_rows, d, has_offset):
-        self.emit = Emit(builder)
-        self.builder = builder
-        self.rows, self.theta, self.side, self.scratch, self.total = pointers
-        self.n_rows = n_rows
-        self.d = d
-        self.stride = (d + has_offset) * LANES
-        self.has_offset = has_offset
+    The loop of the exponentials is the first, that of the means the second. All of a row would be
+    more than memory gives while one loop lasts, so each asks for what its multiplications leave
+    time for.
+    """
+    loops = [(len(_EXP) + 4, LANES), (d if d > TILE else _held(0, d), WIDTH)]
+    if TILE < d <= WRITTEN_OUT:
+        products = [high * first + high * (high + 3) // 2 for first, high in _strips(d)]
+        loops += [(work, WIDTH) for work in products]
+    fetched, before, done, all_work = [], 0, 0, sum(work for work, _ in loops)
+    for work, lanes in loops:
+        done += work
+        n_parts = LANES // lanes
+        n = max(0, math.ceil((n_columns * done / all_work - before) / n_parts))
+        fetched.append((n, before))
+        before += n * n_parts
+    return fetched
 
-    def variable(self, row, a):
-        return _variable(self.emit, self.rows, self.stride, row, (at(0), a))
 
-    def fetch_next(self, row):
-        """Ask for a row of the block that follows while this one keeps the processor busy."""
-        ahead = at(AHEAD)
-        whole = self.builder.icmp_signed(">", self.n_rows, ahead)
-        later = self.builder.add(row, self.builder.select(whole, self.n_rows, ahead))
-        base = self.builder.mul(later, at(self.stride))
-        for a in range(self.stride // LANES):
-            self.emit.fetch(self.rows, self.builder.add(base, at(a * LANES)))
+def _moments(builder, pointers, sizes, d, n_columns):
+    """Instructions of `block_moments` for d variables."""
+    if d > FEW:
+        _add_moments(builder, pointers, sizes, d, n_columns)
+        return
+    n_rows, n_blocks = sizes
+    is_pair = builder.icmp_signed("==", n_rows, at(1))
+    with builder.if_else(is_pair) as (where_pair, elsewhere):
+        with where_pair:
+            _add_moments(builder, pointers, (at(1), n_blocks), d, n_columns)
+        with elsewhere:
+            _add_moments(builder, pointers, sizes, d, n_columns)
 
-    def weight(self, a):
-        return self.builder.load(self.builder.gep(self.theta, [at(a)]))
 
-    def scratch_index(self, row):
-        return self.builder.mul(row, at(LANES))
+def _add_moments(builder, pointers, sizes, d, n_columns):
+    """First the probabilities of all blocks, then the sums: some decisions of each at a time."""
+    for lanes, verb in ((LANES, _Blocks.add_values), (WIDTH, _Blocks.add_products)):
 
-    def objectives(self, theta):
-        """Write theta'x of every row to the scratch; return the largest, with the chosen's 0."""
-        weights = [self.emit.spread(number) for number in theta]
-
-        def body(row, carried):
-            (top,) = carried
-            q = self.emit.mul(weights[0], self.variable(row, 0))
-            for a in range(1, self.d + self.has_offset):
-                q = self.emit.fma(weights[a], self.variable(row, a), q)
-            self.emit.store(q, self.scratch, self.scratch_index(row))
-            return [self.emit.max(q, top)]
-
-        (top,) = self.emit.over_rows(self.n_rows, body, [self.emit.all(0.0)])
-        return top
-
-    def exponentials(self, top):
-        """Replace the scratch by exp(q - top); return its sum over the options, chosen included.
-
-        Rows that only fill up the block have q = 0, as the chosen option has: they are taken out
-        by their number, which stands in the second row of `side`.
-        """
-
-        def body(row, carried):
-            (total,) = carried
-            self.fetch_next(row)
-            q = self.emit.load(self.scratch, self.scratch_index(row))
-            e = self.emit.exp(self.emit.sub(q, top))
-            self.emit.store(e, self.scratch, self.scratch_index(row))
-            return [self.emit.add(total, e)]
-
-        chosen = self.emit.exp(self.emit.sub(self.emit.all(0.0), top))
-        start = self.emit.mul(chosen, self.emit.sub(self.emit.all(1.0), self.filling()))
-        (total,) = self.emit.over_rows(self.n_rows, body, [start])
-        return total
-
-    def ones(self):
-        """Scratch and sum where theta = 0: every exponential is 1, and none need be taken."""
-
-        def body(row, carried):
-            self.emit.store(self.emit.all(1.0), self.scratch, self.scratch_index(row))
+        def of_part(i, carried, lanes=lanes, verb=verb):
+            verb(_Blocks(Emit(builder, lanes), pointers, sizes, d, n_columns, i))
             return []
 
-        self.emit.over_rows(self.n_rows, body, [])
-        options = self.builder.sitofp(self.builder.add(self.n_rows, at(1)), DOUBLE)
-        return self.emit.sub(self.emit.spread(options), self.filling())
+        Emit(builder).over_rows(at(LANES // lanes), of_part, [])
 
-    def filling(self):
-        return self.emit.load(self.side, at(LANES))
 
-    def shares(self):
-        """Write e = exp(q - top) of every row to the scratch; return top and the sum of e."""
+class _Blocks:
+    """Some decisions of each of several blocks: rows relative to the chosen option, and theta.
+
+    As many decisions as there are lanes: sums of all eight would not stay in few registers. Of each
+    block, what one loop leaves to the next is noted behind the rows of the scratch.
+    """
+
+    TOP, MASS, MEANS = 0, 1, 2
+
+    def __init__(self, emit, pointers, sizes, d, n_columns, part):
+        builder = emit.builder
+        self.emit, self.builder, self.part = emit, builder, part
+        self.n_rows, self.n_blocks = sizes
+        self.n_all = builder.mul(*sizes)
+        self.d, self.n_columns = d, n_columns
+        self.values, self.theta, side, scratch, total = pointers
+        notes = builder.gep(scratch, [builder.mul(self.n_all, at(LANES))])
+        first = builder.mul(part, at(emit.lanes))
+        self.rows, self.side, self.scratch, self.notes, self.total = (
+            builder.gep(pointer, [first]) for pointer in (self.values, side, scratch, notes, total)
+        )
+        self.fetched = _fetched(d, n_columns)
+
+    def over(self, n, body):
+        """Go over blocks or tiles, one after the other."""
+
+        def carrying_nothing(i, carried):
+            body(i)
+            return []
+
+        self.emit.over_rows(n, carrying_nothing, [])
+
+    def over_rows(self, k, body, starts):
+        """Loop over rows of a block, counted from the first row of all blocks."""
+        first = self.builder.mul(k, self.n_rows)
+        return self.emit.over_rows(
+            self.n_rows, lambda r, carried: body(self.builder.add(first, r), carried), starts
+        )
+
+    def number(self, name):
+        """Of a variable that is named by a first one, and how many come before it from there."""
+        return self.builder.add(name[0], at(name[1]))
+
+    def variable(self, row, name):
+        base = self.builder.mul(row, at(self.n_columns * LANES))
+        place = self.builder.mul(self.number(name), at(LANES))
+        return self.emit.load(self.rows, self.builder.add(base, place))
+
+    def e(self, row):
+        return self.emit.load(self.scratch, self.builder.mul(row, at(LANES)))
+
+    def keep_e(self, row, value):
+        self.emit.store(value, self.scratch, self.builder.mul(row, at(LANES)))
+
+    def place(self, k, what):
+        base = self.builder.mul(k, at((self.MEANS + self.d) * LANES))
+        return self.builder.add(base, self.builder.mul(what, at(LANES)))
+
+    def noted(self, k, what):
+        return self.emit.load(self.notes, self.place(k, what))
+
+    def note(self, k, what, value):
+        self.emit.store(value, self.notes, self.place(k, what))
+
+    def weight(self, k):
+        return self.emit.load(self.side, self.builder.mul(k, at(2 * LANES)))
+
+    def filling(self, k):
+        place = self.builder.mul(k, at(2 * LANES))
+        return self.emit.load(self.side, self.builder.add(place, at(LANES)))
+
+    def add_to(self, slot, value):
+        index = self.builder.mul(slot, at(LANES))
+        self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
+
+    def fetch_next(self, row, loop):
+        """Ask for rows to come while these keep the processor busy.
+
+        From memory those of the blocks after the next, from the cache behind those of the next:
+        what is asked for from memory at once would keep nearer things waiting.
+        """
+        builder, (n, before) = self.builder, self.fetched[loop]
+        lines = builder.mul(self.n_all, at(self.n_columns))
+        first = builder.mul(self.n_all, builder.add(at(before), builder.mul(self.part, at(n))))
+        first = builder.add(builder.add(first, lines), builder.mul(row, at(n)))
+        for i in range(n):
+            line = builder.add(first, at(i))
+            self.emit.fetch(self.values, builder.mul(line, at(LANES)), nearest=True)
+            later = builder.add(line, lines)
+            self.emit.fetch(self.values, builder.mul(later, at(LANES)), nearest=False)
+
+    def add_values(self):
+        """Add log-likelihoods; keep e = exp(q - top) of every row, note the sum of e."""
         builder = self.builder
-        theta = [self.weight(a) for a in range(self.d + self.has_offset)]
+        places = [builder.gep(self.theta, [at(a)]) for a in range(self.n_columns)]
+        theta = [builder.load(place) for place in places]
+        if isinstance(self.n_rows, ir.Constant):
+            weights = [self.emit.spread(number) for number in theta]
+            self.over(self.n_blocks, lambda k: self.two_exponentials(k, weights))
+        else:
+            self.many_exponentials(theta)
+        self.over(self.n_blocks, self.add_value)
+
+    def many_exponentials(self, theta):
+        builder = self.builder
         is_zero = ir.Constant(ir.IntType(1), 1)
         for number in theta:
             zero = builder.fcmp_ordered("==", number, ir.Constant(DOUBLE, 0.0))
             is_zero = builder.and_(is_zero, zero)
         with builder.if_else(is_zero) as (where_zero, elsewhere):
             with where_zero:
-                options = self.ones()
-                zero_end = builder.block
+                self.over(self.n_blocks, self.ones)
             with elsewhere:
-                largest = self.objectives(theta)
-                sum_of_all = self.exponentials(largest)
-                end = builder.block
-        top, mass = builder.phi(self.emit.vector), builder.phi(self.emit.vector)
-        top.add_incoming(self.emit.all(0.0), zero_end)
-        top.add_incoming(largest, end)
-        mass.add_incoming(options, zero_end)
-        mass.add_incoming(sum_of_all, end)
-        return top, mass
+                weights = [self.emit.spread(number) for number in theta]
+                self.over(self.n_blocks, lambda k: self.objectives(k, weights))
+                self.over(self.n_blocks, self.exponentials)
 
-    def two_shares(self):
+    def objective(self, row, weights):
+        """theta'x of a row."""
+        q = self.emit.mul(weights[0], self.variable(row, (at(0), 0)))
+        for a in range(1, self.n_columns):
+            q = self.emit.fma(weights[a], self.variable(row, (at(0), a)), q)
+        return q
+
+    def objectives(self, k, weights):
+        """Keep theta'x of every row; note the largest, with the chosen's 0."""
+
+        def body(row, carried):
+            (top,) = carried
+            q = self.objective(row, weights)
+            self.keep_e(row, q)
+            return [self.emit.max(q, top)]
+
+        (top,) = self.over_rows(k, body, [self.emit.all(0.0)])
+        self.note(k, at(self.TOP), top)
+
+    def exponentials(self, k):
+        """Replace q by exp(q - top); note the sum over the options, chosen included.
+
+        Rows that only fill up the block have q = 0, as the chosen option has: they are taken out
+        by their number, which stands in the second row of `side`.
+        """
+        top = self.noted(k, at(self.TOP))
+
+        def body(row, carried):
+            (total,) = carried
+            self.fetch_next(row, 0)
+            e = self.emit.exp(self.emit.sub(self.e(row), top))
+            self.keep_e(row, e)
+            return [self.emit.add(total, e)]
+
+        chosen = self.emit.exp(self.emit.sub(self.emit.all(0.0), top))
+        start = self.emit.mul(chosen, self.emit.sub(self.emit.all(1.0), self.filling(k)))
+        (total,) = self.over_rows(k, body, [start])
+        self.note(k, at(self.MASS), total)
+
+    def ones(self, k):
+        """The same where theta = 0: every exponential is 1, and none need be taken."""
+
+        def body(row, carried):
+            self.keep_e(row, self.emit.all(1.0))
+            return []
+
+        self.over_rows(k, body, [])
+        options = self.builder.sitofp(self.builder.add(self.n_rows, at(1)), DOUBLE)
+        self.note(k, at(self.TOP), self.emit.all(0.0))
+        self.note(k, at(self.MASS), self.emit.sub(self.emit.spread(options), self.filling(k)))
+
+    def two_exponentials(self, k, weights):
         """The same where sets have two options: of the two exponentials, the larger is 1."""
         emit = self.emit
-        q = emit.mul(emit.spread(self.weight(0)), self.variable(at(0), 0))
-        for a in range(1, self.d + self.has_offset):
-            q = emit.fma(emit.spread(self.weight(a)), self.variable(at(0), a), q)
+        self.fetch_next(k, 0)
+        q = self.objective(k, weights)
         top = emit.max(q, emit.all(0.0))
         small = emit.exp(emit.sub(emit.sub(q, top), top))
         other_wins = self.builder.fcmp_ordered(">", q, emit.all(0.0))
         e = self.builder.select(other_wins, emit.all(1.0), small)
         chosen = self.builder.select(other_wins, small, emit.all(1.0))
-        emit.store(e, self.scratch, at(0))
-        start = emit.mul(chosen, emit.sub(emit.all(1.0), self.filling()))
-        return top, emit.add(start, e)
+        self.keep_e(k, e)
+        start = emit.mul(chosen, emit.sub(emit.all(1.0), self.filling(k)))
+        self.note(k, at(self.TOP), top)
+        self.note(k, at(self.MASS), emit.add(start, e))
 
-    def moments(self):
-        """Add log-likelihood, gradient and information of the eight decisions to `total`."""
-        if self.d > FEW:
-            self.add_moments(*self.shares())
+    def add_value(self, k):
+        """Add log-likelihoods of a block."""
+        emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
+        loss = emit.mul(weight, emit.add(emit.log(mass), self.noted(k, at(self.TOP))))
+        self.add_to(at(0), emit.sub(emit.all(0.0), loss))
+
+    def add_products(self):
+        """Add gradient and information to the total."""
+        if self.d <= TILE:
+            self.over(self.n_blocks, self.add_all)
             return
-        is_pair = self.builder.icmp_signed("==", self.n_rows, at(1))
-        with self.builder.if_else(is_pair) as (where_pair, elsewhere):
-            with where_pair:
-                n_rows, self.n_rows = self.n_rows, at(1)
-                self.add_moments(*self.two_shares())
-                self.n_rows = n_rows
-            with elsewhere:
-                self.add_moments(*self.shares())
-
-    def add_moments(self, top, mass):
-        """Add log-likelihood, gradient and information, given what `shares` returns."""
-        weight = self.emit.load(self.side, at(0))
-        loss = self.emit.mul(weight, self.emit.add(self.emit.log(mass), top))
-        _add_to(self.emit, self.total, at(0), self.emit.sub(self.emit.all(0.0), loss))
-        with self.builder.goto_entry_block():
-            shares = self.builder.alloca(DOUBLE, LANES)
-            shares.align = 8 * LANES  # and so what registers cannot hold crosses no line, either
-        self.emit.store(self.builder.fdiv(self.emit.all(1.0), mass), shares, at(0))
-        pointers = self.rows, self.scratch, self.total, shares, self.side
-
-        def part(i, carried):
-            first = self.builder.mul(i, at(WIDTH))
-            moved = [self.builder.gep(pointer, [first]) for pointer in pointers]
-            _Products(self.builder, moved, self.n_rows, self.d, self.stride).add()
-            return []
-
-        self.emit.over_rows(at(LANES // WIDTH), part, [])
-
-
-def _variable(emit, rows, stride, row, name):
-    """A variable of a row; it is named by a first one, and how many come before it from there."""
-    first, a = name
-    base = emit.builder.mul(row, at(stride))
-    place = emit.builder.add(base, emit.builder.mul(first, at(LANES)))
-    return emit.load(rows, emit.builder.add(place, at(a * LANES)))
-
-
-def _add_to(emit, total, slot, value):
-    index = emit.builder.mul(slot, at(LANES))
-    emit.store(emit.add(emit.load(total, index), value), total, index)
-
-
-class _Products:
-    """Gradient and information of some decisions of a block, given e of its rows and 1 / sum of e.
-
-    Of as many decisions as a register has numbers: sums of eight would not stay in few registers.
-    """
-
-    def __init__(self, builder, pointers, n_rows, d, stride):
-        self.emit = Emit(builder, WIDTH)
-        self.builder = builder
-        self.rows, self.scratch, self.total, shares, side = pointers
-        self.share, self.weight = self.emit.load(shares, at(0)), self.emit.load(side, at(0))
-        self.n_rows = n_rows
-        self.d = d
-        self.stride = stride
-        with builder.goto_entry_block():
-            self.means = builder.alloca(DOUBLE, d * LANES)
-
-    def add(self):
-        """Add them to the total, tile after tile of pairs of variables."""
+        variables, most = [(at(0), a) for a in range(self.d)], REGISTERS - 4
+        for first in range(0, self.d, most):
+            some = variables[first : first + most]
+            self.over(self.n_blocks, lambda k, some=some: self.add_means(k, some))
         if self.d <= WRITTEN_OUT:
-            self.written_out()
+            for loop, (first, high) in enumerate(_strips(self.d), 2):
+                self.add_tile((at(first), high), (at(0), first), loop=loop)
             return
         n_whole, rest = divmod(self.d, TILE)
 
         def row_of_tiles(i, size):
             left = self.builder.mul(i, at(TILE)), size
-            self.add_tile(left, (left[0], 0), own=True)
-            self.over_tiles(
+            self.add_tile(left, (left[0], 0))
+            self.over(
                 i, lambda j: self.add_tile(left, (self.builder.mul(j, at(TILE)), TILE), own=False)
             )
 
-        self.over_tiles(at(n_whole), lambda i: row_of_tiles(i, TILE))
+        self.over(at(n_whole), lambda i: row_of_tiles(i, TILE))
         if rest:
             row_of_tiles(at(n_whole), rest)
 
-    def over_tiles(self, n, body):
-        """Tile after tile in a loop."""
+    def add_all(self, k):
+        """Add what few variables need, summed in one loop: their means are known after it."""
+        emit, variables = self.emit, [(at(0), a) for a in range(self.d)]
+        pairs = [(a, c) for i, a in enumerate(variables) for c in variables[: i + 1]]
 
-        def in_loop(i, carried):
-            body(i)
-            return []
+        def body(row, carried):
+            self.fetch_next(row, 1)
+            e = self.e(row)
+            x = {a: self.variable(row, a) for a in variables}
+            weighted = {a: emit.mul(e, x[a]) for a in variables}
+            added = [emit.mul(weighted[a], x[c]) for a, c in pairs] + list(weighted.values())
+            return [emit.add(s, c) for s, c in zip(added, carried, strict=True)]
 
-        self.emit.over_rows(n, in_loop, [])
+        sums = self.over_rows(k, body, [emit.all(0.0)] * (len(pairs) + self.d))
+        weight, share = self.weight(k), self.share(k)
+        mean = {a: emit.mul(v, share) for a, v in zip(variables, sums[len(pairs) :], strict=True)}
+        for i, a in enumerate(variables):
+            self.add_to(at(1 + i), emit.mul(weight, mean[a]))
+        for i, ((a, c), value) in enumerate(zip(pairs, sums, strict=False)):
+            covariance = emit.sub(emit.mul(value, share), emit.mul(mean[a], mean[c]))
+            self.add_to(at(1 + self.d + i), emit.mul(weight, covariance))
 
-    def written_out(self):
-        """Tile after tile, each in instructions of its own."""
-        high = self.d if self.d <= TILE else HIGH
-        for first in range(0, self.d, high):
-            left = at(first), min(high, self.d - first)
-            before = max(0, first - BESIDE)
-            self.add_tile(left, (at(before), first - before), own=True)
-            n = -(-before // ACROSS)
-            for j in range(n):
-                begin, end = before * j // n, before * (j + 1) // n
-                self.add_tile(left, (at(begin), end - begin), own=False)
+    def share(self, k):
+        return self.builder.fdiv(self.emit.all(1.0), self.noted(k, at(self.MASS)))
 
-    def add_tile(self, left, right, own):
-        """Add the means of the variables of the left where `own`, and the covariances of pairs."""
-        second, first = self.tile(left, right, own)
-        for a, value in first.items():
-            mean = self.emit.mul(value, self.share)
-            self.emit.store(mean, self.means, self.builder.mul(self.number(a), at(LANES)))
-            slot = self.builder.add(self.number(a), at(1))
-            _add_to(self.emit, self.total, slot, self.emit.mul(self.weight, mean))
-        for (a, c), value in second.items():
-            both = self.emit.mul(self.mean(a), self.mean(c))
-            covariance = self.emit.sub(self.emit.mul(value, self.share), both)
-            slot = self.slot(self.number(a), self.number(c))
-            _add_to(self.emit, self.total, slot, self.emit.mul(self.weight, covariance))
+    def add_means(self, k, variables):
+        """Add minus the gradient, note means; with the last, e turns into the weighted p."""
+        emit, builder = self.emit, self.builder
+        weight, share = self.weight(k), self.share(k)
+        weighted = emit.mul(weight, share)
+        is_last = variables[-1][1] == self.d - 1
 
-    def tile(self, left, right, own):
-        """Sums over rows of e x_a x_c, and where `own` of e x_a, by pairs and singles of variables.
+        def body(row, carried):
+            e = self.e(row)
+            if is_last:
+                self.fetch_next(row, 1)
+                self.keep_e(row, emit.mul(e, weighted))
+            return [
+                emit.fma(e, self.variable(row, a), total)
+                for a, total in zip(variables, carried, strict=True)
+            ]
+
+        sums = self.over_rows(k, body, [emit.all(0.0)] * len(variables))
+        for a, value in zip(variables, sums, strict=True):
+            mean = emit.mul(value, share)
+            self.note(k, self.slot_of_mean(a), mean)
+            self.add_to(builder.add(self.number(a), at(1)), emit.mul(weight, mean))
+
+    def add_tile(self, left, right, own=True, loop=None):
+        """Add covariances of pairs of variables, sum p (x_a - mean_a) x_c: the chosen option has 0.
 
         left, right : first variable, and how many. a is of the left; c is of the right, and where
-        `own` of the left up to a.
+        `own` of the left up to a. The sums stay in registers from the first row of all blocks to
+        the last, and no large number is taken from another: so that every digit is that of block
+        after block, and what is tiny is not lost.
+        loop : which one over rows it is, of those that are written out
         """
+        emit = self.emit
         of_left = [(left[0], k) for k in range(left[1])]
         of_right = [(right[0], o) for o in range(right[1])]
         pairs = [(a, c) for k, a in enumerate(of_left) for c in of_left[: (k + 1) * own]]
         pairs += [(a, c) for a in of_left for c in of_right]
 
-        def body(row, carried):
-            e = self.emit.load(self.scratch, self.builder.mul(row, at(LANES)))
-            x = {a: _variable(self.emit, self.rows, self.stride, row, a) for a in of_left}
-            weighted = {a: self.emit.mul(e, x[a]) for a in of_left}
-            x |= {c: _variable(self.emit, self.rows, self.stride, row, c) for c in of_right}
-            added = [self.emit.mul(weighted[a], x[c]) for a, c in pairs]
-            added += [weighted[a] for a in of_left * own]
-            return [self.emit.add(a, c) for a, c in zip(added, carried, strict=True)]
+        def of_row(row, carried, mean):
+            if loop is not None:
+                self.fetch_next(row, loop)
+            p = self.e(row)
+            x = {a: self.variable(row, a) for a in of_left}
+            apart = {a: emit.mul(p, emit.sub(x[a], mean[a])) for a in of_left}
+            x |= {c: self.variable(row, c) for c in of_right}
+            return [
+                emit.fma(apart[a], x[c], total)
+                for (a, c), total in zip(pairs, carried, strict=True)
+            ]
 
-        n = len(pairs) + left[1] * own
-        sums = self.emit.over_rows(self.n_rows, body, [self.emit.all(0.0)] * n)
-        singles = zip(of_left * own, sums[len(pairs) :], strict=True)
-        return dict(zip(pairs, sums, strict=False)), dict(singles)
+        def of_block(k, sums):
+            mean = {a: self.noted(k, self.slot_of_mean(a)) for a in of_left}
+            return self.over_rows(k, lambda row, carried: of_row(row, carried, mean), sums)
 
-    def number(self, name):
-        """Of a variable that is named by a first one, and how many come before it from there."""
-        return self.builder.add(name[0], at(name[1]))
+        places = self.places(pairs)
+        starts = [emit.load(*place) for place in places]
+        ends = emit.over_rows(self.n_blocks, of_block, starts)
+        for place, value in zip(places, ends, strict=True):
+            emit.store(value, *place)
 
-    def mean(self, name):
-        return self.emit.load(self.means, self.builder.mul(self.number(name), at(LANES)))
+    def slot_of_mean(self, name):
+        return self.builder.add(self.number(name), at(self.MEANS))
 
-    def slot(self, a, c):
-        """Place of a pair in the total."""
-        before = self.builder.lshr(self.builder.mul(a, self.builder.add(a, at(1))), at(1))
-        return self.builder.add(self.builder.add(before, c), at(1 + self.d))
+    def places(self, pairs):
+        """Pointer and index of the sum of each pair in the total."""
+        builder, rows = self.builder, {}
+        for a, (first, _) in pairs:
+            if (a, first) not in rows:
+                number = self.number(a)
+                before = builder.lshr(builder.mul(number, builder.add(number, at(1))), at(1))
+                slot = builder.add(builder.add(before, first), at(1 + self.d))
+                rows[a, first] = builder.gep(self.total, [builder.mul(slot, at(LANES))])
+        return [(rows[a, first], at(o * LANES)) for a, (first, o) in pairs]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.choices.columns import ChoiceColumns
+from penchant.choices.chunks import ChoiceColumns
 from penchant.softmax import _column_kernels as kernels
 from penchant.softmax._lanes import LANES, kind_of
 from penchant.softmax.likelihood import (

@@ -185,6 +185,7 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
 MOST_FACES = 100
 LEVEL = 1e-10  # slope left, for variables of size 1
 WITHIN_REACH = 8.0  # differences of objectives that Newton's method takes from theta = 0
+ROUNDING = 1e-15  # relative, of an objective
 NOTHING = 1e-15  # share of a direction's curvature below which it is rounding
 
 
@@ -222,9 +223,12 @@ def maximise_within(
             break
         held[held] = multipliers > 0
         along = maximise_freely(plane, quadratic, phi, uphill[:, None], max_steps)
+        before = _value(plane, quadratic, phi)
         phi, blocking = _until_a_limit(rows, bound, held, phi, along.theta - phi)
         if blocking is not None:
             held[blocking] = True
+        elif _value(plane, quadratic, phi) <= before + ROUNDING * (1.0 + abs(before)):
+            break  # far out, where what is uphill is rounding: nothing is gained by it
     moments = likelihood.moments(phi)
     best = replace(
         found,

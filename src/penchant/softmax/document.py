@@ -13,9 +13,9 @@ from penchant.output.document import numbers, plain, plain_label
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.from_choices import FromChoices
-from penchant.softmax.kept import Kept
+from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.newton import Quadratic
-from penchant.softmax.transformations import Parameter
+from penchant.softmax.source import Kept
 from penchant.softmax.validity import Validity, nominal_dict
 
 METHODS = ("maximum likelihood", "MAP", "Firth")

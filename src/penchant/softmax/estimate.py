@@ -18,17 +18,18 @@ from penchant.output.shown import Framed
 from penchant.output.table import Table, number, p_value
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.hypotheses import Hypothesis, TestResult, wald_test
-from penchant.softmax.kept import Kept
-from penchant.softmax.source import Found, IntervalKind, Rng, Space
-from penchant.softmax.transformations import (
+from penchant.softmax.hypotheses import (
+    Hypothesis,
     Parameter,
     RatioInterval,
+    TestResult,
     delta_method,
     fieller,
     numerical_jacobian,
     transformed,
+    wald_test,
 )
+from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Space
 from penchant.softmax.validity import nominal_words
 from penchant.tails import normal_tail
 from penchant.wording import interval_kind

@@ -17,9 +17,9 @@ from penchant.output.shown import Framed
 from penchant.output.table import Table, number
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
+from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.intervals import wald_interval
 from penchant.softmax.source import IntervalKind, Rng
-from penchant.softmax.transformations import Parameter
 from penchant.softmax.validity import nominal_words
 from penchant.wording import either
 

@@ -18,12 +18,11 @@ from penchant.softmax.constrained import constrained_maximum
 from penchant.softmax.constraints import Constraints, maximise_within
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.firth import maximise_firth
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Quadratic, Restricted, maximise
-from penchant.softmax.prior import ParameterPrior
+from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.probabilities import log_probabilities
 from penchant.softmax.solution import (
     Solution,

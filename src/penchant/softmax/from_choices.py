@@ -16,9 +16,17 @@ from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
 from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.covariance import clustered_covariance, robust_covariance
-from penchant.softmax.firth import first_order_bias
-from penchant.softmax.hypotheses import Hypothesis, TestResult, likelihood_ratio_test, score_test
+from penchant.softmax.hypotheses import (
+    Hypothesis,
+    Parameter,
+    TestResult,
+    clustered_covariance,
+    delta_method,
+    likelihood_ratio_test,
+    robust_covariance,
+    score_test,
+    transformed,
+)
 from penchant.softmax.intervals import (
     LinearProfile,
     Profile,
@@ -26,13 +34,12 @@ from penchant.softmax.intervals import (
     profile_interval,
     wald_interval,
 )
-from penchant.softmax.kept import Kept
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
+from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
 from penchant.softmax.solution import in_coordinates
-from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
-from penchant.softmax.transformations import Parameter, delta_method, transformed
+from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Source, Space
 from penchant.wording import argument, either, interval_kind, weak_prior
 
 ILL_CONDITIONED = 1e6
@@ -257,7 +264,10 @@ class FromChoices(Source):
         """Profile intervals in coordinates in which the information is the identity."""
         inverse, errors = found.inverse_information, np.sqrt(np.diag(found.covariance))
         own = np.sqrt(np.diag(inverse))
-        factor = np.linalg.cholesky(inverse / np.outer(own, own)) * errors[:, None]
+        correlation = inverse / np.outer(own, own)
+        # of columns equal to 8 digits it rounds to 1: coordinates need be good, not exact
+        correlation += len(own) * np.finfo(float).eps * np.eye(len(own))
+        factor = np.linalg.cholesky(correlation) * errors[:, None]
         profile = LinearProfile(likelihood_of(in_coordinates(choices, factor)), factor, found.theta)
         top = found.log_likelihood
         return np.array([linear_interval(profile, a, top, errors[a], level) for a in wanted])

@@ -1,21 +1,219 @@
-"""Tests of linear hypotheses R theta = r: Wald, likelihood ratio, score."""
+"""Inference from theta: robust covariances, functions of theta, tests of linear hypotheses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
+from penchant.arguments import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Restricted, maximise
+from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
-from penchant.tails import chi_square_tail
+from penchant.tails import chi_square_tail, normal_point
+from penchant.wording import either
+
+
+def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
+    """Sandwich covariance without small-sample factor (HC0).
+
+    Parameters
+    ----------
+    bread
+        Inverse of the information.
+
+    Notes
+    -----
+    A frequency weight w stands for w decisions and multiplies the outer product of the score once;
+    a probability weight multiplies the score itself, and so enters twice.
+    """
+    choices, unit = unit_weights(choices)
+    whole = sandwich(bread * unit, meat(theta, choices))
+    return whole / unit if choices.weight_kind == "frequency" else whole
+
+
+def meat(theta: Vector, choices: Choices) -> Matrix:
+    """Sum of the outer products of scores, each as often as its weight and its kind say."""
+    s = scores(theta, choices)
+    weights = np.ones(len(s)) if choices.weights is None else choices.weights
+    if choices.weight_kind == "frequency":
+        return np.asarray((s.T * weights) @ s)
+    return np.asarray((s.T * weights**2) @ s)
+
+
+def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
+    """Sandwich covariance with scores summed within clusters, such as subjects."""
+    choices, unit = unit_weights(choices)
+    s = scores(theta, choices)
+    if choices.weights is not None:
+        s = s * choices.weights[:, None]
+    sums = summed(s, cluster)
+    return sandwich(bread * unit, sums.T @ sums)
+
+
+def summed(scores: Matrix, cluster: Any) -> Matrix:
+    """Scores summed within clusters."""
+    codes, n_clusters = _cluster_codes(cluster, len(scores))
+    sums = np.zeros((n_clusters, scores.shape[1]))
+    np.add.at(sums, codes, scores)
+    return sums
+
+
+def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
+    labels = np.asarray(cluster)
+    if labels.shape != (n,):
+        raise DataError(
+            f"{either('cluster', '--subject')} must have one label per decision ({n}); got shape "
+            f"{labels.shape}. "
+            + either(
+                "Give an array of labels, or choices with a subject.",
+                "Name its column with --subject.",
+            )
+        )
+    missing = [label is None or label != label for label in labels.tolist()]
+    if any(missing):
+        raise DataError(
+            f"{either('cluster', '--subject')} must not be missing; got {sum(missing)} missing, "
+            f"first at decision {missing.index(True)}. Fill or drop these decisions."
+        )
+    known, codes = np.unique(labels, return_inverse=True)
+    check_clusters(known.tolist())
+    return codes.reshape(-1), len(known)
+
+
+def check_clusters(known: list[Any]) -> None:
+    """Whether there are several clusters."""
+    if len(known) < 2:
+        raise DataError(
+            f"{either('cluster', '--subject')} must name at least two clusters; got only "
+            f"{known[0]!r}. Use {either('robust()', '--covariance robust')} where "
+            "decisions are independent."
+        )
+
+
+def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
+    """Bread times meat times bread, NaN where the bread has none."""
+    known = np.isfinite(np.diag(bread))
+    result = np.full_like(bread, np.nan)
+    inner = bread[np.ix_(known, known)]
+    result[np.ix_(known, known)] = inner @ meat[np.ix_(known, known)] @ inner
+    return result
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter with its standard error and interval."""
+
+    name: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+
+
+def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit: Vector) -> Matrix:
+    """Derivatives by central differences, refined once (Richardson): error of order h^4.
+
+    Steps are a hundredth of `unit`, such as the standard errors. An infinite or missing parameter
+    has derivative 0 where the function does not use it, else NaN.
+    """
+    h = np.where(unit > 0, 1e-2 * unit, 1e-3 * np.maximum(np.abs(theta), 1e-8))
+    columns = [
+        _refined(function, theta, a, h[a]) if np.isfinite(theta[a]) else _unused(function, theta, a)
+        for a in range(len(theta))
+    ]
+    return np.column_stack(columns)
+
+
+def _at(function: Callable[[Vector], Vector], theta: Vector, a: int, value: float) -> Vector:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.atleast_1d(function(np.where(np.arange(len(theta)) == a, value, theta)))
+
+
+def _refined(function: Callable[[Vector], Vector], theta: Vector, a: int, h: float) -> Vector:
+    def difference(size: float) -> Vector:
+        up = _at(function, theta, a, theta[a] + size)
+        down = _at(function, theta, a, theta[a] - size)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((up - down) / (2 * size))
+
+    return np.asarray((4 * difference(h / 2) - difference(h)) / 3)
+
+
+def _unused(function: Callable[[Vector], Vector], theta: Vector, a: int) -> Vector:
+    zero, one = _at(function, theta, a, 0.0), _at(function, theta, a, 1.0)
+    return np.where(zero == one, 0.0, np.nan)
+
+
+def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
+    """Covariance of a function of theta to first order; parameters it does not use may be NaN."""
+    used = (jacobian != 0).any(axis=0)
+    inner = covariance[np.ix_(used, used)]
+    return np.asarray(jacobian[:, used] @ inner @ jacobian[:, used].T)
+
+
+def transformed(
+    values: Vector, covariance: Matrix, names: tuple[str, ...], level: float
+) -> tuple[Parameter, ...]:
+    """Estimates with delta-method standard errors and Wald intervals."""
+    check_level(level)
+    z = float(normal_point((1 - level) / 2))
+    errors = np.sqrt(np.diag(covariance))
+    return tuple(
+        Parameter(name, float(v), float(e), float(v - z * e), float(v + z * e))
+        for name, v, e in zip(names, values, errors, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class RatioInterval:
+    """Fieller's set for a ratio.
+
+    Attributes
+    ----------
+    kind
+        "bounded": low to high. "excluded": everything but the open interval between them.
+        "unbounded": every number; the denominator may be 0.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    kind: str
+
+
+def fieller(
+    numerator: float, denominator: float, covariance: Matrix, level: float
+) -> RatioInterval:
+    """Values a of the ratio with (n - a d)^2 <= z^2 var(n - a d).
+
+    `covariance` is that of (numerator, denominator). Right also where the denominator is not well
+    away from 0, where the delta method is not.
+    """
+    check_level(level)
+    if not (np.isfinite(covariance).all() and np.isfinite([numerator, denominator]).all()):
+        return RatioInterval(np.nan, np.nan, np.nan, "unknown")
+    z2 = float(normal_point((1 - level) / 2)) ** 2
+    (v_n, v_nd), (_, v_d) = covariance
+    a = denominator**2 - z2 * v_d
+    b = numerator * denominator - z2 * v_nd
+    c = numerator**2 - z2 * v_n
+    inside = b * b - a * c
+    ratio = numerator / denominator if denominator else np.nan
+    if a > 0:
+        half = np.sqrt(max(inside, 0.0))
+        return RatioInterval(ratio, float((b - half) / a), float((b + half) / a), "bounded")
+    if inside <= 0 or a == 0:
+        return RatioInterval(ratio, -np.inf, np.inf, "unbounded")
+    half = np.sqrt(inside)
+    return RatioInterval(ratio, float((b + half) / a), float((b - half) / a), "excluded")
 
 
 @dataclass(frozen=True)

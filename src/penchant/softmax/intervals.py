@@ -11,9 +11,9 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
 from penchant.softmax.constraints import Constraints, InfeasibleError, maximise_within, null_basis
-from penchant.softmax.firth import maximise_firth
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Quadratic, Restricted, maximise
+from penchant.softmax.prior import maximise_firth
 from penchant.tails import chi_square_point, normal_point
 
 FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose

@@ -18,7 +18,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._lanes import LANES, Kind, kind_of
+from penchant.softmax._lanes import AT_ONCE, LANES, Kind, kind_of
 
 
 class _FirstCompilation(event.Listener):
@@ -179,8 +179,10 @@ def places_for(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
 def rooms_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
     """Arrays for what stands between sums, of n_blocks blocks of at most n_rows rows."""
     n = n_moments(d)
-    room = vectors(n_rows + n)
-    here = n_rows * LANES
+    of_block = n_rows + d + 2  # see `block_moments`; of blocks gone over together at most AT_ONCE
+    scratch = max(of_block, min(n_blocks * of_block, AT_ONCE))
+    room = vectors(scratch + n)
+    here = scratch * LANES
     return room[:here], room[here:], np.empty((-(-n_blocks // kernels.CHUNK), n))
 
 
@@ -308,10 +310,10 @@ def moments_from(sums: Vector, d: int) -> Moments:
 
 def _in_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
     """Results of work(begin, end) over ranges of blocks, in order."""
+    if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
+        return [work(0, n_blocks)] if n_blocks else []
     starts = range(0, n_blocks, BLOCKS_PER_TASK)
     ends = [min(begin + BLOCKS_PER_TASK, n_blocks) for begin in starts]
-    if threads == 1 or len(ends) == 1:
-        return [work(begin, end) for begin, end in zip(starts, ends, strict=True)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, starts, ends))
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.chunks import Chunks
-from penchant.choices.columns import ChoiceColumns
+from penchant.choices.chunks import ChoiceColumns, Chunks
 from penchant.output.notes import counted
 from penchant.softmax.careful import Careful, CarefulMoments
 from penchant.softmax.column_moments import column_moments

@@ -23,6 +23,7 @@ from penchant.softmax.solution import Solution, blank, scaled_inverse
 
 ROUNDED = 64 * EPSILON  # differences below this, relative to what they are taken of, are rounding
 SAME = 1e-9  # along a direction: what a linear program calls 0
+HARDLY = 1e-12  # and what it takes for 0 whatever its tolerance
 STRICT = 1e-7  # a difference along the direction above this is positive
 ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
 EXACT = 1e-8
@@ -104,6 +105,8 @@ def recession(
     if not len(found.rows):
         return None
     allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
+    if _balance(found.values.sum(axis=0), found.values, allowed).rules_out(len(found.rows)):
+        return None
     direction = furthest(found.values.mean(axis=0), found.values, allowed, found.rounding)
     along = found.values @ direction
     if not along.max() > ENOUGH:
@@ -112,6 +115,16 @@ def recession(
     resolved[found.rows] = along > STRICT
     proven = bool((along >= -found.rounding).all())
     return Recession(direction / found.unit, resolved, proven)
+
+
+def is_separated(choices: Choices, scale: Vector, cone: Matrix | None = None) -> bool:
+    """Whether there is a recession direction, which itself is not asked for."""
+    found = differences_of(choices, scale)
+    if not len(found.rows):
+        return False
+    allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
+    shown = _balance(found.values.sum(axis=0), found.values, allowed).shows(len(found.rows))
+    return recession(choices, scale, cone=cone) is not None if shown is None else shown
 
 
 def typical_difference(choices: Choices, scale: Vector) -> Vector:
@@ -266,6 +279,58 @@ def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vecto
         active = np.concatenate([active, worst])
 
 
+@dataclass(frozen=True)
+class _Balance:
+    """How far a sum of rows with multipliers that are not negative comes to minus a goal.
+
+    With r = goal + rows'lambda and no v'row below 0, goal'v <= r'v: where r is 0 no direction leads
+    towards the goal. Where it is not, and lambda is the best, r itself is such a direction
+    (Stiemke's lemma; the conditions of non-negative least squares).
+
+    Attributes
+    ----------
+    highest
+        goal'v is at most this for all v in the unit box, with rows down to minus `SAME`.
+    gain
+        goal'v of the direction r, scaled to the unit box; NaN where that lowers a row.
+    """
+
+    highest: float
+    gain: float
+
+    def rules_out(self, n: int) -> bool:
+        """Whether a goal that is the sum of n of the rows shows that none can rise."""
+        return self.highest + n * SAME < ENOUGH
+
+    def shows(self, n: int = 1) -> bool | None:
+        """Whether a linear program comes further than `ENOUGH`, on the mean of n; None: ask it."""
+        if self.rules_out(n):
+            return False
+        return True if self.gain > 2 * n * ENOUGH else None
+
+
+def _balance(goal: Vector, differences: Matrix, allowed: Matrix) -> _Balance:
+    """Non-negative least squares, where they cost less than a linear program."""
+    largest = np.abs(allowed).max(axis=1, keepdims=True, initial=1.0)
+    rows = np.vstack([differences, allowed / largest])
+    unknown = _Balance(np.inf, np.nan)
+    if len(goal) < 3 or len(rows) > ROWS_AT_FIRST or not np.isfinite(rows).all():
+        return unknown
+    try:
+        multipliers, _ = scipy.optimize.nnls(rows.T, -goal)
+    except RuntimeError:  # it goes round in circles
+        return unknown
+    rest = goal + rows.T @ multipliers
+    noise = EPSILON * (np.abs(rows.T) @ multipliers + np.abs(goal)).sum()
+    highest = np.abs(rest).sum() + len(rows) * noise + SAME * multipliers.sum()
+    size = np.abs(rest).max()
+    if not size > 0:
+        return _Balance(float(highest), np.nan)
+    way = rest / size
+    falls = bool((rows @ way < -HARDLY).any())
+    return _Balance(float(highest), np.nan if falls else float(goal @ way))
+
+
 def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = None) -> Vector:
     """The same for two parameters: the directions that lower no row are a wedge.
 
@@ -316,7 +381,9 @@ def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
         goal = -sign * np.eye(len(scale))[a]
-        opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
+        opposite = _balance(goal, found.values, free).shows()
+        if opposite is None:
+            opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
         result[a] = np.nan if opposite else sign * np.inf
     return result
 

@@ -87,7 +87,7 @@ def has_maximum(choices: Choices, constraints: Constraints | None = None) -> boo
     if not known.complete:
         return False
     cone = None if constraints is None else constraints.matrix
-    return separating.recession(choices, known.scale, cone=cone) is None
+    return not separating.is_separated(choices, known.scale, cone)
 
 
 def _start_from_part(likelihood: Likelihood) -> Vector | None:

@@ -1,4 +1,4 @@
-"""Every subject fitted, in parts that can be kept: what is done is done."""
+"""Every subject fitted and simulated forward, in parts that can be kept: what is done is done."""
 
 from __future__ import annotations
 
@@ -8,21 +8,206 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from penchant._progress import progress
+from penchant._typing import Vector
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.linearized import fit_linearized
+from penchant.models.model import Declared
+from penchant.models.simulate import played
+from penchant.output.document import numbers, plain
+from penchant.softmax import document
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
+from penchant.softmax.hypotheses import Parameter, transformed
 from penchant.softmax.likelihood import available_threads
-from penchant.studies.forward import simulated
-from penchant.studies.measures import Measurer, Measures
+from penchant.softmax.validity import Validity
+from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
+from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan
-from penchant.studies.subject_fit import SubjectFit, of_linearized
+from penchant.studies.read import StudyData
+from penchant.workflow.predictive import log_choice_probabilities
+
+How = Literal["payoffs", "landscape", "one step ahead"]
+
+
+def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
+    """What agents are paid by; one step ahead where nobody knows what every option paid.
+
+    An option's mean over everybody's decisions is no task: rewards may drift, reverse, or differ
+    between people.
+    """
+    if data.payoffs is not None:
+        return "payoffs"
+    return "landscape" if landscapes.complete else "one step ahead"
+
+
+def simulated(
+    subject: Any,
+    parameters: Mapping[str, float],
+    theta: Vector,
+    model: Any,
+    measurer: Measurer,
+    *,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> Measures | None:
+    """What agents with a subject's estimates do, or what these say one step ahead.
+
+    Parameters
+    ----------
+    subject, parameters, model, measurer, n_replicates, rng
+        As for `played_again`.
+    theta
+        Weights and shape parameters of the subject.
+    """
+    told = Declared(model)
+    unknown = bool(told.before or told.after)  # nobody knows what other choices would have shown
+    if unknown or how_simulated(measurer.data, measurer.landscapes) == "one step ahead":
+        return one_step_ahead(subject, theta, model, measurer)
+    if not all(map(np.isfinite, parameters.values())):
+        return None  # no agent can have an infinite temperature
+    return played_again(subject, parameters, model, measurer, n_replicates=n_replicates, rng=rng)
+
+
+def one_step_ahead(subject: Any, theta: Vector, model: Any, measurer: Measurer) -> Measures | None:
+    """What the model expects of every decision after what truly happened before it."""
+    if not np.isfinite(theta).all():
+        return None
+    d, found = len(model.weights), []
+    for i in measurer.data.of(subject):
+        episode = measurer.data.episodes[i]
+        log_p = log_choice_probabilities(model, episode, theta[:d], theta[d:])
+        found.append(measurer.ahead(i, np.exp(log_p[episode.is_choice])))
+    return averaged(found)
+
+
+def played_again(
+    subject: Any,
+    parameters: Mapping[str, float],
+    model: Any,
+    measurer: Measurer,
+    *,
+    n_replicates: int,
+    rng: np.random.Generator,
+) -> Measures:
+    """What agents with these parameters do in the episodes of a subject, on average.
+
+    They are shown what the subject was shown, run out of time where the subject did, and get the
+    rewards of what they choose: by the subject's own payoffs of every option at every decision, or
+    drawn around the mean rewards of the landscape.
+
+    Parameters
+    ----------
+    subject
+        Whose task it is.
+    parameters
+        Natural parameters of the model.
+    model
+        How the agents decide.
+    measurer
+        Knows the episodes and what their options paid.
+    n_replicates
+        Agents in every episode.
+    rng
+        Source of randomness.
+    """
+    found = []
+    payoffs = measurer.data.payoffs
+    for i in measurer.data.of(subject):
+        episode = measurer.data.episodes[i]
+        if payoffs is None:
+            draw = _draws(measurer.landscapes, i, model, rng)
+        else:
+            draw = payoffs.draws(i, rng)
+        n = episode.n_events
+        play = played(model, parameters, draw, rng, n, n_replicates, like=episode)
+        arrays = (play.executed, play.rewards)
+        each = (np.ascontiguousarray(array[episode.is_choice].T) for array in arrays)
+        found.append(measurer.play(i, *each))
+    return averaged(found)
+
+
+def _draws(landscapes: Landscapes, i: int, model: Any, rng: np.random.Generator) -> Draw:
+    """A function that draws the rewards of options chosen in an episode, at any decision."""
+    means = landscapes.means[landscapes.of_episode[i]]
+    if landscapes.binary:
+        return lambda _, options: (rng.random(len(options)) < means[options]).astype(float)
+    variance = landscapes.noise_for(model)
+    sd = np.sqrt(variance) if np.isfinite(variance) else 0.0
+    return lambda _, options: means[options] + sd * rng.standard_normal(len(options))
+
+
+@dataclass(frozen=True, eq=False)
+class SubjectFit:
+    """All that is found of a subject.
+
+    Attributes
+    ----------
+    exact
+        Maximum likelihood, or MAP with a prior.
+    linearized
+        The paper's estimator; None without a nominal point or a category.
+    simulated
+        What agents with the exact estimates do in the same task, or what is expected of the
+        subject one step ahead; None without an estimate.
+    """
+
+    exact: Estimate
+    linearized: Estimate | None
+    simulated: Measures | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text."""
+        linear, played = self.linearized, self.simulated
+        return {
+            "exact": _kept(self.exact),
+            "linearized": None if linear is None else _kept(linear),
+            "simulated": None
+            if played is None
+            else {
+                name: plain(getattr(played, name))
+                for name in NAMES
+                if getattr(played, name) is not None
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> SubjectFit:
+        """The inverse of `to_dict`."""
+        linear, played = kept["linearized"], kept["simulated"]
+        return cls(
+            Estimate.from_dict(kept["exact"]),
+            None if linear is None else Estimate.from_dict(linear),
+            None if played is None else Measures(**{k: numbers(v) for k, v in played.items()}),
+        )
+
+
+def _kept(fit: Estimate) -> dict[str, Any]:
+    """What a file holds of it; whose it is, the file knows already."""
+    return document.to_dict(fit, parameters_of(fit), *fit.source.usual) | {"subject": None}
+
+
+def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:
+    """Natural parameters as they were kept, those of a deviation that is not small included."""
+    return fit.source.parameters([fit], *fit.source.usual, None)[0]
+
+
+def of_linearized(found: Estimate, level: float) -> Estimate:
+    """What is kept of a linearised fit: all that the paper's map gives, with standard errors."""
+    names, values, covariance = found.source.natural(found)
+    return found.kept(transformed(values, covariance, names, level), level, "wald")
+
+
+def validity_of(fit: Estimate) -> Validity:
+    """The range of validity of a linearised fit."""
+    assert fit.validity is not None
+    return fit.validity
+
 
 VERSION = 2  # of the files that are kept
 PART = 16  # subjects that are fitted, and kept, together

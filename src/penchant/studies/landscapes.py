@@ -1,21 +1,132 @@
-"""What the options paid on average in every episode: known, or estimated from the data."""
+"""What the options paid on average in every episode, and what play looks like beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.landscape import Landscape
-from penchant.bandit.locations import distances
-from penchant.errors import DataError, listing
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.bandit.episode import learnt_from
+from penchant.bandit.landscape import Landscape, distances
+from penchant.errors import DataError, listing, named
+from penchant.files.table import read_table
 from penchant.models.model import Declared
 from penchant.output.notes import counted
-from penchant.studies.data import StudyData
+from penchant.studies.read import StudyData
+from penchant.tables.events import NOTHING
+from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
+from penchant.wording import argument
+
+OPTION = ("option", "arm", "chosen", "choice", "option_index")
+MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")
+
+
+@dataclass(frozen=True)
+class LandscapeFile:
+    """Mean rewards, and the columns that tell landscapes apart.
+
+    Attributes
+    ----------
+    by
+        Columns that the file shares with the table of play.
+    means
+        {labels of these columns: mean rewards of all options in order}.
+    """
+
+    by: tuple[str, ...]
+    means: dict[tuple[Any, ...], Vector]
+
+
+def read_landscapes(
+    file: str | os.PathLike[str],
+    table_columns: Sequence[str],
+    by: Sequence[str],
+    labels: Sequence[Any] | None,
+) -> LandscapeFile:
+    """Read a table of mean rewards.
+
+    Parameters
+    ----------
+    file
+        CSV or Parquet, one row per option and landscape.
+    table_columns
+        Columns of the table of play.
+    by
+        Columns that tell landscapes apart; those that both tables have if empty.
+    labels
+        Labels of the options by index, where they have labels; else they are numbered.
+    """
+    table = open_frame(read_table(file))
+    option, mean = _one_of(table, OPTION, file), _one_of(table, MEAN, file)
+    shared = [
+        name for name in table.columns if name in table_columns and name not in (option, mean)
+    ]
+    keys = tuple(by or shared)
+    missing = [name for name in keys if name not in table.columns]
+    if missing:
+        raise DataError(
+            f"{argument('landscape')} must have the columns of {argument('landscape_by')}; got no "
+            f"{listing(missing)} in {file}, but {named(table.columns)}. Add them, or name others."
+        )
+    coded = [column_labels(table, name, f"landscape {name!r}") for name in keys]
+    rows: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(len(table)):
+        rows.setdefault(tuple(one.at(row) for one in coded), []).append(row)
+    means = column_floats(table, mean, "mean_reward")
+    options = column_labels(table, option, "option")
+    found = {}
+    for key, mine in rows.items():
+        own = [options.at(row) for row in mine]
+        found[key] = means[[mine[k] for k in _order(own, labels, key, file)]]
+    return LandscapeFile(keys, found)
+
+
+def _one_of(table: Table, usual: Sequence[str], file: Any) -> str:
+    for name in usual:
+        if name in table.columns:
+            return name
+    raise DataError(
+        f"{argument('landscape')} must have a column {' or '.join(usual[:2])}; got "
+        f"{named(table.columns)} in {file}. Rename it."
+    )
+
+
+def _order(
+    own: Sequence[Any], labels: Sequence[Any] | None, key: tuple[Any, ...], file: Any
+) -> list[int]:
+    """Places of the options in the order of their indices, each of which must be there once."""
+    which = f" of {', '.join(map(str, key))}" if key else ""
+    twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
+    if twice:
+        raise DataError(
+            f"{argument('landscape')} must have every option{which} once; got {listing(twice)} "
+            f"again in {file}. Name the columns that tell landscapes apart with "
+            f"{argument('landscape_by')}."
+        )
+    if labels is not None:
+        texts = [str(option) for option in own]
+        missing = [str(label) for label in labels if str(label) not in texts]
+        if missing:
+            raise DataError(
+                f"{argument('landscape')} must have every option{which}; got no {listing(missing)} "
+                f"in {file}. Add them."
+            )
+        return [texts.index(str(label)) for label in labels]
+    numbers = np.array([option if isinstance(option, int) else -1 for option in own])
+    first = int(numbers.min())
+    if first not in (0, 1) or sorted(numbers.tolist()) != list(range(first, first + len(own))):
+        raise DataError(
+            f"{argument('landscape')} must number the options{which} from 0 or 1 without a gap; "
+            f"got {listing(map(str, in_natural_order(own)[:11]), len(own))} in {file}. Number them "
+            "so."
+        )
+    return [int(place) for place in np.argsort(numbers)]
+
 
 SEEN_OFTEN = 5  # rewards that make the mean of an option fit to be called the best
 Source = Literal["known", "expected", "payoffs", "estimated"]
@@ -272,3 +383,146 @@ def _filled(means: Matrix, locations: Matrix | None) -> Matrix:
         nearest = near <= near.min(axis=1, keepdims=True) * (1 + 1e-12)
         row[unknown] = nearest @ row[known] / nearest.sum(axis=1)
     return filled
+
+
+NAMES = ("reward", "loss", "distance", "likeliest", "met")
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Numbers of one play, or means over several: one per decision, NaN where there is none.
+
+    Attributes
+    ----------
+    reward
+        Mean reward of the option chosen where it is known, else the reward received.
+    loss
+        What the best option would have paid more.
+    distance
+        Distance from the last choice; 1 for another option and 0 for the same where options lie
+        nowhere.
+    likeliest, met
+        One step ahead: probability of the option that the model held likeliest, and whether it was
+        chosen; None for play.
+    """
+
+    reward: Vector
+    loss: Vector
+    distance: Vector
+    likeliest: Vector | None = None
+    met: Vector | None = None
+
+    @property
+    def regret(self) -> Vector:
+        """Cumulative regret; a decision without a choice adds nothing."""
+        return np.cumsum(np.nan_to_num(self.loss, nan=0.0))
+
+
+class Measurer:
+    """Measures play in the landscapes of a study.
+
+    Parameters
+    ----------
+    data
+        The episodes.
+    landscapes
+        What their options paid.
+    locations
+        Where the options lie, if anywhere.
+    """
+
+    def __init__(self, data: StudyData, landscapes: Landscapes, locations: Any = None) -> None:
+        self.data = data
+        self.landscapes = landscapes
+        self.apart = None if locations is None else distances(locations)
+
+    def subject(self, subject: Any) -> Measures:
+        """What a subject did, averaged over its episodes."""
+        return averaged([self.episode(i) for i in self.data.of(subject)])
+
+    def episode(self, i: int) -> Measures:
+        """What was done in one episode."""
+        episode = self.data.episodes[i]
+        done = learnt_from(episode).chosen[episode.is_choice]
+        return self.play(i, done[None], episode.rewards[episode.is_choice][None])
+
+    def play(self, i: int, chosen: IntVector, rewards: Matrix) -> Measures:
+        """Means over plays (n_plays, n_decisions) in the landscape of an episode."""
+        place = self.landscapes.of_episode[i]
+        nothing = chosen == NOTHING
+        best: Any = self.landscapes.best[place]
+        if self.landscapes.source == "estimated":
+            paid = rewards
+        elif self.landscapes.source == "payoffs":
+            means = self._payoffs(i)
+            paid, best = means[np.arange(len(means)), chosen], means.max(axis=1)
+        else:
+            paid = self.landscapes.means[place][chosen]
+        paid = np.where(nothing, np.nan, paid)
+        return Measures(
+            paid.mean(axis=0),
+            (best - paid).mean(axis=0),
+            self._distance(chosen, nothing).mean(axis=0),
+        )
+
+    def _payoffs(self, i: int) -> Matrix:
+        """Mean rewards of all options at every decision of an episode."""
+        assert self.data.payoffs is not None
+        means: Matrix = self.data.payoffs.means(i)[self.data.episodes[i].is_choice]
+        return means
+
+    def ahead(self, i: int, p: Matrix) -> Measures:
+        """What is expected of a subject at every decision, given what truly happened before it.
+
+        Rewards are not known, as nobody knows what options paid that were not chosen.
+
+        Parameters
+        ----------
+        i
+            The episode.
+        p
+            Choice probabilities (n_decisions, n_options) after the subject's own history.
+        """
+        episode = self.data.episodes[i]
+        chosen = episode.chosen[episode.is_choice]
+        unknown = np.full(len(chosen), np.nan)
+        made = chosen != NOTHING
+        top = p.argmax(axis=1)
+        step = unknown.copy()
+        after = np.flatnonzero(made[1:] & made[:-1]) + 1
+        if self.apart is None:
+            step[after] = 1 - p[after, chosen[after - 1]]
+        else:
+            step[after] = (p[after] * self.apart[chosen[after - 1]]).sum(axis=1)
+        likeliest = np.where(made, p.max(axis=1), np.nan)
+        met = np.where(made, chosen == top, np.nan)
+        return Measures(unknown, unknown, step, likeliest, met)
+
+    def _distance(self, chosen: IntVector, nothing: BoolVector) -> Matrix:
+        before, after = chosen[:, :-1], chosen[:, 1:]
+        moved = (before != after).astype(float) if self.apart is None else self.apart[before, after]
+        known = ~(nothing[:, :-1] | nothing[:, 1:])
+        first = np.full((len(chosen), 1), np.nan)
+        return np.hstack([first, np.where(known, moved, np.nan)])
+
+
+def averaged(measures: Sequence[Measures]) -> Measures:
+    """Mean at every decision over those that have it; plays may differ in length."""
+    names = [name for name in NAMES if getattr(measures[0], name) is not None]
+    return Measures(**{name: mean_of([getattr(m, name) for m in measures]) for name in names})
+
+
+def mean_of(rows: Sequence[Vector]) -> Vector:
+    """Mean of vectors of different lengths at every place, over those that are known there.
+
+    >>> mean_of([np.array([1.0, 3.0]), np.array([2.0, np.nan, 7.0])])
+    array([1.5, 3. , 7. ])
+    """
+    longest = max(map(len, rows))
+    total, count = np.zeros((2, longest))
+    for row in rows:
+        known = ~np.isnan(row)
+        total[: len(row)][known] += row[known]
+        count[: len(row)] += known
+    with np.errstate(invalid="ignore"):
+        return np.where(count > 0, total / count, np.nan)

@@ -1,23 +1,371 @@
-"""The data of a study: a table of play, or of choices among offers, whichever it is."""
+"""The data of a study: who played, what they were assigned to, what happened; and its table."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
+import narwhals as nw
+import numpy as np
+
 from penchant._frames import as_it_came
-from penchant.errors import DataError, named
+from penchant._typing import IntVector, Vector
+from penchant.bandit.episode import Episode, highest_option
+from penchant.bandit.episode_table import episode_rows, episodes_from_frame
+from penchant.errors import DataError, listing, named
 from penchant.files.table import read_table
-from penchant.models.offers.offers import offers_of_choices
-from penchant.models.offers.table import offers_from_frame
-from penchant.studies.data import StudyData, full_labels, play_data, units_of
-from penchant.tables.columns import NO_COLUMN
-from penchant.tables.frames import check_columns, column_labels, open_frame
-from penchant.tables.offer_columns import is_offers, offer_columns
-from penchant.tables.play import Gaps, MissingReward
+from penchant.models.offers.offers import offers_from_frame, offers_of_choices
+from penchant.output.notes import counted
+from penchant.output.shown import Kept
+from penchant.reading.doubts import data_notes, offer_notes
+from penchant.studies.payoffs import Payoffs, payoffs_of
+from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
+from penchant.tables.frames import (
+    Table,
+    check_columns,
+    column_floats,
+    column_labels,
+    open_frame,
+    row_place,
+)
+from penchant.tables.ids import joint_codes
+from penchant.tables.labels import Coded, in_natural_order
+from penchant.tables.offer_columns import OfferColumns, is_offers, offer_columns
+from penchant.tables.play import ABSENT, Gaps, MissingReward
 from penchant.tables.reading import Reading
-from penchant.wording import ticked
+from penchant.wording import argument, ticked
+
+UNIT = "subject in condition"
+
+
+@dataclass(frozen=True)
+class Units:
+    """A table, the column that names the units of the fits, and the subject of each unit.
+
+    Attributes
+    ----------
+    table
+        With a column more where conditions vary within subjects.
+    subject
+        Column of the units: a subject, or a subject in one condition.
+    people
+        {subject in condition: subject}; None where every subject was in one condition.
+    """
+
+    table: Table
+    subject: str
+    people: dict[Any, Any] | None
+
+
+def units_of(table: Table, subject: str, conditions: Sequence[str]) -> Units:
+    """Make a unit of each subject in each condition, if any subject was in several.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = nw.from_native(pa.table({"who": ["al", "al", "bo"], "drug": ["no", "yes", "no"]}))
+    >>> units_of(table, "who", ["drug"]).people
+    {'al, no': 'al', 'al, yes': 'al', 'bo, no': 'bo'}
+    """
+    if not conditions or not _vary(table, subject, conditions):
+        return Units(table, subject, None)
+    cells = [nw.col(name).cast(nw.String) for name in (subject, *conditions)]
+    split = table.with_columns(nw.concat_str(cells, separator=", ").alias(UNIT))
+    names = split[UNIT].to_list()
+    who = table[subject].to_list()
+    people = dict(zip(names, who, strict=True))
+    return Units(split, UNIT, {name: people[name] for name in in_natural_order(people)})
+
+
+def full_labels(table: Table, name: str, role: str) -> Coded:
+    """Labels of a column that every row must have."""
+    coded = column_labels(table, name, f"{role} {name!r}")
+    if coded.missing.size:
+        places = listing(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
+        raise DataError(
+            f"{role} {name!r} must not be missing; got an empty cell at {places}. Fill it."
+        )
+    return coded
+
+
+def _vary(table: Table, subject: str, conditions: Sequence[str]) -> bool:
+    """Whether a subject was in more than one condition."""
+    person = column_labels(table, subject, "subject")
+    assigned = [full_labels(table, name, "condition") for name in conditions]
+    together: IntVector = joint_codes((person, *assigned))[0]
+    return len(np.unique(together)) > len(np.unique(person.codes))
+
+
+def check_plays(units: Units, subject: str, block: Any) -> None:
+    """Refuse a play that goes on from one condition into the next: beliefs start afresh in each."""
+    if units.people is None:
+        return
+    blocks = (block,) if isinstance(block, str) else tuple(block or ())
+    names = (subject, *blocks)
+    coded = tuple(column_labels(units.table, name, "block") for name in names)
+    play: IntVector = joint_codes(coded)[0]
+    unit = column_labels(units.table, UNIT, "condition").codes
+    first: dict[int, int] = {}
+    for row, (own, mine) in enumerate(zip(play.tolist(), unit.tolist(), strict=True)):
+        if first.setdefault(own, mine) != mine:
+            who = ", ".join(f"{name} {c.at(row)}" for name, c in zip(names, coded, strict=True))
+            raise DataError(
+                "condition must be the same in all rows of a play, in which beliefs go on; got "
+                f"another at {row_place(row)} ({who}). Name the column that tells plays apart with "
+                f"{ticked('block')}: it may be the condition's own."
+            )
+
+
+ALL = "all subjects"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyData(Kept):
+    """Episodes of many subjects, and what they were assigned to.
+
+    Attributes
+    ----------
+    episodes
+        Sorted by subject and block; `Offers` where choices are among offers.
+    conditions
+        {column: {subject: label}}, as every subject is in one condition.
+    landscape_columns, landscapes
+        Columns that tell landscapes apart, and their labels in each episode.
+    expected
+        Mean reward of the option of each event, where the table says it; NaN without a choice.
+    columns
+        Which column of the table is what, if the data come from one.
+    options
+        Labels of the options by index, where they have any.
+    landscapes_named
+        Whether the columns that tell landscapes apart were named, so that there are landscapes:
+        options whose mean rewards stay what they are.
+    people
+        {subject in condition: subject} where conditions vary within subjects: what a subject did in
+        each is then taken for a subject of its own. None where they do not.
+    payoffs
+        What every option paid at every decision, where the table says it.
+    remarks
+        Of what was found in the table and not used.
+    """
+
+    episodes: tuple[Any, ...]
+    conditions: Mapping[str, Mapping[Any, Any]]
+    landscape_columns: tuple[str, ...] = ()
+    landscapes: tuple[tuple[Any, ...], ...] = ()
+    expected: tuple[Vector, ...] | None = None
+    columns: PlayColumns | OfferColumns | None = None
+    options: tuple[Any, ...] | None = None
+    people: Mapping[Any, Any] | None = None
+    payoffs: Payoffs | None = None
+    remarks: tuple[str, ...] = ()
+    landscapes_named: bool = False
+
+    @property
+    def is_play(self) -> bool:
+        """Whether options paid rewards that were learnt from, rather than being on offer."""
+        return isinstance(self.episodes[0], Episode)
+
+    @property
+    def n_people(self) -> int:
+        """How many people there are, in however many conditions."""
+        return len(self.subjects if self.people is None else set(self.people.values()))
+
+    @property
+    def subjects(self) -> tuple[Any, ...]:
+        """Every subject once, in natural order."""
+        return tuple(self._places)
+
+    @property
+    def n_options(self) -> int:
+        """As many options as there are labels, or as the largest index says."""
+        if self.options is not None:
+            return len(self.options)
+        return max(map(highest_option, self.episodes)) + 1
+
+    def of(self, subject: Any) -> list[int]:
+        """Places of a subject's episodes."""
+        return self._places.get(subject, [])
+
+    @cached_property
+    def _places(self) -> dict[Any, list[int]]:
+        found: dict[Any, list[int]] = {}
+        for i, episode in enumerate(self.episodes):
+            found.setdefault(episode.subject, []).append(i)
+        return found
+
+    def person(self, subject: Any) -> Any:
+        """Who a subject is, where people are taken for one subject in each condition."""
+        return subject if self.people is None else self.people[subject]
+
+    def condition(self, subject: Any) -> str:
+        """The labels of all conditions of a subject, as one."""
+        labels = [str(by_subject[subject]) for by_subject in self.conditions.values()]
+        return ", ".join(labels) or ALL
+
+    @property
+    def condition_labels(self) -> tuple[str, ...]:
+        """Every condition once, as `condition` calls it: numbers as numbers, s2 before s10."""
+        return tuple(self._condition_labels)
+
+    @cached_property
+    def _condition_labels(self) -> dict[str, None]:
+        labels = {
+            tuple(by_subject[subject] for by_subject in self.conditions.values()): subject
+            for subject in self.subjects
+        }
+        return dict.fromkeys(self.condition(labels[own]) for own in in_natural_order(labels))
+
+    @property
+    def _varying(self) -> list[str]:
+        """Conditions that a person was in several of."""
+        return [
+            name
+            for name, by_subject in self.conditions.items()
+            if len({(self.person(s), by_subject[s]) for s in self.subjects}) > self.n_people
+        ]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know of the data."""
+        notes = data_notes(self.episodes) if self.is_play else offer_notes(self.episodes)
+        notes = (*notes, *(self.payoffs.notes if self.payoffs else ()), *self.remarks)
+        if self.people is None:
+            return notes
+        units = Counter(self.people.values())
+        several = sum(count > 1 for count in units.values())
+        return (
+            *notes,
+            f"{' and '.join(self._varying)} varies within {several} of {len(units)} subjects: "
+            "they are fitted once in every condition, and conditions are compared within subjects.",
+        )
+
+    def __repr__(self) -> str:
+        scored = sum(episode.n_decisions for episode in self.episodes)
+        return (
+            f"<StudyData: {counted(len(self.subjects), 'subject')}, "
+            f"{counted(len(self.episodes), 'episode')}, {scored} decisions scored>"
+        )
+
+
+def play_data(
+    frame: Any,
+    *,
+    columns: Mapping[str, Any] | None = None,
+    conditions: Sequence[str] = (),
+    landscape_by: Sequence[str] | None = None,
+    expected: str | None = None,
+    base: int = 0,
+    options: Sequence[Any] | None = None,
+    locations: Any = None,
+    gaps: Gaps = "error",
+    shown: int = 0,
+    missing_reward: MissingReward = "error",
+    payoffs: Sequence[str] | str | None = None,
+    payoff_noise: float | None = None,
+    seen: Mapping[str, Any] | None = None,
+) -> StudyData:
+    """The data of a study of play, one row per event; arguments as for `read_study`."""
+    table = open_frame(frame)
+    found = play_columns(
+        list(table.columns), columns, coordinates=0 if locations is None else np.shape(locations)[1]
+    )
+    if found.subject is None:
+        raise DataError(
+            f"{ticked('subject')} must be given, as no column is called subject or participant; "
+            f"got columns {named(table.columns)}. Name the column that says who played."
+        )
+    by = tuple(conditions if landscape_by is None else landscape_by)
+    extra = {"condition": conditions, "landscape_by": landscape_by or ()}
+    check_columns(table, extra | {"expected": [expected] if expected else ()})
+    units = units_of(table, found.subject, conditions)
+    check_plays(units, found.subject, found.block)
+    table, frame = units.table, units.table.to_native()
+    episodes = episodes_from_frame(
+        frame,
+        **(found.arguments() | {"subject": units.subject}),
+        base=base,
+        options=options,
+        locations=locations if isinstance(found.chosen, tuple) else None,
+        gaps=gaps,
+        shown=shown,
+        missing_reward=missing_reward,
+        **(seen or {}),
+    )
+    rows = episode_rows(
+        frame, subject=units.subject, block=found.block, decision=found.decision, gaps=gaps
+    )
+    rows = [own[: episode.n_events] for own, episode in zip(rows, episodes, strict=True)]
+    taken = {*found.used(), *conditions, *by, *([expected] if expected else ())}
+    paid, remarks = payoffs_of(
+        table, payoffs, payoff_noise, episodes, rows, labels=options, taken=taken
+    )
+    return StudyData(
+        tuple(episodes),
+        {name: _by_subject(table, name, episodes, rows) for name in conditions},
+        by,
+        _by_episode(table, by, episodes, rows),
+        None if expected is None else _expected(table, expected, episodes, rows),
+        found,
+        None if options is None else tuple(options),
+        units.people,
+        paid,
+        remarks,
+        bool(landscape_by),
+    )
+
+
+def _by_subject(
+    table: Table, name: str, episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> dict[Any, Any]:
+    coded = full_labels(table, name, "condition")
+    found: dict[Any, Any] = {}
+    for episode, mine in zip(episodes, rows, strict=True):
+        found[episode.subject] = coded.at(int(mine[mine != ABSENT][0]))
+    return found
+
+
+def _by_episode(
+    table: Table, names: Sequence[str], episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> tuple[tuple[Any, ...], ...]:
+    coded = [full_labels(table, name, "landscape_by") for name in names]
+    found = []
+    for episode, mine in zip(episodes, rows, strict=True):
+        present = mine[mine != ABSENT]
+        for name, labels in zip(names, coded, strict=True):
+            other = np.flatnonzero(labels.codes[present] != labels.codes[present[0]])
+            if other.size:
+                row = int(present[other[0]])
+                raise DataError(
+                    f"landscape_by {name!r} must be the same in all rows of an episode; got "
+                    f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} (subject "
+                    f"{episode.subject}, block {episode.block}). Name the {ticked('block')}s apart."
+                )
+        found.append(tuple(labels.at(int(present[0])) for labels in coded))
+    return tuple(found)
+
+
+def _expected(
+    table: Table, name: str, episodes: Sequence[Episode], rows: Sequence[IntVector]
+) -> tuple[Vector, ...]:
+    values = column_floats(table, name, "expected")
+    found = []
+    for episode, mine in zip(episodes, rows, strict=True):
+        means = np.where((mine == ABSENT) | (episode.executed < 0), np.nan, values[mine])
+        wrong = np.flatnonzero((episode.executed >= 0) & ~np.isfinite(means))
+        if wrong.size:
+            raise DataError(
+                f"expected {name!r} must be a number where an option was chosen; got "
+                f"{means[wrong[0]]:g} at {row_place(int(mine[wrong[0]]))} (subject "
+                f"{episode.subject}). Fill it, or leave the column out."
+            )
+        found.append(means)
+    return tuple(found)
+
 
 Kind = Literal["play", "offers"]
 
@@ -158,8 +506,8 @@ def _experiment(reading: Reading, conditions: Sequence[str]) -> StudyData:
     """The data of a choice experiment: its variables are attributes of what was offered."""
     if reading.data.subject is None:
         raise DataError(
-            "subject must be known of a choice experiment; got none. Name the column that says who "
-            "chose when reading it."
+            f"{argument('subject')} must be given with a choice experiment; got none, and no "
+            "column is known to name subjects. Name the column of the people who chose."
         )
     assigned = {name: reading.groups(name) for name in conditions}
     return StudyData(tuple(offers_of_choices(reading.data)), assigned)

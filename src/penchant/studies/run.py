@@ -23,20 +23,22 @@ from penchant.studies.comparisons import (
     linearized_comparisons,
     linearized_group,
     paired_comparison,
+    study_population,
 )
-from penchant.studies.data import StudyData
-from penchant.studies.everybody import study_population
-from penchant.studies.factors import factors_of
 from penchant.studies.findings import Findings
-from penchant.studies.fingerprint import fingerprint
 from penchant.studies.fitting import Keeper, Nowhere, Timings, fit_subjects
-from penchant.studies.group_tests import group_tests
-from penchant.studies.groups import Group, conditions_of, groups_of
-from penchant.studies.landscapes import Landscapes, landscapes_of
-from penchant.studies.left_out import left_out_groups
-from penchant.studies.measures import Measurer, Measures
+from penchant.studies.groups import (
+    Group,
+    conditions_of,
+    factors_of,
+    group_tests,
+    groups_of,
+    left_out_groups,
+)
+from penchant.studies.landscapes import Landscapes, Measurer, Measures, landscapes_of
 from penchant.studies.payoffs import check_count
-from penchant.studies.plan import Category, Plan
+from penchant.studies.plan import Category, Plan, fingerprint
+from penchant.studies.read import StudyData
 
 
 def carry_out(

@@ -1,21 +1,34 @@
-"""Choices in other forms, flags of every option or the level of an attribute, as options."""
+"""Choices and rewards in other forms: flags, levels, places pressed, totals, words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, listing
 from penchant.output.notes import counted
-from penchant.tables.cells import is_nothing
+from penchant.tables.cells import is_nothing, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place
-from penchant.tables.surveys import NOT, OPT_OUTS, halves, plain, tag, wide_layouts
-from penchant.wording import ticked
+from penchant.tables.labels import in_natural_order
+from penchant.tables.surveys import (
+    CUTS,
+    NOT,
+    OPT_OUTS,
+    SIDES,
+    halves,
+    keyboard_sides,
+    plain,
+    tag,
+    wide_layouts,
+)
+from penchant.wording import argument, ticked
 
 # What a flag says of its option, in one spelling.
 VERBS = frozenset(
@@ -206,3 +219,375 @@ def _check_single(
             f"so that either can be meant. Leave such rows out by {ticked('where')}, or name a "
             "column that says the option."
         )
+
+
+DIFFERENCES = re.compile(r"diff\((?P<name>[^,()]+)(?:,\s*(?P<start>[+-]?[\d.]+))?\)")
+BY_PLACE = re.compile(r"(?P<name>.+)\[(?P<place>[1-9])\]")
+BY_WORD = re.compile(r"(?P<name>.+)\[(?P<words>[^\[\]]*=[^\[\]]*)\]")
+# Words of outcomes, and what they often stand for: won or not, won or lost.
+_GOOD = frozenset(("win", "won", "gain", "reward", "rewarded", "correct", "hit", "gewonnen", "yes"))
+_BAD = frozenset(
+    ("loss", "lost", "lose", "noreward", "unrewarded", "incorrect", "wrong", "miss", "verloren")
+)
+
+
+def by_words(cells: Sequence[Any], said: str, name: str, rows: Sequence[int]) -> list[float | None]:
+    """Numbers by the words that were said to mean them.
+
+    >>> by_words(["win", "loss", None], "win=1, loss=-1", "outcome", [0, 1, 2])
+    [1.0, -1.0, None]
+    """
+    known: dict[str, float] = {}
+    for pair in said.split(","):
+        key, _, value = (part.strip() for part in pair.rpartition("="))
+        try:
+            known[plain_name(key)] = float(value)
+        except ValueError:
+            raise DataError(
+                f"{argument('reward')} must say a number for every word; got {pair.strip()!r}. "
+                f"Write {name}[win=1, loss=0]."
+            ) from None
+    found: list[float | None] = []
+    for row, cell in enumerate(cells):
+        if is_nothing(cell):
+            found.append(None)
+        elif plain_name(cell) in known:
+            found.append(known[plain_name(cell)])
+        else:
+            raise DataError(
+                f"{argument('reward')} must say what every word of {name} means; got {cell!r} at "
+                f"{row_place(int(rows[row]))}. Add it."
+            )
+    return found
+
+
+def differences(
+    totals: Vector,
+    histories: Sequence[Sequence[IntVector]],
+    start: float | None,
+    name: str,
+) -> Vector:
+    """What each choice paid, by running totals of every person.
+
+    Totals that begin anew in every block are told by how far they fall there.
+
+    Parameters
+    ----------
+    totals
+        What was earned so far; NaN where nothing is said, as nothing was earned.
+    histories
+        Rows of every block of every person in order of time.
+    start
+        What people began with; 0 if not given.
+    name
+        Column of the totals.
+
+    Examples
+    --------
+    >>> rows = [[np.arange(4)]]
+    >>> differences(np.array([3.0, 5.0, np.nan, 4.0]), rows, None, "score")
+    array([ 3.,  2., nan, -1.])
+    """
+    paid = np.full(len(totals), np.nan)
+    plays = [[rows[~np.isnan(totals[rows])] for rows in blocks] for blocks in histories]
+    plays = [[rows for rows in blocks if rows.size] for blocks in plays]
+    within = [np.diff(totals[rows]) for blocks in plays for rows in blocks]
+    steps = np.concatenate([*within, np.zeros(0)])
+    low, high = steps.min(initial=0.0), steps.max(initial=0.0)
+    jumps = [totals[b[0]] - totals[a[-1]] for blocks in plays for a, b in pairwise(blocks)]
+    anew = any(not low <= jump <= high for jump in jumps)
+    begun: list[int] = []
+    for blocks in plays:
+        parts = blocks if anew else [np.concatenate(blocks)] if blocks else []
+        for rows in parts:
+            paid[rows] = np.diff(totals[rows], prepend=start or 0.0)
+            begun.append(int(rows[0]))
+    far = [row for row in begun if abs(paid[row]) > 3 * max(abs(low), abs(high))]
+    if start is None and far:
+        raise DataError(
+            f"{argument('reward')} must say what people began with, as the first {name} "
+            f"({totals[far[0]]:g} at {row_place(far[0])}) is far more than one choice pays. Pass "
+            f"{argument('reward', f'diff({name}, {totals[far[0]]:g})')} with that number."
+        )
+    return paid
+
+
+def told_at(
+    cells: Sequence[Any], place: int, name: str, decimal: str, rows: Sequence[int]
+) -> list[float | None]:
+    """The number at one place, from 1, among those that each sentence tells.
+
+    >>> told_at(["You won 5 of 10", None], 1, "feedback", ".", [0, 1])
+    [5.0, None]
+    """
+    found: list[float | None] = []
+    for row, cell in enumerate(cells):
+        numbers = None if is_nothing(cell) else told(cell, decimal)
+        if numbers is not None and len(numbers) == 1 and not np.isfinite(numbers[0]):
+            numbers = None
+        elif numbers is not None and len(numbers) < place:
+            raise DataError(
+                f"{argument('reward')} must be one of the numbers of every text; got {cell!r} at "
+                f"{row_place(int(rows[row]))}, which has {len(numbers)}. Count from 1."
+            )
+        found.append(None if numbers is None else numbers[place - 1])
+    return found
+
+
+def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
+    """Rewards by the one number that each sentence tells, such as You won 5 points."""
+    found = np.full(len(cells), np.nan)
+    for row, cell in enumerate(cells):
+        if is_nothing(cell):
+            continue
+        numbers = told(cell, decimal)
+        if numbers is None:
+            raise _no_number(cells, row, name)
+        if len(numbers) > 1:
+            ways = [
+                f"{argument('reward', f'{name}[{k + 1}]')} for {number:g}"
+                for k, number in enumerate(numbers)
+            ]
+            raise DataError(
+                f"{argument('reward')} must be given, as {cell!r} in {name} at {row_place(row)} "
+                f"can be read in {len(numbers)} ways. Pass {', or '.join(ways)}."
+            )
+        found[row] = numbers[0]
+    return found
+
+
+def _no_number(cells: Sequence[Any], row: int, name: str) -> DataError:
+    """What words of outcomes may stand for, where they are few; else that a number is missing."""
+    words = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_nothing(cell)))
+    if len(words) > 6 or any(told(word) for word in words):
+        return DataError(
+            f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. Correct "
+            f"it, leave its row out by {argument('where')}, or name another column with "
+            f"{argument('reward')}."
+        )
+    ways = " or ".join(argument("reward", f"{name}[{_pairs(own)}]") for own in _readings(words))
+    return DataError(
+        f"{argument('reward')} must say what {listing(map(repr, words))} in {name} pay, which can "
+        f"be read in two ways. Pass {ways}, or other numbers."
+    )
+
+
+def _readings(words: Sequence[str]) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """Both readings of words of outcomes: won or not, and won or lost."""
+    good = [word for word in words if plain_name(word) in _GOOD]
+    bad = [word for word in words if plain_name(word) in _BAD]
+    if good and bad:
+        first = {word: int(word in good) for word in words}
+        return first, {word: first[word] - (word in bad) for word in words}
+    first = {word: len(words) - 1 - k for k, word in enumerate(words)}
+    return first, dict(zip(words, reversed(first.values()), strict=True))
+
+
+def _pairs(words: Mapping[str, int]) -> str:
+    return ", ".join(f"{word}={value}" for word, value in words.items())
+
+
+_SIDE = frozenset(
+    (
+        *("side", "position", "pos", "location", "loc", "placement", "left", "right", "swap"),
+        *("swapped", "flip", "flipped", "mirrored", "seite", "cote", "lado"),
+    )
+)
+_CORRECT = frozenset(("correct", "corr", "best", "better", "optimal", "target"))
+_FILLERS = frozenset(("is", "on", "at", "the", "of", "in", "was", "shown"))
+OFTEN = 0.2  # share of decisions at which a side changes: reversals are fewer
+AGREE = re.compile(r"(?P<chosen>.+?)\s*(?P<sign>==|!=)\s*(?P<side>.+)")
+
+
+def side_of(name: str) -> str | None:
+    """The option whose place a column tells; None for other columns.
+
+    >>> side_of("A_side"), side_of("ll_on_left"), side_of("correct_key"), side_of("price")
+    ('A', 'll', 'correct', None)
+    """
+    parts = [part for part in CUTS.split(name) if part]
+    tokens = [part.lower() for part in parts]
+    if len(parts) > 1 and tokens[0] in _CORRECT:
+        return tokens[0]
+    if not {*tokens} & _SIDE:
+        return None
+    left = [part for part in parts if part.lower() not in _SIDE | _FILLERS]
+    return "_".join(left) or "first"
+
+
+def ask_about_sides(
+    table: pa.Table, chosen: str, own: Collection[str], subject: str | None
+) -> None:
+    """Refuse places that were pressed where a column says that an option changes its place.
+
+    Parameters
+    ----------
+    table
+        Of decisions.
+    chosen
+        Column of what was pressed.
+    own
+        Columns that the program writes by itself, and others that are known.
+    subject
+        Column that says who.
+    """
+    pressed = [None if is_nothing(c) else _word(c) for c in table[chosen].to_pylist()]
+    words = list(dict.fromkeys(word for word in pressed if word is not None))
+    if not _are_places(words):
+        return
+    who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
+    for name in table.column_names:
+        option = None if name in own or name in (chosen, subject) else side_of(name)
+        if option is None:
+            continue
+        cells = [None if is_nothing(c) else _word(c) for c in table[name].to_pylist()]
+        if len({*cells} - {None}) == 2 and _changes(cells, who) and _apart(pressed, cells):
+            if option in _CORRECT and not _comparable(words, cells):
+                continue
+            raise _asked(chosen, name, option, words, cells)
+
+
+def _asked(
+    chosen: str, name: str, option: str, words: Sequence[str], cells: Sequence[str | None]
+) -> DataError:
+    same, other = (argument("chosen", f"{chosen} {sign} {name}") for sign in ("==", "!="))
+    if _places(words, chosen) and _places([c for c in cells if c is not None], name):
+        way = f"{same} for the second"
+    else:
+        way = f"{same} or {other} for the second, whichever says that {option} was chosen"
+    return DataError(
+        f"{argument('chosen')} must be given, as {chosen} ({', '.join(sorted(words))}) is a place, "
+        f"and {name} says that the place of {option} changes: the option can be the place, or what "
+        f"stood there. Pass {argument('chosen', chosen)} for the first, or {way}."
+    )
+
+
+def agreement(
+    pressed: Sequence[Any], cells: Sequence[Any], sign: str, names: tuple[str, str]
+) -> list[str | None]:
+    """The option of a side, or the other, by whether what was pressed agrees with the side.
+
+    >>> agreement(["f", "j"], ["left", "left"], "==", ("response", "A_side"))
+    ['A', 'not A']
+    """
+    option = side_of(names[1]) or names[1]
+    both: list[list[str | None]] = []
+    written = [{_word(c) for c in own if not is_nothing(c)} for own in (pressed, cells)]
+    for name, own in zip(names, (pressed, cells), strict=True):
+        words = [None if is_nothing(cell) else _word(cell) for cell in own]
+        alike = written[0] == written[1]  # compared as they are written
+        places = {} if alike else _places([word for word in words if word is not None], name)
+        both.append([None if word is None else places.get(word, word) for word in words])
+    first, second = ({word for word in own if word is not None} for own in both)
+    if not first & second:
+        if len(first) != 2 or len(second) != 2:
+            raise DataError(
+                f"{argument('chosen')} must compare columns of the same words; got "
+                f"{_some(written[0])} in {names[0]} and {_some(written[1])} in {names[1]}. Name "
+                "others."
+            )
+        ranks = dict(zip(sorted(first), sorted(second), strict=True))  # 0 and 1: left and right
+        both[0] = [None if word is None else ranks[word] for word in both[0]]
+    return [
+        None if a is None or b is None else option if (a == b) == (sign == "==") else NOT + option
+        for a, b in zip(*both, strict=True)
+    ]
+
+
+def _word(cell: Any) -> str:
+    return f"{cell:g}" if isinstance(cell, float) else str(cell).strip()
+
+
+def _are_places(words: Sequence[str]) -> bool:
+    """Whether two words are sides, keys or numbers rather than names of options."""
+    bare = {tag(word) for word in words}
+    numbers = bare in ({"0", "1"}, {"1", "2"}, {"-1", "1"})
+    return len(bare) == 2 and (bare <= SIDES or numbers or bool(keyboard_sides(words)))
+
+
+def _places(words: Sequence[str], name: str) -> dict[str, str]:
+    """Left or right by each word, where words or the name of their column say so."""
+    known = list(dict.fromkeys(words))
+    if {tag(word) for word in known} <= {"left", "right"}:
+        return {word: tag(word) for word in known}
+    if not are_flags(known):
+        return keyboard_sides(known)
+    tokens = {part.lower() for part in CUTS.split(name)}
+    for side, other in (("left", "right"), ("right", "left")):
+        if side in tokens:
+            return {word: side if flag(word) else other for word in known}
+    return {}
+
+
+def _comparable(words: Sequence[str], cells: Sequence[str | None]) -> bool:
+    return {tag(cell) for cell in cells if cell is not None} <= {tag(word) for word in words}
+
+
+def _changes(cells: Sequence[Any], who: Sequence[Any]) -> bool:
+    """Whether a column changes often from one decision of a subject to the next."""
+    pairs = [(a, b) for (a, x), (b, y) in pairwise(zip(cells, who, strict=True)) if x == y]
+    return bool(pairs) and sum(a != b for a, b in pairs) > OFTEN * len(pairs)
+
+
+def _apart(pressed: Sequence[Any], cells: Sequence[Any]) -> bool:
+    """Whether two columns say different things: neither follows from the other."""
+    return len({p for p in zip(pressed, cells, strict=True) if None not in p}) > 2
+
+
+MOST_OPTIONS = 12
+_CHOSEN = frozenset(("chosen", "chose", "selected", "picked", "pressed"))
+_OBJECTS = frozenset(
+    (
+        *("stim", "stimulus", "option", "arm", "side", "image", "img", "color", "colour", "card"),
+        *("deck", "item", "shape", "symbol", "cue", "object", "name", "label", "key", "button"),
+        *("bandit", "machine", "door", "action", "picture", "pic", "fractal", "slot"),
+    )
+)
+
+
+def says_choice(name: str) -> bool:
+    """Whether a name says what was chosen, such as chosen_stim or selected_card.
+
+    >>> says_choice("chosen_stim"), says_choice("chosenCard"), says_choice("chosen_value")
+    (True, True, False)
+    """
+    tokens = {part.lower() for part in CUTS.split(name) if part}
+    return len(tokens) == 2 and bool(tokens & _CHOSEN) and bool(tokens & _OBJECTS)
+
+
+def ask_about_rivals(table: pa.Table, chosen: str, names: Sequence[str]) -> None:
+    """Refuse choices beside which another column says something else of what was chosen.
+
+    Parameters
+    ----------
+    table
+        Of decisions.
+    chosen
+        The column that is taken for the choices.
+    names
+        Others that may say what was chosen.
+    """
+    first = _words_of(table, chosen)
+    made = sum(cell is not None for cell in first)
+    for name in names:
+        other = _words_of(table, name)
+        both = [pair for pair in zip(first, other, strict=True) if None not in pair]
+        mine, theirs = ({pair[k] for pair in both} for k in (0, 1))
+        few = len(mine) <= MOST_OPTIONS and 2 <= len(theirs) <= MOST_OPTIONS
+        if few and len(both) >= _MOSTLY * made and len({*both}) > max(len(mine), len(theirs)):
+            raise DataError(
+                f"{argument('chosen')} must be given, as {chosen} ({_some(mine)}) and {name} "
+                f"({_some(theirs)}) can both be what was chosen, and neither follows from the "
+                f"other. Pass {argument('chosen', chosen)}, or {argument('chosen', name)}."
+            )
+
+
+_MOSTLY = 0.9  # share of the choices beside which another column has to be filled, too
+
+
+def _words_of(table: pa.Table, name: str) -> list[str | None]:
+    return [None if is_nothing(cell) else _word(cell) for cell in table[name].to_pylist()]
+
+
+def _some(words: Collection[Any]) -> str:
+    return listing(in_natural_order(map(str, words)))

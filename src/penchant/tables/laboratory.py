@@ -16,15 +16,23 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
 from penchant.files.folder import FILE
-from penchant.files.json_table import RECORD, typed
+from penchant.files.table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
 from penchant.output.notes import counted
 from penchant.tables.answers import (
+    AGREE,
+    BY_PLACE,
+    BY_WORD,
+    DIFFERENCES,
+    agreement,
     by_flag,
     by_level,
+    by_words,
+    differences,
     flags_of_options,
     one_choice,
     single_flag,
+    told_at,
 )
 from penchant.tables.cells import array_cell, is_nothing
 from penchant.tables.columns import (
@@ -40,14 +48,6 @@ from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
 from penchant.tables.offer_columns import USUAL as OFFERED
-from penchant.tables.paid import (
-    BY_PLACE,
-    BY_WORD,
-    DIFFERENCES,
-    by_words,
-    differences,
-    told_at,
-)
 from penchant.tables.programs import (
     GORILLA,
     JSPSYCH,
@@ -63,7 +63,6 @@ from penchant.tables.programs import (
     several_pressed,
 )
 from penchant.tables.questions import conjoint, offers_of_questions
-from penchant.tables.sides import AGREE, agreement
 from penchant.tables.surveys import shown_at
 from penchant.tables.unfolding import (
     objects_apart,

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
-from penchant.files.json_table import typed
+from penchant.files.table import typed
 from penchant.tables.cells import (
     amount,
     amount_and_chance,

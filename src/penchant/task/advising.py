@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from penchant.assistance.field import Field
 from penchant.assistance.helper import UNASSISTED, Advice, Helper, assist
-from penchant.bandit.locations import grid
+from penchant.assistance.knowledge import Field
+from penchant.bandit.landscape import grid
 from penchant.models.spatial.ucl import UCL
+from penchant.task.kinds import GridTask
 from penchant.task.plan import Block, Cell
-from penchant.task.tasks.grid import GridTask
 
 ADVICE = "advice"  # kind of the event that is logged before an answer is given
 LATE = 0.05  # seconds after which advice is not given

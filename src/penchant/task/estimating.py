@@ -23,15 +23,22 @@ from typing import Any
 from sqlalchemy import select
 
 from penchant.bandit.episode import Episode
-from penchant.bandit.locations import grid
+from penchant.bandit.landscape import grid
 from penchant.errors import DataError
 from penchant.inference.live import Live
 from penchant.models.catalogue import entry_of
 from penchant.softmax.estimate import Estimate
-from penchant.task.live_models import checked_settings
+from penchant.task.estimates import checked_settings
 from penchant.task.plan import Cell, Plan, plan_of
-from penchant.task.store.schema import decisions, observations, observers, sessions, studies
-from penchant.task.store.store import NotSavedError, Store
+from penchant.task.store import (
+    NotSavedError,
+    Store,
+    decisions,
+    observations,
+    observers,
+    sessions,
+    studies,
+)
 
 PAUSE = 0.2
 KEPT = 1000  # people whose last state is kept in memory

@@ -1,4 +1,8 @@
-"""A folder for the analysis: tables, raw events, what each column is, and the next command."""
+"""What a study has collected: who is where, choices as rows, and a folder for the analysis.
+
+Rows are read a few people at a time, while others play. The folder has tables, raw events, what
+each column is, and the next command.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,374 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pa_parquet
+from sqlalchemy import Connection, func, select
 
 from penchant.errors import DataError
 from penchant.files.atomic import failed, removed_in_the_end
-from penchant.task.plan import Plan
-from penchant.task.rows import COLUMNS, Exported, Group
-from penchant.task.store.store import NotSavedError, Store
+from penchant.task.plan import Block, Plan, plan_of
+from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
+
+STALLED = 120.0  # seconds without a request
+SHOWN = 200  # people in the list
+FUNNEL = ("arrived", "consented", "passed", "playing", "finished")
+
+
+def overview(
+    connection: Connection, plan_named: Callable[[str], Plan], now: float
+) -> dict[str, Any]:
+    """Counts by stage, conditions, and the people seen last."""
+    rows = connection.execute(
+        select(sessions).order_by(sessions.c.seen.desc()).limit(SHOWN)
+    ).mappings()
+    return {
+        "funnel": funnel(connection),
+        "outcomes": _counts(connection, sessions.c.outcome),
+        "cells": _cells(connection, plan_named),
+        "decisions": connection.scalar(select(func.count()).select_from(decisions)) or 0,
+        "people": [_person(row, plan_named(row["version"]), now) for row in rows],
+    }
+
+
+def funnel(connection: Connection) -> dict[str, int]:
+    """How many came as far as each stage, or further."""
+    grouped = connection.execute(
+        select(
+            sessions.c.stage,
+            sessions.c.outcome,
+            sessions.c.cell.is_not(None),
+            (sessions.c.block > 0) | (sessions.c.decision > 0),
+            func.count(),
+        ).group_by(
+            sessions.c.stage,
+            sessions.c.outcome,
+            sessions.c.cell.is_not(None),
+            (sessions.c.block > 0) | (sessions.c.decision > 0),
+        )
+    )
+    found = dict.fromkeys(FUNNEL, 0)
+    for stage, outcome, assigned, has_played, count in grouped:
+        found["arrived"] += count
+        found["consented"] += count * (stage != "consent" and outcome != "no consent")
+        found["passed"] += count * bool(assigned)
+        found["playing"] += count * bool(stage == "play" or has_played)
+        found["finished"] += count * (outcome == "completed")
+    return found
+
+
+def _counts(connection: Connection, column: Any) -> dict[str, int]:
+    rows = connection.execute(select(column, func.count()).group_by(column))
+    return {str(value): count for value, count in rows if value is not None}
+
+
+def _cells(connection: Connection, plan_named: Callable[[str], Plan]) -> list[dict[str, Any]]:
+    rows = connection.execute(
+        select(sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed", func.count())
+        .where(sessions.c.cell.is_not(None))
+        .group_by(sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed")
+    )
+    found: dict[str, dict[str, Any]] = {}
+    for version, cell, is_done, count in rows:
+        name = cell_words(plan_named(version), cell)
+        entry = found.setdefault(name, {"condition": name, "assigned": 0, "finished": 0})
+        entry["assigned"] += count
+        entry["finished"] += count * bool(is_done)
+    return sorted(found.values(), key=lambda entry: str(entry["condition"]))
+
+
+def cell_words(plan: Plan, cell: int) -> str:
+    r"""A condition in words.
+
+    >>> from penchant.task.plan import read_study_text
+    >>> plan = read_study_text('[conditions]\nlandscape=["a","b"]\n[[block]]\ntask="grid"')
+    >>> cell_words(plan, 1)
+    'landscape b'
+    """
+    labels = plan.cells[cell].labels
+    return ", ".join(f"{name} {value}" for name, value in labels.items()) or "all"
+
+
+def _person(row: Any, plan: Plan, now: float) -> dict[str, Any]:
+    cell = row["cell"]
+    blocks = () if cell is None else plan.cells[cell].blocks
+    total = sum(block.task.n_decisions for block in blocks)
+    before = sum(block.task.n_decisions for block in blocks[: row["block"]])
+    idle = max(0.0, now - row["seen"])
+    is_over = row["outcome"] is not None
+    done = total if row["outcome"] == "completed" else min(before + row["decision"], total)
+    return {
+        "session": row["session"],
+        "person": row["pseudonym"],
+        "stage": row["stage"],
+        "outcome": row["outcome"],
+        "condition": None if cell is None else cell_words(plan, cell),
+        "block": row["block"],
+        "done": done,
+        "of": total,
+        "points": round(row["total"], 2),
+        "idle": round(idle),
+        "stalled": not is_over and idle > STALLED,
+    }
+
+
+def person(
+    connection: Connection, session: int, plan_named: Callable[[str], Plan], now: float
+) -> dict[str, Any] | None:
+    """One person: the choices of the present block, and how often each option was taken."""
+    row = connection.execute(select(sessions).where(sessions.c.session == session)).mappings()
+    found = row.first()
+    if found is None:
+        return None
+    plan = plan_named(found["version"])
+    about = _person(found, plan, now)
+    rows = connection.execute(
+        select(decisions)
+        .where(decisions.c.session == session)
+        .order_by(decisions.c.block, decisions.c.decision)
+    ).mappings()
+    taken = [dict(one) for one in rows]
+    block = taken[-1]["block"] if taken else found["block"]
+    here = [one for one in taken if one["block"] == block]
+    about["choices"] = [
+        {name: one[name] for name in ("decision", "option", "reward", "auto")} for one in here
+    ]
+    if found["cell"] is not None:
+        about["task"] = plan.cells[found["cell"]].blocks[block].task.shown()
+    query = (
+        select(events.c.kind, events.c.received)
+        .where(events.c.session == session)
+        .order_by(events.c.event.desc())
+        .limit(12)
+    )
+    about["events"] = [
+        {"kind": kind, "ago": round(max(0.0, now - received))}
+        for kind, received in connection.execute(query)
+    ]
+    return about
+
+
+OFFER = "offer"  # among what is kept of a choice: the place of an offer that answers decided
+AT_A_TIME = 20  # people whose choices are in memory
+LEFT_OUT = ("no consent", "withdrawn")
+
+ADVISED = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
+COLUMNS: Mapping[str, tuple[type, str]] = {
+    "subject": (str, "Pseudonym of the person"),
+    "platform_id": (str, "Id that the recruiting platform gave the person"),
+    "session": (int, "Number of the session"),
+    "outcome": (str, "How the session ended; empty where it has not"),
+    "block": (str, "Name of the block; beliefs start afresh in each"),
+    "decision": (int, "Number of the decision in the block, from 0"),
+    "chosen": (int, "Index of the option taken, from 0"),
+    "reward": (float, "What the choice paid, as it was shown"),
+    "scored": (int, "0 where the server chose because time was up, else 1"),
+    "auto": (int, "1 where time was up without a mark: the last choice was repeated"),
+    "rt_ms": (float, "Milliseconds from the onset to the choice, by the clock of the browser"),
+    "changes": (int, "How often the mark was moved before the choice"),
+    "input": (str, "mouse, touch, pen, keyboard or simulated"),
+    "elapsed_s": (float, "Seconds from the onset to the receipt, by the clock of the server"),
+    "received": (str, "When the server received the choice (UTC)"),
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """Blocks whose choices belong in one table: the same kind of task, the same options.
+
+    Attributes
+    ----------
+    name
+        Of its table.
+    extra
+        Columns that the conditions and the task add, with their types.
+    analysis
+        Settings of `penchant study`.
+    """
+
+    name: str
+    practice: bool
+    conditions: tuple[str, ...]
+    extra: Mapping[str, type]
+    analysis: Mapping[str, Any]
+    landscapes: Mapping[str, tuple[float, ...]]
+
+
+class Exported:
+    """What a store holds, for writing it elsewhere."""
+
+    def __init__(self, store: Store, *, with_ids: bool = False) -> None:
+        self.store, self.with_ids = store, with_ids
+        with store.reading() as connection:
+            found = connection.execute(
+                select(studies.c.version, studies.c.document).order_by(studies.c.first_served)
+            ).all()
+        self.plans = {row.version: plan_of(json.loads(row.document)) for row in found}
+        self._seed = int(store.setting("seed"))
+        self._groups: dict[tuple[Any, ...], Group] = {}
+        for plan in self.plans.values():
+            for cell in plan.cells:
+                for block in cell.blocks:
+                    self._add(plan, block)
+
+    @property
+    def groups(self) -> list[Group]:
+        """All tables, those of practice last."""
+        return sorted(self._groups.values(), key=lambda group: group.practice)
+
+    def _key(self, block: Block) -> tuple[Any, ...]:
+        task = block.task
+        columns = tuple(sorted(task.columns(0, (0,))))
+        return block.practice, task.kind, columns, task.n_options(0), block.advice
+
+    def _add(self, plan: Plan, block: Block) -> None:
+        key = self._key(block)
+        known = self._groups.get(key)
+        given = dict(ADVISED) if block.advice == "suggest" else {}
+        names = [group.name for group in self._groups.values() if group.practice == block.practice]
+        kind = block.task.kind
+        alike = sum(name.rstrip("0123456789") == kind for name in names)
+        name = known.name if known else kind if not alike else f"{kind}{alike + 1}"
+        factors = () if block.practice else tuple(plan.cells[0].labels)
+        before = known.conditions if known else ()
+        conditions = tuple(dict.fromkeys((*before, *factors)))
+        added = {factor: _type(plan.cells[0].labels[factor]) for factor in factors}
+        own = {k: _type(v) for k, v in block.task.columns(0, (0,)).items()}
+        landscapes = dict(known.landscapes) if known else {}
+        if hasattr(block.task, "landscape"):
+            landscapes[block.task.landscape] = block.task.means  # type: ignore[attr-defined]  # of a grid
+        self._groups[key] = Group(
+            name,
+            block.practice,
+            conditions,
+            {**(known.extra if known else {}), **added, **own, **given},
+            {**block.task.analysis()},
+            landscapes,
+        )
+
+    def rows(self) -> Iterator[tuple[Group, dict[str, Any]]]:
+        """Every choice of those who consented, with its table, in order of sessions."""
+        last = 0
+        while True:
+            with self.store.reading() as connection:
+                query = (
+                    select(sessions, people.c.platform_id)
+                    .outerjoin(people, people.c.session == sessions.c.session)
+                    .where(sessions.c.session > last)
+                    .order_by(sessions.c.session)
+                    .limit(AT_A_TIME)
+                )
+                whose = {row["session"]: row for row in connection.execute(query).mappings()}
+                if not whose:
+                    return
+                taken = (
+                    connection.execute(
+                        select(decisions)
+                        .where(decisions.c.session.in_(list(whose)))
+                        .order_by(decisions.c.session, decisions.c.block, decisions.c.decision)
+                    )
+                    .mappings()
+                    .all()
+                )
+            last = max(whose)
+            for row in taken:
+                if whose[row["session"]]["outcome"] not in LEFT_OUT:
+                    yield self._row(whose[row["session"]], row)
+
+    def _row(self, who: Any, row: Any) -> tuple[Group, dict[str, Any]]:
+        plan = self.plans[who["version"]]
+        cell = plan.cells[who["cell"]]
+        block = cell.blocks[row["block"]]
+        group = self._groups[self._key(block)]
+        seed = self._seed if plan.seed is None else plan.seed
+        walk = (seed, "walk", row["session"], row["block"])
+        client = json.loads(row["client"])
+        marks = client.get("marks", ())
+        shown, taken = client.get("onset_ms"), client.get("taken_ms")
+        place = client[OFFER] if block.task.adapts else None
+        found = {
+            "subject": who["pseudonym"],
+            "session": row["session"],
+            "outcome": who["outcome"],
+            "block": block.name,
+            "decision": row["decision"],
+            "chosen": row["option"],
+            "reward": row["reward"],
+            "scored": int(not row["auto"]),
+            "auto": int(row["auto"]),
+            "rt_ms": None if shown is None or taken is None else round(taken - shown, 2),
+            "changes": max(0, len(marks) - 1),
+            "input": client.get("input"),
+            "elapsed_s": None if row["elapsed"] is None else round(row["elapsed"], 4),
+            "received": _iso(row["received"]),
+            **({} if block.practice else cell.labels),
+            **block.task.columns(row["decision"], walk, place),
+        }
+        if block.advice == "suggest":
+            made = client.get("advice", {})
+            found["chosen"] = client.get("proposed", row["option"])
+            found |= {"executed": row["option"], "advised": made.get("option")}
+            found |= {"p_better": made.get("p_better"), "advice_reason": made.get("reason")}
+        if self.with_ids:
+            found["platform_id"] = who["platform_id"]
+        return group, found
+
+    def columns(self, group: Group) -> dict[str, type]:
+        """Columns of a table with their types, in order."""
+        plain = {
+            name: type_
+            for name, (type_, _) in COLUMNS.items()
+            if self.with_ids or name != "platform_id"
+        }
+        first = {name: plain.pop(name) for name in list(plain)[: 2 + self.with_ids]}
+        return {**first, **group.extra, **plain}
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Everything that was logged, in the order in which it came."""
+        last = 0
+        while True:
+            with self.store.reading() as connection:
+                found = (
+                    connection.execute(
+                        select(events, sessions.c.pseudonym)
+                        .join(sessions, sessions.c.session == events.c.session)
+                        .where(events.c.event > last)
+                        .order_by(events.c.event)
+                        .limit(2000)
+                    )
+                    .mappings()
+                    .all()
+                )
+            if not found:
+                return
+            for row in found:
+                last = row["event"]
+                yield {
+                    "subject": row["pseudonym"],
+                    "session": row["session"],
+                    "kind": row["kind"],
+                    "data": json.loads(row["data"]),
+                    "received": _iso(row["received"]),
+                }
+
+
+def _type(value: Any) -> type:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str
+    return float
+
+
+def _iso(seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+
 
 TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
 BATCH = 4_000  # rows in memory

@@ -22,17 +22,20 @@ from penchant.task.advising import (
     episode_number,
     is_assisted,
 )
-from penchant.task.clock import Clock, Moment
-from penchant.task.draws import whole
+from penchant.task.exporting import OFFER
+from penchant.task.kinds import Past, whole
 from penchant.task.plan import Block, Cell, Plan, document_text, plan_of
-from penchant.task.rows import OFFER
 from penchant.task.sessions import (
+    Clock,
+    Moment,
     RefusedError,
     Session,
     begun,
     checked,
     consented,
     decided,
+    decision_view,
+    end_view,
     ended,
     expect,
     expect_decision,
@@ -41,11 +44,9 @@ from penchant.task.sessions import (
     instructed,
     is_overdue,
     least_filled,
+    session_view,
 )
-from penchant.task.store.schema import decisions, events, meta, people, sessions, studies
-from penchant.task.store.store import Store
-from penchant.task.tasks.task import Past
-from penchant.task.views import decision_view, end_view, session_view
+from penchant.task.store import Store, decisions, events, meta, people, sessions, studies
 
 Result = TypeVar("Result")
 KEPT = ("stage", "outcome", "consent", "cell", "attempts", "block", "decision", "tab", "total")

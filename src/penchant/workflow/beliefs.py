@@ -25,6 +25,7 @@ from penchant.bandit.episode import learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, listing
 from penchant.inference.from_episodes import model_source
+from penchant.inference.portions import PortionFit
 from penchant.models.model import Declared
 from penchant.models.record import as_episodes, data_of
 from penchant.output.notes import counted
@@ -373,3 +374,25 @@ def _of_subject(of: Mapping[Any, Estimate], subject: Any) -> Estimate:
 
 def _plain(values: Any) -> list[Any]:
     return list(values.tolist()) if isinstance(values, np.ndarray) else list(values)
+
+
+@dataclass(frozen=True)
+class PortionBeliefs:
+    """Beliefs and probabilities of every event of a portion, one row each; picklable.
+
+    Attributes
+    ----------
+    all_options
+        Whether the columns of every option are added.
+    """
+
+    fits: PortionFit
+    all_options: bool = False
+
+    def __call__(self, data: Any) -> Any:
+        """A pyarrow table, in the order of subjects, episodes and time."""
+        found = beliefs(self.fits.estimates(data), data)
+        return found.to_frame("pyarrow", options=self.all_options)
+
+    def __str__(self) -> str:
+        return str(self.fits)

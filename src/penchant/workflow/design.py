@@ -22,9 +22,9 @@ from penchant.output.table import Table, number
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail
-from penchant.workflow.recover import recovered
-from penchant.workflow.simulated_people import check_simulated, drawn_people, played_by
+from penchant.workflow.recover import check_simulated, drawn_people, played_by, recovered
 
+DECISIONS = "decisions"  # unit of a goal that more trials reach
 FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
 
 
@@ -103,6 +103,11 @@ class Design(Shown):
             "tried": [vars(t) | {"typical": plain(t.typical)} for t in self.tried],
         }
 
+    @property
+    def unit_words(self) -> str:
+        """The unit as readers know it."""
+        return "trials" if self.unit == DECISIONS else self.unit
+
     def table(self) -> Table:
         """The summary as a table."""
         widths = not all(np.isnan(t.typical) for t in self.tried)
@@ -112,9 +117,9 @@ class Design(Shown):
         )
         needed = f"none up to {self.tried[-1].n}" if self.needed is None else str(self.needed)
         return Table(
-            f"{self.unit.capitalize()} needed: {needed}",
+            f"{self.unit_words.capitalize()} needed: {needed}",
             (("Goal", self.goal), ("Share of simulations that must reach it", f"{self.target:g}")),
-            (self.unit, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
+            (self.unit_words, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
             rows,
             (_bracket_words(*self.bracket),),
         )
@@ -342,7 +347,7 @@ def _decisions(
 
     words = f"{100 * goal.level:g} % interval of {parameter} at most {width:g} wide"
     words += ", relative to its true value" if goal.relative else ""
-    return searched(narrow, goal.first, goal.most, goal.share, "decisions", words)
+    return searched(narrow, goal.first, goal.most, goal.share, DECISIONS, words)
 
 
 POOLS = 40  # pools drawn anew, for the error of a power

@@ -2,33 +2,356 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._progress import progress
-from penchant._typing import Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_rng, whole_number
+from penchant.bandit.episode import learnt_from
+from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError
 from penchant.inference.from_episodes import model_source
-from penchant.models.model import Declared
+from penchant.models.model import Declared, natural_parameters, positive_weights
+from penchant.models.simulate import picked, play_like
+from penchant.models.task import Task
+from penchant.models.worlds import World
 from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
-from penchant.workflow.draws import natural_draws, parameter_draws
-from penchant.workflow.replays import (
-    BestOptions,
-    Decisions,
-    after_history,
-    anew,
-    decisions_of,
-    statistic_names,
-    statistics,
-)
+from penchant.tables.events import NOTHING
+from penchant.wording import weak_prior
+
+MOST_TRIES = 1000  # draws for every one that is kept
+
+
+def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
+    """Weights and shape parameters drawn around an estimate: (n_draws, n_parameters).
+
+    Normal with the joint covariance of the estimate, shape parameters on the scale of their search
+    (the logarithm for positive ones), and cut off where the model ends: weights that must be
+    positive are, shape parameters stay in their range. A parameter at a bound stays there.
+
+    Parameters
+    ----------
+    estimate
+        Of a fit with standard errors.
+    n_draws
+        How many.
+    rng
+        Source of randomness.
+    """
+    whole_number(n_draws, "n_draws", 1)
+    check_estimates(estimate)
+    check_rng(rng)
+    d = estimate.n_weights
+    stretch = np.array(
+        [s.stretch(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
+    )
+    unit = np.concatenate([np.ones(d), stretch])
+    centre = np.concatenate([estimate.weights, _to_search(estimate.model, estimate.psi)])
+    free = _uncertain(estimate)
+    covariance = (estimate.covariance / np.outer(unit, unit))[np.ix_(free, free)]
+    root = _root(covariance)
+    kept: list[Matrix] = []
+    count = tried = 0
+    while count < n_draws:
+        batch = np.tile(centre, (2 * n_draws, 1))
+        batch[:, free] += rng.standard_normal((len(batch), int(free.sum()))) @ root.T
+        valid = batch[_is_valid(estimate.model, batch, d, free)]
+        kept.append(valid)
+        count, tried = count + len(valid), tried + len(batch)
+        if tried > MOST_TRIES * n_draws:
+            raise DataError(
+                "estimate must leave parameters mostly inside their ranges; got one whose "
+                "uncertainty is far wider. Hold a parameter fixed, or collect more decisions."
+            )
+    draws = np.concatenate(kept)[:n_draws]
+    for q, shape in enumerate(estimate.model.shape):
+        inside = shape.from_search(draws[:, d + q])
+        draws[:, d + q] = inside if free[d + q] else estimate.psi[q]
+    return draws
+
+
+def natural_draws(estimate: Estimate, draws: Matrix) -> list[dict[str, float]]:
+    """The natural parameters of draws, by name, as simulations take them."""
+    d, every = estimate.n_weights, natural_parameters(estimate.model)
+    return [{n.name: n.value(draw[:d], draw[d:]) for n in every} for draw in draws]
+
+
+def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
+    """Log-probability of every decision scored, for parameters drawn: (n_draws, n_decisions).
+
+    For tools that work with draws from a posterior. The draws are of the normal approximation, so
+    fit with a prior: `parameter_prior=ScaledPrior()`. ArviZ takes them as
+    `arviz.from_dict(log_likelihood={"choice": draws[None]}, posterior=...)` for `arviz.loo`.
+
+    Parameters
+    ----------
+    estimate
+        Of a fit whose episodes are at hand.
+    n_draws
+        How many draws.
+    rng
+        Source of randomness.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> episode = pn.Episode([0, 1, 1, 0, 1, 1], [0.0, 1.0, 0.4, 0.2, 0.9, 0.7])
+    >>> estimate = pn.fit(episode, pn.models.RandomChoice(2), parameter_prior=pn.ScaledPrior())
+    >>> pn.results.log_likelihood_draws(estimate, 50, rng=np.random.default_rng(0)).shape
+    (50, 6)
+    """
+    if estimate.episodes is None:
+        raise DataError(
+            "episodes must be at hand for log-likelihoods of the data; got none, as they are not "
+            "stored with an estimate. Fit again."
+        )
+    d, found = estimate.n_weights, []
+    for draw in parameter_draws(estimate, n_draws, rng=rng):
+        parts = []
+        for episode in estimate.episodes:
+            log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
+            scored = np.flatnonzero(episode.scored)
+            parts.append(log_p[scored, episode.chosen[scored]])
+        found.append(np.concatenate(parts))
+    return np.array(found)
+
+
+def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
+    """Of every option at every event: (n_events, n_options)."""
+    q = np.asarray(model.explanatory(learnt_from(episode), *psi)) @ theta
+    available = getattr(episode, "available", None)
+    if available is not None:
+        q = np.where(available, q, -np.inf)
+    q = q - q.max(axis=1, keepdims=True)
+    return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
+
+
+def _uncertain(estimate: Estimate) -> BoolVector:
+    """Parameters that have a standard error; those at a bound have none."""
+    free = np.isfinite(np.diag(estimate.covariance))
+    held = "at a bound" if estimate.status == "at a bound" else ""
+    if not np.isfinite(estimate.theta).all() or not (free.all() or (held and free.any())):
+        raise DataError(
+            f"estimate must have standard errors to draw from; got status {estimate.status!r}. Fit "
+            f"with {weak_prior()}, or hold a shape parameter fixed."
+        )
+    return free
+
+
+def _root(covariance: Matrix) -> Matrix:
+    """A square root of the covariance, scaled first so that units do not matter."""
+    sd = np.sqrt(np.diag(covariance))
+    values, vectors = linalg.eigh(covariance / np.outer(sd, sd))
+    return np.asarray(sd[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _to_search(model: Any, psi: Vector) -> Vector:
+    return np.array([float(s.to_search(v)) for s, v in zip(model.shape, psi, strict=True)])
+
+
+def _is_valid(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
+    positive = [a for a in positive_weights(model) if free[a]]
+    valid = (draws[:, positive] > 0).all(axis=1)
+    for q, shape in enumerate(model.shape):
+        if free[d + q]:
+            low, high = shape.search_range
+            valid &= (draws[:, d + q] >= low) & (draws[:, d + q] <= high)
+    return np.asarray(valid)
+
+
+MOST_SHARES = 12  # options whose shares are told one by one
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """Decisions of one or more episodes, one after another.
+
+    Attributes
+    ----------
+    chosen
+        Option taken.
+    previous
+        Option taken at the choice before, in the same episode; -1 at the first.
+    is_best
+        Whether the option taken pays best.
+    part
+        Which part of its episode the decision is in, from 0.
+    """
+
+    chosen: IntVector
+    previous: IntVector
+    is_best: BoolVector
+    part: IntVector
+
+
+def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None) -> Decisions:
+    """The decisions scored of an episode.
+
+    Parameters
+    ----------
+    episode
+        What happened.
+    best
+        (n_events, n_options): which options pay best.
+    n_parts
+        Into how many parts of as many decisions it is cut.
+    replaced
+        Options to take the place of those chosen, (n_decisions,); what came before stays.
+    """
+    at = np.flatnonzero(episode.scored)
+    chosen = episode.chosen[at] if replaced is None else np.asarray(replaced)
+    is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
+    made = np.flatnonzero((episode.chosen != NOTHING) & is_choice)
+    before = np.searchsorted(made, at) - 1
+    previous = np.where(before >= 0, episode.chosen[made[np.maximum(before, 0)]], NOTHING)
+    part = np.arange(len(at)) * n_parts // max(len(at), 1)
+    return Decisions(chosen, previous, best[at, chosen], part)
+
+
+def best_options(episode: Any, n_options: int) -> Matrix:
+    """The option whose rewards were highest on average in the episode; none if there are none."""
+    found = np.zeros((episode.n_events, n_options), dtype=bool)
+    rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
+    done = learnt_from(episode).chosen
+    known = ~np.isnan(rewards) & (done != NOTHING)
+    if known.any():
+        counts = np.bincount(done[known], minlength=n_options)
+        sums = np.bincount(done[known], rewards[known], n_options)
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
+        found[:, means == means.max()] = True
+    return found
+
+
+def statistic_names(n_options: int, n_parts: int) -> tuple[str, ...]:
+    """Of the numbers that `statistics` gives."""
+    shares = [f"share of option {i}" for i in range(n_options)] if n_options <= MOST_SHARES else []
+    parts = [f"best option, part {j + 1} of {n_parts}" for j in range(n_parts)]
+    return (*shares, "switches", "best option", *parts)
+
+
+def statistics(plays: list[Decisions], n_options: int, n_parts: int) -> Vector:
+    """Shares of all decisions, NaN where there are none: see `statistic_names`."""
+    chosen, previous, is_best, part = (
+        np.concatenate([getattr(play, name) for play in plays])
+        for name in ("chosen", "previous", "is_best", "part")
+    )
+    found: list[float] = []
+    if n_options <= MOST_SHARES:
+        found += (np.bincount(chosen, minlength=n_options) / max(len(chosen), 1)).tolist()
+    follows = previous != NOTHING
+    found.append(_share(chosen[follows] != previous[follows]))
+    found.append(_share(is_best))
+    found += [_share(is_best[part == j]) for j in range(n_parts)]
+    return np.array(found)
+
+
+def _share(which: BoolVector) -> float:
+    return float(which.mean()) if len(which) else np.nan
+
+
+def after_history(
+    estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
+) -> list[IntVector]:
+    """Choices drawn after the true history of every decision scored, one set for each draw."""
+    d, found = estimate.n_weights, []
+    for draw in draws:
+        log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
+        found.append(picked(np.exp(log_p[episode.scored]), rng))
+    return found
+
+
+def anew(
+    estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
+) -> list[Any]:
+    """Play of agents in the same world, one for each draw, in the place of the person."""
+    task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))
+    return [
+        play_like(episode, task, estimate.model, parameters, rng)
+        for parameters in natural_draws(estimate, draws)
+    ]
+
+
+def world_of(world: Any, episode: Any) -> Any:
+    """What options pay in an episode."""
+    if hasattr(episode, "offers"):
+        raise DataError(
+            "world must be left out for Offers, whose offers are the world; got one. Leave it out."
+        )
+    if not isinstance(world, Mapping):
+        return world
+    for key in ((episode.subject, episode.block), episode.block, episode.subject):
+        if key in world:
+            return world[key]
+    raise DataError(
+        "world must hold what options pay in every block, or to every subject; got none for "
+        f"{episode.block!r} of subject {episode.subject!r}. Add it, or give one world for all."
+    )
+
+
+def _is_drawn(world: Any) -> bool:
+    """Whether a world is drawn anew for every person."""
+    return callable(world) or isinstance(world, World)
+
+
+@dataclass(frozen=True)
+class BestOptions:
+    """Which options pay best: as given, by the world, or by what was received.
+
+    Attributes
+    ----------
+    n_options
+        Number of options.
+    given
+        Option that pays best at each decision of an episode, from its first; None if not given.
+    world
+        What options pay; None if not given. Of a world that is drawn anew, what was received says
+        which option is best in the episode.
+    """
+
+    n_options: int
+    given: Any = None
+    world: Any = None
+
+    @property
+    def by_receipt(self) -> bool:
+        """Whether what was received says which option is best, in some episodes at least."""
+        worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
+        return self.given is None and any(own is None or _is_drawn(own) for own in worlds)
+
+    def at(self, episode: Any, like: Any) -> Matrix:
+        """Mask (n_events, n_options) for an episode that is played like one of the data."""
+        is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
+        number = np.maximum(np.cumsum(is_choice) - 1, 0)
+        options = np.arange(self.n_options)
+        if self.given is not None:
+            return np.asarray(self._given()[number % len(self._given())][:, None] == options)
+        own = None if self.world is None else world_of(self.world, like)
+        if own is None or _is_drawn(own):
+            return best_options(episode, self.n_options)
+        if isinstance(own, Landscape):
+            return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
+        rows = np.asarray(own, dtype=np.float64)[number % len(own)]
+        return np.asarray(rows == rows.max(axis=1, keepdims=True))
+
+    def _given(self) -> IntVector:
+        options = np.atleast_1d(np.asarray(self.given))
+        whole = options.ndim == 1 and options.dtype.kind in "iu"
+        if not whole or options.min() < 0 or options.max() >= self.n_options:
+            raise DataError(
+                f"best must hold options in 0..{self.n_options - 1}, one per decision; got "
+                f"{self.given!r}. Correct it."
+            )
+        return options
 
 
 @dataclass(frozen=True, eq=False, repr=False)

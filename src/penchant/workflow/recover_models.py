@@ -25,7 +25,7 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
 from penchant.workflow.folds import Folds
-from penchant.workflow.simulated_people import check_simulated, drawn_people, played_by
+from penchant.workflow.recover import check_simulated, drawn_people, played_by
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.population.hierarchy.marginal import Spread
 from penchant.population.hierarchy.search import evaluated
-from penchant.population.hierarchy.spread import Spread
 from peopled import MODEL, discounters, q_learners
 
 

@@ -7,13 +7,12 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.inference.draws import turns
+from penchant.inference.posterior import turns
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import Choosers
-from penchant.population.hierarchy.marginal import Marginal
-from penchant.population.hierarchy.rules import Rule
+from penchant.population.hierarchy.marginal import Marginal, Spread
+from penchant.population.hierarchy.nodes import Rule
 from penchant.population.hierarchy.search import evaluated
-from penchant.population.hierarchy.spread import Spread
 from peopled import MODEL, Quadratic, mixed_choices, q_learners, searched
 
 

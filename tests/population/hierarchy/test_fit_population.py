@@ -8,7 +8,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.population.hierarchy import boundary, search
+from penchant.population.hierarchy import fit, search
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
 
@@ -409,7 +409,7 @@ def test_the_errors_of_rough_nodes_do_not_hold_up_a_crowd(monkeypatch):
         ends.append(search.search(*arguments, **named))
         return ends[-1]
 
-    monkeypatch.setattr(boundary, "search", watched)
+    monkeypatch.setattr(fit, "search", watched)
     _, episodes = q_learners(6000, 20, np.random.default_rng(5))
     people = pn.fit_population(episodes, pn.QLearning(2, initial_value=0.0))
     assert people.status == "converged"

@@ -24,7 +24,7 @@ from penchant.inference.profile.pairs import Planes, Points, Rows, best_on_plane
 from penchant.inference.profile.weights import best_under, best_weights, limits_of
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
-from penchant.models.natural_prior import Density, DensityPrior, Prior
+from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints, InfeasibleError
@@ -505,7 +505,7 @@ class Profiles:
             elif plane is None:
                 self._solve(points, x, rows, start, patient)
             else:
-                self._solve_on_planes(points, x, rows, plane, start)
+                self._solve_on_planes(points, x, rows, plane, start, patient)
             if slopes is not None:
                 self._differentiate(points, x, slopes, rows, with_cross)
             points.value[nowhere] = points.log_likelihood[nowhere] = -np.inf
@@ -628,7 +628,13 @@ class Profiles:
         points.settled[:], points.decrement[:] = ends.settled, ends.decrement
 
     def _solve_on_planes(
-        self, points: Points, x: Matrix, rows: Rows, planes: Planes, near: Matrix | None
+        self,
+        points: Points,
+        x: Matrix,
+        rows: Rows,
+        planes: Planes,
+        near: Matrix | None,
+        patient: bool,
     ) -> None:
         everyone = np.arange(len(points))
         if self.prior is not None:
@@ -641,7 +647,8 @@ class Profiles:
         points.theta[:], points.value[:], points.information[:] = theta, value, information
         allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
         points.settled[:] = settled & np.isfinite(value) & allowed
-        self.follow(points, everyone[~points.settled], x, rows, planes)
+        left = ~points.settled if patient else ~(np.isfinite(value) & allowed)
+        self.follow(points, everyone[left], x, rows, planes)
         points.log_likelihood[:] = points.value
 
     def _differentiate(

@@ -21,7 +21,7 @@ from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Rows
 from penchant.models.model import Model, positive_weights
-from penchant.models.natural_prior import Density
+from penchant.models.priors import Density
 from penchant.softmax.batch import fit_table
 from penchant.softmax.constraints import Constraints, maximise_freely, maximise_within
 from penchant.softmax.hypotheses import Hypothesis
@@ -190,7 +190,7 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
     value, likelihood, gradient, information = objective.at(theta, everyone)
     decrement, settled = np.full(n, np.inf), np.zeros(n, dtype=bool)
     active, vain = everyone, np.zeros(n, dtype=np.int64)
-    size = np.abs(objective.x).max(axis=(0, 1), initial=0.0)
+    size = _sizes(objective.x, objective.rows)
     for _ in range(MOST_STEPS):
         step, squared = _step(gradient[active], information[active], planes, active)
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
@@ -199,7 +199,7 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
         active, step = active[moving], step[moving]
         if not len(active):
             break
-        step = _bounded(step, theta[active], size)
+        step = _bounded(step, theta[active], size[active])
         before = value.copy()
         active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
         gained = value[active] > before[active] + _rounding(before[active])
@@ -208,10 +208,19 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
     return Ends(theta, value, likelihood, information, settled, decrement)
 
 
-def _bounded(step: Matrix, theta: Matrix, size: Vector) -> Matrix:
+def _sizes(x: Matrix, rows: Rows) -> Matrix:
+    """Largest of each variable of every pair, whatever the company: (n, n_weights)."""
+    each = np.abs(x).max(axis=1)
+    sizes = np.zeros((len(rows.events) - 1, x.shape[2]))
+    some = np.diff(rows.events) > 0
+    sizes[some] = np.maximum.reduceat(each, rows.events[:-1][some])
+    return sizes
+
+
+def _bounded(step: Matrix, theta: Matrix, size: Matrix) -> Matrix:
     """Steps that do not carry an objective far beyond what it is: to where nothing has a slope."""
-    most = LONGEST + 2 * (np.abs(theta) @ size)
-    length = np.abs(step) @ size
+    most = LONGEST + 2 * (np.abs(theta) * size).sum(axis=1)
+    length = (np.abs(step) * size).sum(axis=1)
     return np.asarray(step * np.minimum(1.0, most / np.maximum(length, 1e-300))[:, None])
 
 

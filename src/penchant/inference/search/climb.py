@@ -9,17 +9,23 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.model import Declared
 
 STEP = 3e-3  # of search units, between slopes whose differences make a curvature
 CLOSE_STEP = 3e-5  # the same beside a kink or the end of a range
-NOTHING = 1e-290  # information of choices so certain that its inverse would overflow: none
-LARGEST = 1e100  # error of a slope that a curvature is updated by
+NOTHING = compiled.NOTHING
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
 ENOUGH = 1e-9  # and one that matters for nothing
 STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
 LAST_STEPS = 3
+SHORT = 1e-3  # a step of search units that is too short to lead to another slope
+LONG = 0.5  # and one that may
+SPARE = 0.5  # log-units below a height, and times what a step gains, that a climb does not make up
+MANY_GAINS = 4.0
+LOOKS = 12  # after each of which a climb is asked what it has gained,
+MANY_ROUNDS = 25.0  # and so many times as much is not gained any more
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
@@ -60,6 +66,8 @@ class Climbs:
         Steps after which a climb ends.
     proven
         Whether to look closely at every step, and not at the end alone.
+    told
+        Heights of which it is enough to tell whether a climb comes to them.
 
     Attributes
     ----------
@@ -79,10 +87,12 @@ class Climbs:
         planes: Planes | None = None,
         max_steps: int = 40,
         proven: bool = False,
+        told: Vector | None = None,
     ) -> None:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
+        self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
@@ -128,6 +138,8 @@ class Climbs:
         self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
+        if self._told is not None:
+            over |= (up & self._is_told(rows)) | self._crawl(rows)
         self.active[rows[over]] = False
         return rows[over]
 
@@ -149,6 +161,34 @@ class Climbs:
         # where variables all but vanish, weights may be too large to say where up is
         return target, trial, first | up & np.isfinite(trial.gradient).all(axis=1)
 
+    def _is_told(self, rows: IntVector) -> BoolVector:
+        """Whether climbs have all but come to an end, or will not come to the height in question.
+
+        The next step gains half of what the slope along it promises. A climb that will not come
+        up there is not followed any further; one that does is, so that the next begins beside it.
+        """
+        assert self._told is not None
+        step = self._step[rows]
+        longest = np.abs(step).max(axis=1, initial=0.0)
+        gain = 0.5 * (self.points.gradient[rows] * step).sum(axis=1)
+        away = self._told[rows] - self.points.value[rows]
+        vain = (away > SPARE + MANY_GAINS * gain) & (longest < LONG)
+        return np.asarray(vain | (longest < SHORT) & (np.abs(away) > MANY_GAINS * gain))
+
+    def _crawl(self, rows: IntVector) -> BoolVector:
+        """Whether climbs that are long on their way are up there, or gain too little to come there.
+
+        Along a ridge most steps are shortened: looks are counted, and not steps.
+        """
+        assert self._told is not None
+        self._looks += 1
+        if self._looks % LOOKS:
+            return np.zeros(len(rows), dtype=bool)
+        gained = self.points.value[rows] - self._mark[rows]
+        self._mark[rows] = self.points.value[rows]
+        away = self._told[rows] - self.points.value[rows]
+        return np.asarray((away < 0) & np.isfinite(gained) | (away > MANY_ROUNDS * gained))
+
     def give_up(self, rows: IntVector) -> None:
         """End climbs that lead nowhere new."""
         self.active[rows] = False
@@ -159,23 +199,41 @@ class Climbs:
         self.u[rows] = target
         self.points.put(rows, trial)
         self.n_steps[rows] += 1
-        expected = self._expected(rows)
         first = self.n_steps[rows] == 0
-        given = np.where(np.isfinite(self._unexpected[rows]), self._unexpected[rows], expected)
-        learnt = _updated(expected + self._unexpected[rows], path, change)
-        self.curvature[rows] = np.where(first[:, None, None], given, learnt)
-        self._unexpected[rows] = self.curvature[rows] - expected
+        self._learn(rows, first, path, change)
         stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
-        self._step[rows] = self._newton_steps(rows, self.curvature[rows])
+        self._step[rows] = step = self._newton_steps(rows, self.curvature[rows])
         self._fraction[rows] = 1.0
-        arrived = np.abs(self._step[rows]).max(axis=1, initial=0.0) < NEARLY
+        arrived = np.abs(step).max(axis=1, initial=0.0) < NEARLY
         if not self._smooth:  # steps are short beside a kink too, where the slope jumps
+            expected = self.curvature[rows] - self._unexpected[rows]
             expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
             stuck = arrived & (expecting > STEEP)
             self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
         self.converged[rows] = arrived
+
+    def _learn(self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix) -> None:
+        """Curvatures, as expected where steps led to, with what these showed of the rest."""
+        at, d = self.points, self.profiles.n_weights
+        given = np.empty((0, d, d))
+        if self.planes is not None:
+            given = free_inverse(self.profiles, at.take(rows), self.planes.take(rows))
+        q = path.shape[1]
+        compiled.learn(
+            rows,
+            first,
+            path,
+            change,
+            (at.information, at.theta, at.mixed, at.fisher),
+            given,
+            self.profiles.positive,
+            self.curvature,
+            self._unexpected,
+            rooms(d),
+            (np.empty((q, q)), np.empty(q)),
+        )
 
     def _shorten(self, rows: IntVector, value: Vector) -> None:
         """Less of the steps that would not lead up."""
@@ -291,12 +349,6 @@ class Climbs:
 
     # -- curvature ---------------------------------------------------------------------------------
 
-    def _expected(self, rows: IntVector) -> Matrix:
-        """Expected information of the profile: that on psi less what the weights take of it."""
-        at = self.points.take(rows)
-        inverse = self._free_inverse(at, rows)
-        return np.asarray(at.fisher - at.mixed.transpose(0, 2, 1) @ inverse @ at.mixed)
-
     def _free_inverse(self, points: Points, rows: IntVector) -> Matrix:
         planes = None if self.planes is None else self.planes.take(rows)
         return free_inverse(self.profiles, points, planes)
@@ -361,8 +413,17 @@ class Climbs:
         return np.asarray((hessian + hessian.transpose(0, 2, 1)) / 2)
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
-        at = self.u[rows], self.points.gradient[rows]
-        return newton_steps(*at, curvature, self.profiles.bounds, self._held[rows])
+        """Newton's steps among the free parameters, uphill and at most 1 search unit long."""
+        steps = np.empty((len(rows), self.u.shape[1]))
+        at = rows, self.u, self.points.gradient
+        bounds, room = self.profiles.bounds, rooms(self.u.shape[1])
+        compiled.steer(*at, np.ascontiguousarray(curvature), bounds, self._held, steps, room)
+        return steps
+
+
+def rooms(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+    """For what stands between a matrix (n, n) and its inverse."""
+    return np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
 
 
 def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:
@@ -395,6 +456,7 @@ def climb_together(
     fixed: BoolVector | None = None,
     planes: Planes | None = None,
     finish: bool = True,
+    told: Vector | None = None,
 ) -> Climbs:
     """Climb from psi[k] on the profile of subject[k], for every k.
 
@@ -402,13 +464,13 @@ def climb_together(
     ----------
     near
         Weights and curvatures to start from, of similar data.
-    fixed, planes, max_steps
+    fixed, planes, max_steps, told
         As in `Climbs`.
     finish
         Take the last steps and the curvature at the end; if not, what was found is good enough to
         tell how high the peak is.
     """
-    climbs = Climbs(profiles, subject, fixed, planes, max_steps)
+    climbs = Climbs(profiles, subject, fixed, planes, max_steps, told=told)
     known = (None, None) if near is None else (near.theta, near.curvature)
     climbs.begin(np.arange(len(subject)), psi, *known)
     climbs.run()
@@ -417,48 +479,11 @@ def climb_together(
     return climbs
 
 
-def newton_steps(
-    u: Matrix, gradient: Matrix, curvature: Matrix, bounds: Matrix, fixed: BoolVector
-) -> Matrix:
-    """Newton's steps among the free parameters, uphill and at most 1 search unit long."""
-    if not u.size:
-        return np.zeros_like(u)
-    outwards = (u <= bounds[:, 0]) & (gradient <= 0) | (u >= bounds[:, 1]) & (gradient >= 0)
-    held = outwards | fixed
-    curvature = curvature.copy()
-    curvature[held[:, :, None] | held[:, None, :]] = 0.0
-    lost = ~np.isfinite(curvature).all(axis=(1, 2))
-    curvature[lost] = 0.0
-    values, vectors = np.linalg.eigh(curvature)
-    # What is held has neither curvature nor gradient.
-    size = np.abs(values)
-    largest = np.maximum(size.max(axis=1, keepdims=True), 1e-12)
-    size = np.maximum(size, 1e-6 * largest)
-    free = np.where(held | ~np.isfinite(gradient), 0.0, gradient)
-    along = np.einsum("kab,ka->kb", vectors, free)
-    step = np.einsum("kab,kb->ka", vectors, along / size)
-    step[held] = 0.0
-    longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), 1e-300)
-    return np.asarray(step * np.minimum(1.0, 1.0 / longest))
-
-
 def _less(promised: Vector, gained: Vector) -> Vector:
     """Share of a step that failed to try next: where a parabola through what is known peaks."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = promised / (2.0 * (promised - gained))
     return np.asarray(np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25))
-
-
-def _updated(curvature: Matrix, step: Matrix, change: Matrix) -> Matrix:
-    """Symmetric rank-one updates of the curvatures by what the steps showed of them."""
-    miss = change - np.einsum("kab,kb->ka", curvature, step)
-    # nearly certain choices have slopes whose squares overflow; nothing is learnt from them
-    miss[~(np.abs(miss).max(axis=1, initial=0.0) < LARGEST)] = 0.0
-    size = (miss * step).sum(axis=1)
-    length = np.linalg.norm(miss, axis=1) * np.linalg.norm(step, axis=1)
-    useful = (np.abs(size) >= 1e-8 * length) & (size != 0)
-    outer = miss[:, :, None] * miss[:, None, :]
-    return np.asarray(curvature + outer * (useful / np.where(useful, size, 1.0))[:, None, None])
 
 
 def free_inverse(profiles: Profiles, points: Points, planes: Planes | None = None) -> Matrix:

@@ -56,11 +56,25 @@ class Grids:
         """That of one subject."""
         return Grid(self.psi, self.values[k], self.theta[k], self.dimensions, self.looked[k])
 
+    def take(self, which: IntVector) -> Grids:
+        """Those of some subjects."""
+        mine = self.values[which], self.theta[which]
+        return Grids(self.psi, *mine, self.dimensions, self.looked[which])
+
     @classmethod
     def single(cls, grid: Grid) -> Grids:
         """One as the only one."""
         values = grid.values[None], grid.theta[None]
         return cls(grid.psi, *values, grid.dimensions, grid.looked[None])
+
+    @classmethod
+    def joined(cls, grids: Sequence[Grid]) -> Grids:
+        """Those of several subjects, one after another."""
+        values, theta, looked = (
+            np.stack([getattr(grid, name) for grid in grids])
+            for name in ("values", "theta", "looked")
+        )
+        return cls(grids[0].psi, values, theta, grids[0].dimensions, looked)
 
 
 def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:

@@ -64,6 +64,15 @@ class Peaks:
         found.converged[:] = True
         return found
 
+    @classmethod
+    def joined(cls, peaks: Sequence[Peak]) -> Peaks:
+        """Those of several subjects, one after another, as a copy."""
+        if len({id(peak.peaks) for peak in peaks}) == 1:
+            return peaks[0].peaks.take([peak.row for peak in peaks])
+        parts = [peak.alone() for peak in peaks]
+        rest = (np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)[1:])
+        return cls(Points.joined([part.points for part in parts]), *rest)
+
     def __len__(self) -> int:
         return len(self.u)
 

@@ -27,7 +27,7 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import ColumnModel, ratios, shapes
+from penchant.models.offers.attributes import ColumnModel, ratios, shapes
 
 HUNDRED = 100.0
 

@@ -22,7 +22,7 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import TEMPERATURE, ColumnModel, ratios, shapes
+from penchant.models.offers.attributes import TEMPERATURE, ColumnModel, ratios, shapes
 from penchant.models.offers.discounting import N_RATES, RATES
 from penchant.models.offers.gambles import CURVATURE
 

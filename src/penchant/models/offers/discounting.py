@@ -23,7 +23,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.variables import Pairs, Prepared, StaticModel, check_attributes
+from penchant.models.offers.attributes import Pairs, Prepared, StaticModel, check_attributes
 
 Option = tuple[Vector, Vector]  # amount and delay
 

@@ -18,7 +18,7 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.columns import TEMPERATURE, ColumnModel, ratios, shapes
+from penchant.models.offers.attributes import TEMPERATURE, ColumnModel, ratios, shapes
 
 KINDS = ("linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid")
 POWER = Shape("effort_power", 0.1, 10.0, scale="log", n_grid=25)

@@ -24,7 +24,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.variables import Pairs, Prepared, StaticModel
+from penchant.models.offers.attributes import Pairs, Prepared, StaticModel
 from penchant.wording import either
 
 

@@ -18,9 +18,8 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers._kernels import by_magnitude
-from penchant.models.offers.columns import TEMPERATURE, shapes
+from penchant.models.offers.attributes import TEMPERATURE, Pairs, Prepared, StaticModel, shapes
 from penchant.models.offers.discounting import RATES
-from penchant.models.offers.variables import Pairs, Prepared, StaticModel
 
 
 @dataclass(frozen=True)

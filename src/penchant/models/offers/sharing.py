@@ -23,8 +23,13 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers._kernels import against_norms
-from penchant.models.offers.columns import ColumnModel, ratios, shapes
-from penchant.models.offers.variables import StaticModel, check_attributes
+from penchant.models.offers.attributes import (
+    ColumnModel,
+    StaticModel,
+    check_attributes,
+    ratios,
+    shapes,
+)
 from penchant.models.record import Record
 
 NORM_RATE = Shape("norm_rate", 1e-8, 1.0, n_grid=41)

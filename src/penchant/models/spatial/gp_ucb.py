@@ -32,7 +32,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
-from penchant.bandit.locations import check_locations, distances
+from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError
 from penchant.models.agents import softmax
 from penchant.models.natural import Natural, Shape

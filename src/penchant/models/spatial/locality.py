@@ -23,7 +23,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.locations import check_locations, distances
+from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, nearest
 from penchant.models.agents import softmax
 from penchant.models.natural import Natural, Shape

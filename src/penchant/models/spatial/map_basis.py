@@ -16,8 +16,7 @@ import numpy as np
 from penchant._typing import Matrix
 from penchant.arguments import whole_number
 from penchant.bandit.beliefs import MATERN52, Kernel
-from penchant.bandit.landscape import Landscape
-from penchant.bandit.locations import check_locations, distances
+from penchant.bandit.landscape import Landscape, check_locations, distances
 from penchant.errors import DataError
 from penchant.models.spatial.locality import spacing
 

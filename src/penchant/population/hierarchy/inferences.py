@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.population.hierarchy.marginal import Marginal, Structure
+from penchant.population.hierarchy.marginal import Marginal, Spread, Structure
 from penchant.population.hierarchy.search import (
     AT_BOUND,
     TRUSTED,
@@ -29,7 +29,6 @@ from penchant.population.hierarchy.search import (
     placed_anew,
     trusted_bounds,
 )
-from penchant.population.hierarchy.spread import Spread
 from penchant.tails import chi_square_point, normal_point, normal_tail
 
 FEWEST_SHAPED = 20  # subjects of which the shape of a distribution is looked at

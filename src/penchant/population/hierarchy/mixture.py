@@ -24,8 +24,7 @@ from penchant.output.shown import Shown
 from penchant.output.table import Table, number
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.design import read_design
-from penchant.population.hierarchy.fit import FEWEST, people_of_data
-from penchant.population.hierarchy.plan import Plan
+from penchant.population.hierarchy.fit import FEWEST, Plan, people_of_data
 from penchant.population.hierarchy.result import PopulationFit, Source
 from penchant.population.hierarchy.search import Found, Search, begin, search
 from penchant.softmax.likelihood import available_threads

@@ -1,4 +1,4 @@
-"""The result of a population fit."""
+"""The result of a population fit, kept as plain numbers and text and read back."""
 
 from __future__ import annotations
 
@@ -14,23 +14,85 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinates
+from penchant.models.links import Link
 from penchant.models.model import Model
-from penchant.models.population_prior import PopulationPrior, with_ratios
-from penchant.output.document import plain, plain_label
+from penchant.models.priors import PopulationPrior, with_ratios
+from penchant.output.document import numbers, plain, plain_label
 from penchant.output.shown import Framed
 from penchant.output.table import ABSENT, Table, number
 from penchant.population.hierarchy import inferences
-from penchant.population.hierarchy.conditions import Within
-from penchant.population.hierarchy.contrasts import Comparison, Contrast, compared, contrasted
+from penchant.population.hierarchy.contrasts import (
+    Comparison,
+    Contrast,
+    Within,
+    compared,
+    contrasted,
+)
 from penchant.population.hierarchy.design import Design
-from penchant.population.hierarchy.document import read_population
 from penchant.population.hierarchy.likelihoods import People
-from penchant.population.hierarchy.prediction import predicted
 from penchant.population.hierarchy.sampling import PopulationSample, sampled
 from penchant.population.hierarchy.search import Found, Search
-from penchant.population.hierarchy.subjects import PopulationSubjects
-from penchant.softmax.transformations import Parameter
+from penchant.population.hierarchy.subjects import PopulationSubjects, View, predicted
+from penchant.softmax.hypotheses import Parameter
 from penchant.tails import t_point
+
+
+def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
+    """What `PopulationFit.to_dict` wrote."""
+    if not isinstance(document, Mapping) or document.get("format") != "penchant-population":
+        raise DataError(
+            "document must be one that PopulationFit.to_dict wrote; got another. Give that."
+        )
+    d = document
+    own = d["subjects"]
+    subjects = PopulationSubjects(
+        labels=tuple(own["labels"]),
+        names=tuple(own["names"]),
+        mean=numbers(own["mean"]),
+        covariance=numbers(own["covariance"]),
+        influence=numbers(own["influence"]),
+        evidence=numbers(own["evidence"]),
+        n_decisions=np.array(own["n_decisions"]),
+        views=tuple(View(name, Link(**link), numbers(row)) for name, link, row in own["views"]),
+    )
+    kept = {
+        "parameters": [[row[0], *map(numbers, row[1:])] for row in d["parameters"]],
+        "spreads": [[row[0], row[1], *map(numbers, row[2:])] for row in d["spreads"]],
+        "prior": d["prior"],
+        "maximum_log_likelihood": d["maximum_log_likelihood"],
+    }
+    return cls(
+        status=d["status"],
+        message=d["message"],
+        names=tuple(d["names"]),
+        coefficients=numbers(d["coefficients"]),
+        covariance=numbers(d["covariance"]),
+        parameter_names=tuple(d["parameter_names"]),
+        links=dict(d["links"]),
+        spread=_matrices(d["spread"]),
+        correlations=_matrices(d["correlations"]),
+        reliability={k: numbers(v) for k, v in d["reliability"].items()},
+        log_likelihood=numbers(d["log_likelihood"]),
+        n_parameters=int(d["n_parameters"]),
+        evidence=numbers(d["evidence"]),
+        loo_each=numbers(d["loo_each"]),
+        integration_error=numbers(d["integration_error"]),
+        subjects=subjects,
+        estimator=d["estimator"],
+        degrees_of_freedom=numbers(d["degrees_of_freedom"]),
+        n_subjects=int(d["n_subjects"]),
+        n_decisions=int(d["n_decisions"]),
+        model_words=d["model"],
+        notes=tuple(d["notes"]),
+        kept=kept,
+    )
+
+
+def _matrices(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: numbers(v) for k, v in value.items()}
+    return numbers(value)
+
 
 LITTLE = 0.3  # reliability below which shrinkage is said in words
 
@@ -437,7 +499,7 @@ class PopulationFit(Framed):
         ]
         notes = [self.message] if self.message else []
         scales = ", ".join(f"{n} {link}" for n, link in self.links.items())
-        notes.append(f"Coefficients and standard deviations are on links: {scales}.")
+        notes.append(f"Coefficients and standard deviations are on link scales: {scales}.")
         notes += self._typical_words(level)
         notes += self._correlation_words(level)
         if len(groups) > 1:
@@ -480,7 +542,7 @@ class PopulationFit(Framed):
         if not self.reliability:
             return []
         each = ", ".join(f"{name} {value:.2f}" for name, value in self.reliability.items())
-        said = f"Reliability (share of the differences between people that is told): {each}."
+        said = f"Reliability (share of the variance between people that choices reveal): {each}."
         low = [name for name, value in self.reliability.items() if value < LITTLE]
         if not low:
             return [said]

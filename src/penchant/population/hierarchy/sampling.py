@@ -29,7 +29,6 @@ ETA = 2.0  # LKJ
 FREEDOM = 3.0  # of the half-t
 SCALE = 2.5
 TAIL = 7.0
-GOOD = 0.7  # Pareto k up to which smoothed weights are to be trusted
 BEYOND = 100.0  # logarithm of a spread, from that of its scale, where the prior has no mass
 
 

@@ -12,11 +12,21 @@ from typing import NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.draws import turns
 from penchant.population.hierarchy.likelihoods import People
-from penchant.population.hierarchy.marginal import Known, Marginal, Nodes, Structure
-from penchant.population.hierarchy.modes import find_modes, starting_places
-from penchant.population.hierarchy.rules import MOST, N_DRAWS, ROUGH, Rule
+from penchant.population.hierarchy.marginal import Known, Marginal, Structure
+from penchant.population.hierarchy.nodes import (
+    MOST,
+    N_DRAWS,
+    ROUGH,
+    Posterior,
+    Rule,
+    find_modes,
+    placed_nodes,
+    posterior_at_modes,
+    posterior_by_nodes,
+    shift_of,
+    starting_places,
+)
 
 MOST_ROUNDS = 60
 MOST_STEPS = 60
@@ -40,7 +50,6 @@ LAST_STEP = 0.05  # standard errors, were people known, that such a step may sti
 FIRST_DRAWS = 4  # of so many draws one, while steps are long
 CALM = 6  # rounds over which F gains
 GAINED = 0.5  # log-units at most, where steps go on along a ridge
-UNTOLD = 1e-10  # smallest information of a direction, relative to others
 MOST_ANEW = 3  # times that nodes are placed about posteriors of another population
 MOST_PLACED = 8  # times that draws are placed anew about a maximum
 NODES_OF_ALL = 80_000  # of all people together, where more are not needed
@@ -141,13 +150,6 @@ class Found(NamedTuple):
     n_draws: int
 
 
-class Posterior(NamedTuple):
-    """Mean and lower factor of the covariance of each subject's coordinates with spread."""
-
-    centre: Matrix
-    factor: Matrix
-
-
 def begin(people: People, design: Matrix) -> tuple[Vector, Matrix, Matrix, Matrix]:
     """Coefficients, covariance of all coordinates, modes and informations under a broad prior."""
     centre, sd = people.typical
@@ -200,9 +202,9 @@ def search(
     if len(s.random) > MOST:
         return _by_steps(task, x, h, floors, held, posterior)
     k = task.k if posterior is not None else min(ROUGH, task.k)
-    posterior = _at_modes(people, s, x, h) if posterior is None else posterior
+    posterior = posterior_at_modes(people, s, x, h) if posterior is None else posterior
     rule = task.rule(k)
-    marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
+    marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
     settled, rounds, reach, level = False, 0, 1.0, -np.inf
     nearly = NEARLY * np.sqrt(_hundreds(h))  # errors of few nodes stay, standard errors shrink
     last = np.zeros(len(x))
@@ -226,8 +228,8 @@ def search(
             enough, near = max(enough, 50 * task.still), 5 * task.near
             if rule.drawn:  # as near as one set of draws is to another
                 enough = WOBBLE
-        new = _posterior(known if here is best else marginal.at(here), s, here, posterior)
-        shifted = _shift(new, posterior)
+        new = posterior_by_nodes(known if here is best else marginal.at(here), s, here, posterior)
+        shifted = shift_of(new, posterior)
         if s.fixed.size or rule.drawn:
             shifted = np.full(len(h), np.inf)  # known nearby only, or drawn about where it was
         stays = not (shifted > near).any() or np.isinf(shifted).all()
@@ -243,7 +245,7 @@ def search(
         there = Posterior(posterior.centre.copy(), posterior.factor.copy())
         there.centre[moving], there.factor[moving] = new.centre[moving], new.factor[moving]
         if len(moving):
-            nodes = _nodes(people, s, rule, here, there, moving)
+            nodes = placed_nodes(people, s, rule, here, there, moving)
             trial = Marginal(marginal.nodes.replaced(moving, nodes), s)
         else:
             trial = marginal
@@ -252,8 +254,8 @@ def search(
             h
         ):  # nodes may be to blame: place them anew where it stands
             reach = 0.3 * reach
-            posterior = _posterior(marginal.at(x), s, x, posterior)
-            marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
+            posterior = posterior_by_nodes(marginal.at(x), s, x, posterior)
+            marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
             level = goal.level(marginal, x)
             continue
         x, posterior, marginal, level = here, there, trial, reached
@@ -280,7 +282,7 @@ def _by_steps(
     people, s = task.people, task.structure
     rounds = 0
     if posterior is None:
-        posterior = _at_modes(people, s, x, h)
+        posterior = posterior_at_modes(people, s, x, h)
         few = replace(task, k=min(3, task.k), n_draws=max(task.n_draws // FIRST_DRAWS, 8))
         x, posterior, rounds = _expected(few, x, posterior, floors, held)
     many = max(task.n_draws, _most_draws(task))
@@ -291,12 +293,12 @@ def _by_steps(
         rule = stage.rule(stage.k)
         for _ in range(MOST_PLACED):
             rounds += 1
-            marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
+            marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
             best, known, information = maximise(
                 marginal, x, floors, held, task.goal, trusted=True, repeats=2, reach=reach
             )
             gained = task.goal.level(marginal, best) - task.goal.level(marginal, x)
-            posterior, x = _posterior(known, s, best, posterior), best
+            posterior, x = posterior_by_nodes(known, s, best, posterior), best
             settled = gained < WOBBLE**2 / 2
             flat = _ends_flat(task, x, held, floors)
             if settled or flat:
@@ -340,12 +342,12 @@ def _expected(
     rounds, most = 0, MOST_ROUNDS // 2
     while rounds < most:
         rounds += 1
-        marginal = Marginal(_nodes(people, s, rule, x, posterior, np.arange(n)), s)
+        marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(n)), s)
         known = marginal.at(x)
         if way.fell(known.value):
             x = way.back()
             continue
-        posterior = _posterior(known, s, x, posterior)
+        posterior = posterior_by_nodes(known, s, x, posterior)
         step, errors = _step_of_em(marginal, x, known, goal, held, bounds)
         values.append(known.value + goal.prior(s, x)[0])
         settled = bool(np.max(np.abs(step) / errors, initial=0.0) < LAST_STEP)
@@ -440,7 +442,7 @@ def elsewhere(task: Search, found: Found) -> Marginal:
     """The nodes of another search about the same posteriors."""
     everyone = np.arange(len(found.posterior.centre))
     own = task.people, task.structure, task.rule(task.k), found.x, found.posterior
-    return Marginal(_nodes(*own, everyone), task.structure)
+    return Marginal(placed_nodes(*own, everyone), task.structure)
 
 
 class Placed(NamedTuple):
@@ -455,9 +457,9 @@ def placed_anew(task: Search, x: Vector, nearby: Placed) -> Placed:
     s, rule, everyone = task.structure, task.rule(task.k), np.arange(len(task.structure.design))
     marginal, before = nearby
     for _ in range(MOST_ANEW):
-        posterior = _posterior(marginal.at(x), s, x, before)
-        marginal = Marginal(_nodes(task.people, s, rule, x, posterior, everyone), s)
-        if _shift(posterior, before).max(initial=0.0) < WOBBLE:
+        posterior = posterior_by_nodes(marginal.at(x), s, x, before)
+        marginal = Marginal(placed_nodes(task.people, s, rule, x, posterior, everyone), s)
+        if shift_of(posterior, before).max(initial=0.0) < WOBBLE:
             break
         before = posterior
     return Placed(marginal, posterior)
@@ -657,154 +659,6 @@ def errors_by(information: Matrix, held: BoolVector) -> Vector:
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     inverse = (vectors / np.maximum(np.abs(values), 1e-8)) @ vectors.T
     return np.asarray(np.where(held, np.inf, np.sqrt(np.diag(inverse)) / scale))
-
-
-def _population(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
-    """Means (n, p) and covariances (n, r, r) of everybody."""
-    matrices = s.spread.matrices(x[s.n_beta :])
-    return s.means(x[: s.n_beta]), matrices[s.group]
-
-
-def _at_modes(people: People, s: Structure, x: Vector, h: Matrix) -> Posterior:
-    """Modes under the population, and how wide posteriors are there by expected information."""
-    means, covariances = _population(s, x)
-    h = h.copy()
-    h[:, s.fixed] = means[:, s.fixed]
-    precision = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
-    if not len(s.random):
-        return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
-    found = find_modes(people, np.arange(len(h)), h, means[:, s.random], precision, s.random)
-    information = found.information[:, s.random][:, :, s.random] + precision
-    return Posterior(found.h[:, s.random], _widths(information))
-
-
-def _widths(information: Matrix) -> Matrix:
-    """Lower factors of the inverses, whatever the units; what is not told at all is hardly told."""
-    scale = np.sqrt(np.einsum("naa->na", information))
-    values, vectors = np.linalg.eigh(information / (scale[:, :, None] * scale[:, None, :]))
-    inside = np.maximum(values, UNTOLD)
-    inverse = (vectors / inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-    return np.asarray(np.linalg.cholesky(inverse) / scale[:, :, None], dtype=np.float64)
-
-
-def _nodes(
-    people: People,
-    s: Structure,
-    rule: Rule,
-    x: Vector,
-    posterior: Posterior,
-    which: IntVector,
-) -> Nodes:
-    """Nodes of some subjects, with the likelihood at each."""
-    means, covariances = _population(s, x)
-    means, covariances = means[which], covariances[which]
-    own = Posterior(posterior.centre[which], posterior.factor[which])
-    if rule.drawn:
-        places, weights = _drawn(people, s, rule, which, own, means, covariances)
-    else:
-        places, weights = rule.place(*own)
-    h = np.empty((*places.shape[:3], means.shape[1]))
-    h[..., s.random] = places
-    h[..., s.fixed] = means[:, None, None, s.fixed]
-    n, n_nodes = len(which), rule.n_nodes
-    f = len(s.fixed)
-    gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
-    if f:
-        q = people.coordinates.n_shape
-        found = people.derivatives(which, h, on_shape=bool((s.fixed < q).any()))
-        value = found.value
-        gradient[:] = found.gradient[..., s.fixed].reshape(n, n_nodes, f)
-        information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
-    else:
-        value = people.values(which, h)
-    # far out numbers overflow: nobody decides so
-    lost = ~(np.isfinite(value.reshape(n, n_nodes)) & np.isfinite(information).all(axis=(2, 3)))
-    lost |= ~np.isfinite(gradient).all(axis=2)
-    gradient[lost], information[lost] = 0.0, 0.0
-    value = np.where(lost.reshape(value.shape), -np.inf, value)
-    return Nodes(
-        places.reshape(n, n_nodes, len(s.random)),
-        (value + weights).reshape(n, n_nodes),
-        means[:, s.fixed].copy(),
-        gradient,
-        information,
-    )
-
-
-def _drawn(
-    people: People,
-    s: Structure,
-    rule: Rule,
-    which: IntVector,
-    own: Posterior,
-    means: Matrix,
-    covariances: Matrix,
-) -> tuple[Matrix, Matrix]:
-    """Product nodes in the shapes; at each, draws about the mode of the weights given them."""
-    q, n = rule.n_shape, len(which)
-    on_shape, weights = rule.place_shape(*own)
-    n_psi = on_shape.shape[1]
-    mean = means[:, s.random]
-    slope = np.zeros((n, mean.shape[1] - q, q))
-    rest = covariances[:, q:, q:]
-    if q:
-        slope = np.swapaxes(np.linalg.solve(covariances[:, :q, :q], covariances[:, :q, q:]), 1, 2)
-        rest = rest - slope @ covariances[:, :q, q:]
-    known = mean[:, None, q:] + np.einsum("nab,nkb->nka", slope, on_shape - mean[:, None, :q])
-    h = np.repeat(means[:, None], n_psi, axis=1)
-    h[:, :, s.random[:q]] = on_shape
-    h[:, :, s.random[q:]] = own.centre[:, None, q:] + np.einsum(
-        "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
-    )
-    pairs = n * n_psi
-    precision = np.repeat(np.linalg.inv(rest), n_psi, axis=0)
-    found = find_modes(
-        people,
-        np.repeat(which, n_psi),
-        h.reshape(pairs, -1),
-        known.reshape(pairs, -1),
-        precision,
-        s.random[q:],
-        most_steps=15,
-        on_shape=False,
-    )
-    information = found.information[:, s.random[q:]][:, :, s.random[q:]] + precision
-    d = known.shape[2]
-    middle = found.h[:, s.random[q:]].reshape(n, n_psi, d)
-    wide = _widths(information).reshape(n, n_psi, d, d)
-    other = np.repeat(np.linalg.cholesky(rest)[:, None], n_psi, axis=1)
-    turned = turns(len(people.subjects), d)[which]
-    drawn, log_weights = rule.draw(middle, wide, known, other, turned)
-    places = np.empty((*drawn.shape[:3], mean.shape[1]))
-    places[..., :q] = on_shape[:, :, None]
-    places[..., q:] = drawn
-    return places, weights[:, :, None] + log_weights
-
-
-def _posterior(known: Known, s: Structure, x: Vector, before: Posterior) -> Posterior:
-    """Means and covariances of subjects by their nodes; never much narrower than before."""
-    r = len(s.random)
-    if not r:
-        return before
-    means = s.means(x[: s.n_beta])[:, s.random] + known.means[:, :r]
-    covariances = known.covariances[:, :r, :r]
-    inverse = np.linalg.inv(before.factor)
-    relative = inverse @ covariances @ np.swapaxes(inverse, 1, 2)
-    values, vectors = np.linalg.eigh(relative)
-    inside = np.clip(values, 0.2, 9.0)
-    kept = (vectors * inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
-    covariances = before.factor @ kept @ np.swapaxes(before.factor, 1, 2)
-    return Posterior(means, np.linalg.cholesky(covariances))
-
-
-def _shift(new: Posterior, old: Posterior) -> Vector:
-    """How far posteriors moved, in their standard deviations, or changed in width."""
-    if not new.centre.shape[1]:
-        return np.zeros(len(new.centre))
-    inverse = np.linalg.inv(old.factor)
-    moved = np.abs(np.einsum("nab,nb->na", inverse, new.centre - old.centre)).max(axis=1)
-    width = np.einsum("naa->na", new.factor) / np.einsum("naa->na", old.factor)
-    return np.asarray(np.maximum(moved, np.abs(np.log(width)).max(axis=1)))
 
 
 def _regress(design: Matrix, h: Matrix, covariances: Matrix) -> Vector:

@@ -1,1 +1,0 @@
-"""What is wrong with a model, in sentences for its author."""

@@ -1,0 +1,424 @@
+"""Priors of natural parameters: given, or those of a population that was fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.errors import DataError, nearest
+from penchant.files.output import read_document, write_json
+from penchant.models.coordinates import Coordinates
+from penchant.models.links import Link, read_link
+from penchant.models.model import Model, natural_parameters
+from penchant.models.natural import Natural, ShapeParameter
+from penchant.output.document import numbers, plain
+from penchant.softmax.prior import GaussianPrior, ParameterPrior
+from penchant.wording import prior_said
+
+
+class Density(Protocol):
+    """What a prior adds to the log-likelihood of a model, at weights and shape parameters."""
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """The part that depends on weights (n, d), its gradient and Hessian in them."""
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        """The rest, which depends on psi (n, n_shape) alone; and the gradient of all in psi."""
+
+    def typical_weights(self) -> Vector:
+        """Weights to start from."""
+
+
+@runtime_checkable
+class DensityPrior(Protocol):
+    """A prior that is not quadratic in the weights: on natural parameters, or a population's."""
+
+    def of_model(self, model: Model) -> Density:
+        """The density of a model's parameters; an error where it has others."""
+
+    def holds(self, name: str) -> bool:
+        """Whether it says anything of a natural parameter."""
+
+
+STEP = 1e-4  # of a standard deviation, or of what is left to the end of the support
+
+
+class NaturalPrior:
+    """Independent densities of natural parameters, each a frozen distribution of scipy.stats.
+
+    The estimate maximises the likelihood times the densities, in natural units. Parameters without
+    one are left to the likelihood.
+
+    Parameters
+    ----------
+    **densities
+        By name of the natural parameter: anything with `logpdf`, `std` and `support`.
+
+    Examples
+    --------
+    >>> from scipy import stats
+    >>> import penchant as pn
+    >>> prior = pn.NaturalPrior(learning_rate=stats.beta(2, 2), temperature=stats.gamma(2))
+    >>> prior
+    NaturalPrior(learning_rate, temperature)
+    """
+
+    def __init__(self, **densities: Any) -> None:
+        if not densities:
+            raise DataError("densities must name at least one parameter; got none. Name one.")
+        for name, density in densities.items():
+            if not all(hasattr(density, part) for part in ("logpdf", "std", "support")):
+                raise DataError(
+                    f"density of {name} must be a frozen distribution of scipy.stats, such as "
+                    f"stats.norm(50, 20); got {type(density).__name__}. Give one."
+                )
+        self.densities: Mapping[str, Any] = dict(densities)
+        self._known = {name: _Known.of(density) for name, density in densities.items()}
+
+    def check(self, naturals: Sequence[Natural]) -> None:
+        """Raise an error if a name is not one of the natural parameters."""
+        known = [natural.name for natural in naturals]
+        for name in self.densities:
+            if name not in known:
+                raise DataError(
+                    f"{prior_said()} must name natural parameters of the model; got {name!r}, but "
+                    f"they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
+                )
+
+    def of_model(self, model: Model) -> Density:
+        """The densities of a model's natural parameters."""
+        naturals = natural_parameters(model)
+        self.check(naturals)
+        return _OfNaturals(self, naturals, len(model.weights))
+
+    def holds(self, name: str) -> bool:
+        """Whether a natural parameter has a density."""
+        return name in self.densities
+
+    def on_weights(
+        self, naturals: Sequence[Natural], theta: Matrix
+    ) -> tuple[Vector, Matrix, Matrix]:
+        """Log-density of what is made of weights (n, d), gradient and Hessian in the weights."""
+        n, d = theta.shape
+        value, gradient, hessian = np.zeros(n), np.zeros((n, d)), np.zeros((n, d, d))
+        for natural in naturals:
+            if natural.is_shape or natural.name not in self.densities:
+                continue
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                number, (slope, bend) = natural.of_weights(theta), natural.bends(theta)
+            log_density, first, second = self._density(natural.name, number)
+            value += log_density
+            gradient += first[:, None] * slope
+            hessian += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
+            hessian += first[:, None, None] * bend
+        return value, gradient, hessian
+
+    def on_shape(self, naturals: Sequence[Natural], psi: Matrix) -> tuple[Vector, Matrix]:
+        """Log-density of what is made of psi (n, n_shape), and its gradient."""
+        value, gradient = np.zeros(len(psi)), np.zeros(psi.shape)
+        for natural in naturals:
+            if not isinstance(natural, ShapeParameter) or natural.name not in self.densities:
+                continue
+            own = psi[:, natural.index]
+            number = natural.of_psi(own)
+            log_density, first, _ = self._density(natural.name, number)
+            value += log_density
+            gradient[:, natural.index] += first * natural.power * number / own
+        return value, gradient
+
+    def _density(self, name: str, number: Vector) -> tuple[Vector, Vector, Vector]:
+        """Log-density and its first two derivatives, by differences; -inf outside the support."""
+        low, high, sd, median = self._known[name]
+        inside = np.isfinite(number) & (number > low) & (number < high)
+        at = np.where(inside, number, median)
+        room = np.minimum(at - low, high - at)
+        step = STEP * np.minimum(np.minimum(room, sd if np.isfinite(sd) else 1.0 + np.abs(at)), 1e6)
+        places = at + np.array([[0.0], [1.0], [-1.0]]) * step
+        middle, above, below = self.densities[name].logpdf(places)
+        first, second = (above - below) / (2 * step), (above - 2 * middle + below) / step**2
+        return (
+            np.where(inside, middle, -np.inf),
+            np.where(inside, first, 0.0),
+            np.where(inside, second, 0.0),
+        )
+
+    def typical_weights(self, naturals: Sequence[Natural], n_weights: int) -> Vector:
+        """Weights at the medians of the densities; 1 where nothing is said."""
+        theta = np.ones(n_weights)
+        for natural in sorted(naturals, key=lambda one: one.is_ratio):
+            if not natural.is_shape and natural.name in self.densities:
+                natural.put(self._known[natural.name].median, theta, np.empty(0))
+        return theta
+
+    def __repr__(self) -> str:
+        return f"NaturalPrior({', '.join(self.densities)})"
+
+    def __str__(self) -> str:
+        return f"natural ({', '.join(self.densities)})"
+
+
+class _OfNaturals(NamedTuple):
+    """The densities of one model."""
+
+    prior: NaturalPrior
+    naturals: Sequence[Natural]
+    n_weights: int
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        return self.prior.on_weights(self.naturals, theta)
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        return self.prior.on_shape(self.naturals, psi)
+
+    def typical_weights(self) -> Vector:
+        return self.prior.typical_weights(self.naturals, self.n_weights)
+
+
+Prior = ParameterPrior | DensityPrior
+
+
+class _Known(NamedTuple):
+    """What is asked of a density again and again."""
+
+    low: float
+    high: float
+    sd: float
+    median: float
+
+    @classmethod
+    def of(cls, density: Any) -> _Known:
+        low, high = density.support()
+        return cls(float(low), float(high), float(density.std()), float(density.median()))
+
+
+FORMAT = "penchant-population-prior"
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationPrior:
+    """Parameters on their links are normal: mean and covariance of a population.
+
+    `fit_population(...).prior` makes one; `fit`, `fit_each`, `live`, `compare` and `predict` take
+    it where they take other priors. The estimate is the most probable one on the links.
+
+    Parameters
+    ----------
+    names
+        Natural parameters.
+    mean, covariance
+        On the links.
+    links
+        Of each parameter.
+
+    Examples
+    --------
+    >>> import penchant as pn
+    >>> prior = pn.PopulationPrior(
+    ...     names=("learning_rate", "temperature"),
+    ...     mean=[-0.6, -1.2],
+    ...     covariance=[[1.0, 0.15], [0.15, 0.25]],
+    ...     links=(("logit", 0.0, 1.0), "log"),
+    ... )
+    >>> prior
+    PopulationPrior(learning_rate 0.354, temperature 0.301)
+    """
+
+    names: tuple[str, ...]
+    mean: Vector
+    covariance: Matrix
+    links: tuple[Link, ...]
+
+    def __post_init__(self) -> None:
+        names = tuple(map(str, self.names))
+        mean = np.array(self.mean, dtype=np.float64)
+        covariance = np.array(self.covariance, dtype=np.float64)
+        p = len(names)
+        if mean.shape != (p,) or covariance.shape != (p, p) or len(self.links) != p:
+            raise DataError(
+                f"mean, covariance and links must be of {p} parameters; got shapes {mean.shape}, "
+                f"{covariance.shape} and {len(self.links)} links. Match them to names."
+            )
+        finite = np.isfinite(mean).all() and np.isfinite(covariance).all()
+        if not finite or not np.allclose(covariance, covariance.T, rtol=1e-8, atol=0):
+            raise DataError(
+                "mean and covariance must be finite, and the latter symmetric; got others. "
+                "Correct them."
+            )
+        sd = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        unit = np.where(sd > 0, sd, 1.0)
+        if (sd == 0).any() or np.linalg.eigvalsh(covariance / np.outer(unit, unit))[0] <= 0:
+            raise DataError(
+                "covariance must be positive definite; got one that is not. Give every parameter "
+                "some variance."
+            )
+        links = tuple(read_link(n, link) for n, link in zip(names, self.links, strict=True))
+        for name, value in (("names", names), ("mean", mean), ("links", links)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "covariance", covariance)
+
+    @property
+    def precision(self) -> Matrix:
+        """Inverse of the covariance."""
+        sd = np.sqrt(np.diag(self.covariance))
+        unit = np.outer(sd, sd)
+        return np.asarray(np.linalg.inv(self.covariance / unit) / unit)
+
+    def coordinates_of(self, model: Model) -> Coordinates:
+        """The coordinates of a model under these links, if it has these parameters."""
+        links = dict(zip(self.names, self.links, strict=True))
+        own = Coordinates.of_names(model, self.names, links)
+        if set(own.names) != set(self.names):
+            raise DataError(
+                f"{prior_said()} must be of the model's parameters {', '.join(own.names)}; got "
+                f"{', '.join(self.names)}. Fit the population with the same model."
+            )
+        return own
+
+    def of_model(self, model: Model) -> OnLinks:
+        """The density of a model's weights and shape parameters."""
+        coordinates = self.coordinates_of(model)
+        order = [self.names.index(name) for name in coordinates.names]
+        precision = self.precision[np.ix_(order, order)]
+        return OnLinks(coordinates, self.mean[order], precision)
+
+    def holds(self, name: str) -> bool:
+        """Whether a natural parameter is one of the population's."""
+        return name in self.names
+
+    def on_variables(self) -> GaussianPrior:
+        """The prior of weights of variables, which must be on their own scale."""
+        for name, link in zip(self.names, self.links, strict=True):
+            if link.name != "identity":
+                raise DataError(
+                    f"{prior_said()} must be normal in the weights for choices; got {name} on "
+                    f"{link}. Use fit_population for such a population."
+                )
+        return GaussianPrior(self.mean, self.covariance)
+
+    def draw(self, n: int, *, rng: np.random.Generator) -> dict[str, Vector]:
+        """Natural parameters of new people: a vector of n by name."""
+        h = rng.multivariate_normal(self.mean, self.covariance, size=n, method="cholesky")
+        return {
+            name: np.asarray(link.value(h[:, a]))
+            for a, (name, link) in enumerate(zip(self.names, self.links, strict=True))
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "version": 1,
+            "names": list(self.names),
+            "links": [link.to_dict() for link in self.links],
+            "mean": plain(self.mean),
+            "covariance": plain(self.covariance),
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
+        """Read what `to_dict` wrote."""
+        if not isinstance(document, Mapping) or document.get("format") != FORMAT:
+            raise DataError(
+                "prior must be a document that PopulationPrior.to_dict wrote; got another. Save "
+                "one with people.prior.save(path)."
+            )
+        return cls(
+            names=tuple(document["names"]),
+            mean=numbers(document["mean"]),
+            covariance=numbers(document["covariance"]),
+            links=tuple(Link(**link) for link in document["links"]),
+        )
+
+    def save(self, path: Any, *, overwrite: bool = True) -> None:
+        """Write it to a file, to be read by `read`."""
+        write_json(path, self.to_dict(), overwrite=overwrite)
+
+    @classmethod
+    def read(cls, path: Any) -> PopulationPrior:
+        """Read a file that `save` wrote."""
+        return cls.from_dict(read_document(path, FORMAT, version=1))
+
+    def __repr__(self) -> str:
+        each = zip(self.names, self.links, self.mean, strict=True)
+        return f"PopulationPrior({', '.join(f'{n} {link.value(m):.3g}' for n, link, m in each)})"
+
+    def __str__(self) -> str:
+        return f"population ({', '.join(self.names)})"
+
+
+def with_ratios(
+    prior: PopulationPrior, model: Model, drawn: Mapping[str, Vector]
+) -> dict[str, Vector]:
+    """Numbers of people by parameter, with ratios instead of the weights that carry them."""
+    coordinates = prior.coordinates_of(model)
+    values = np.stack([drawn[name] for name in coordinates.names], axis=1)
+    theta = coordinates.theta(coordinates.coordinates(values)[:, coordinates.n_shape :])
+    found = dict(drawn)
+    for natural in natural_parameters(model):
+        if natural.is_ratio and found.pop(model.weights[natural.index], None) is not None:
+            found[natural.name] = np.asarray(natural.of_weights(theta))
+    return found
+
+
+class OnLinks(NamedTuple):
+    """The density of a model's parameters: a `Density`, normal on the scales without limits."""
+
+    coordinates: Coordinates
+    mean: Vector
+    precision: Matrix
+
+    def on_weights(self, theta: Matrix, psi: Matrix) -> tuple[Vector, Matrix, Matrix]:
+        """The joint log-density, less its constant, with derivatives in the weights."""
+        n, d = theta.shape
+        h, slopes, bends = self._coordinates(theta, psi)
+        inside: BoolVector = np.all(np.isfinite(h), axis=1)
+        away = np.where(inside[:, None], h - self.mean, 0.0)
+        pull = away @ self.precision
+        slopes = np.where(inside[:, None, None], slopes, 0.0)
+        bends = np.where(inside[:, None, None, None], bends, 0.0)
+        value = np.where(inside, -0.5 * (away * pull).sum(axis=1), -np.inf)
+        gradient = -np.einsum("na,nab->nb", pull, slopes)
+        hessian = -np.einsum("nab,ac,ncd->nbd", slopes, self.precision, slopes)
+        hessian -= np.einsum("na,nabc->nbc", pull, bends)
+        return value, gradient.reshape(n, d), hessian
+
+    def on_shape(self, psi: Matrix, theta: Matrix) -> tuple[Vector, Matrix]:
+        """Nothing more, and the gradient of the joint log-density in psi."""
+        h, _, _ = self._coordinates(theta, psi)
+        inside: BoolVector = np.all(np.isfinite(h), axis=1)
+        pull = np.where(inside[:, None], h - self.mean, 0.0) @ self.precision
+        gradient = np.zeros(psi.shape)
+        for a, c in enumerate(self.coordinates.each[: self.coordinates.n_shape]):
+            own, (scale, power) = psi[:, c.natural.index], (c.natural.scale, c.natural.power)
+            with np.errstate(divide="ignore", invalid="ignore"):  # at limits, which are outside
+                first, _ = c.link.bent(scale * own**power)
+                slope = first * scale * power * own ** (power - 1)
+            gradient[:, c.natural.index] -= pull[:, a] * np.where(inside, slope, 0.0)
+        return np.zeros(len(psi)), gradient
+
+    def typical_weights(self) -> Vector:
+        """Weights of the average person."""
+        return np.asarray(self.coordinates.theta(self.mean[None, self.coordinates.n_shape :])[0])
+
+    def _coordinates(self, theta: Matrix, psi: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Coordinates (n, p), and their slopes and bends in the weights."""
+        n, d = theta.shape
+        p = len(self.coordinates)
+        h, slopes, bends = np.empty((n, p)), np.zeros((n, p, d)), np.zeros((n, p, d, d))
+        for a, c in enumerate(self.coordinates.each):
+            if c.is_shape:
+                number = c.natural.scale * psi[:, c.natural.index] ** c.natural.power
+                h[:, a] = c.link.coordinate(number)
+                continue
+            with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+                number, (slope, bend) = c.natural.of_weights(theta), c.natural.bends(theta)
+            h[:, a] = c.link.coordinate(number)
+            first, second = c.link.bent(number)
+            slopes[:, a] = first[:, None] * slope
+            bends[:, a] = first[:, None, None] * bend
+            bends[:, a] += second[:, None, None] * slope[:, :, None] * slope[:, None, :]
+        return h, slopes, bends

@@ -1,1 +1,0 @@
-"""The server: routes, limits, who may see what."""

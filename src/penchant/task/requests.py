@@ -1,0 +1,294 @@
+"""What comes in and goes out: size, rate, headers, and JSON that is exactly what it should be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from penchant.task.plan import IDS
+
+URL_BYTES = 4 * 1024
+HEADER_BYTES = 16 * 1024
+AT_ONCE = 400
+BODY_SECONDS = 15.0
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors {ancestors}"
+)
+
+
+def headers_for(ancestors: str = "'none'") -> dict[str, str]:
+    """Headers of every reply.
+
+    Parameters
+    ----------
+    ancestors
+        Who may show the page in a frame: 'none', or the recruiter's origin.
+    """
+    found = {
+        "content-security-policy": CONTENT_POLICY.format(ancestors=ancestors),
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), microphone=(), geolocation=()",
+        "cache-control": "no-store",
+    }
+    return found if ancestors != "'none'" else {**found, "x-frame-options": "DENY"}
+
+
+def problem(
+    status: int, code: str, message: str, *, wait: float | None = None, **more: object
+) -> JSONResponse:
+    """A reply that says what is wrong."""
+    headers = {} if wait is None else {"retry-after": str(max(1, round(wait)))}
+    body = {"error": {"code": code, "message": message, **more}}
+    return JSONResponse(body, status, headers=headers)
+
+
+class Buckets:
+    """How often each key may act: `burst` at once, then `rate` a second.
+
+    Examples
+    --------
+    >>> buckets = Buckets(rate=1.0, burst=2)
+    >>> [buckets.wait("anna", now=0.0) for _ in range(3)]
+    [0.0, 0.0, 1.0]
+    >>> buckets.wait("anna", now=1.0)
+    0.0
+    """
+
+    def __init__(self, rate: float, burst: float, most: int = 100_000) -> None:
+        self.rate, self.burst, self.most = rate, burst, most
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait(self, key: str, now: float | None = None) -> float:
+        """Seconds to wait before acting; 0 where one may now."""
+        moment = time.monotonic() if now is None else now
+        left, last = self._left.pop(key, (self.burst, moment))
+        left = min(self.burst, left + (moment - last) * self.rate)
+        wait = 0.0 if left >= 1 else (1 - left) / self.rate
+        self._left[key] = (left - 1 if wait == 0 else left, moment)
+        while len(self._left) > self.most:
+            self._left.popitem(last=False)
+        return wait
+
+
+class Border:
+    """The outermost layer: what is too long, too slow or too much does not come in."""
+
+    def __init__(self, app: ASGIApp, headers: Mapping[str, str], at_once: int = AT_ONCE) -> None:
+        self.app = app
+        self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+        self.at_once = at_once
+        self.inside = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name for name, _ in message["headers"]}
+                added = [pair for pair in self.headers if pair[0] not in given]
+                message = {**message, "headers": [*message["headers"], *added]}
+            await send(message)
+
+        refused = self._refused(scope)
+        if refused is not None:
+            await refused(scope, receive, sending)
+            return
+        streams = scope["path"].startswith("/researcher/")  # which stay for hours
+        self.inside += not streams
+        try:
+            await self.app(scope, _in_time(receive), sending)
+        except TimeoutError:
+            await problem(408, "slow", "the body came too slowly")(scope, receive, sending)
+        finally:
+            self.inside -= not streams
+
+    def _refused(self, scope: Scope) -> JSONResponse | None:
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > URL_BYTES:
+            return problem(414, "address", f"the address must have at most {URL_BYTES} bytes")
+        if sum(len(k) + len(v) for k, v in scope["headers"]) > HEADER_BYTES:
+            return problem(431, "headers", f"headers must have at most {HEADER_BYTES} bytes")
+        if self.inside >= self.at_once:
+            return problem(503, "busy", "the server is busy; nothing was saved", wait=1)
+        return None
+
+
+def _in_time(receive: Receive) -> Receive:
+    """Wait for the body of a request, but not for ever."""
+    end = time.monotonic() + BODY_SECONDS
+    whole = False
+
+    async def receiving() -> Message:
+        nonlocal whole
+        if whole:
+            return await receive()
+        async with asyncio.timeout(max(0.0, end - time.monotonic())):
+            message = await receive()
+        whole = message["type"] != "http.request" or not message.get("more_body", False)
+        return message
+
+    return receiving
+
+
+LARGEST = 16 * 1024
+SAFE = 2**53
+
+
+class BodyError(Exception):
+    """A request that cannot be understood."""
+
+    def __init__(
+        self, status: int, message: str, field: str | None = None, wait: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.field = field
+        self.wait = wait
+
+
+def refuse(field: str, rule: str) -> NoReturn:
+    """Refuse a field."""
+    raise BodyError(422, f"{field} must {rule}", field)
+
+
+async def json_body(request: Request) -> Body:
+    """The body of a request: an object, at most 16 KiB long, without a key twice."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind != "application/json":
+        raise BodyError(415, "the content type must be application/json")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise BodyError(415, "the body must not be compressed")
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > LARGEST:
+            raise BodyError(413, f"the body must have at most {LARGEST} bytes")
+    return Body(parsed(bytes(data)))
+
+
+def parsed(data: bytes) -> dict[str, Any]:
+    """The object that some bytes are.
+
+    Examples
+    --------
+    >>> parsed(b'{"option": 3}')
+    {'option': 3}
+    """
+    try:
+        text = data.decode("utf-8").lstrip(" \t\r\n")
+        value, end = _decoder.raw_decode(text)
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+        raise BodyError(400, "the body must be JSON") from None
+    except ValueError as error:  # thousands of digits
+        raise BodyError(422, f"body must be JSON: {error}", "body") from None
+    if text[end:].strip(" \t\r\n"):
+        refuse("body", "end after its object")
+    if not isinstance(value, dict):
+        refuse("body", "be an object")
+    return value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            refuse(key[:40], "be given once")
+        if isinstance(value, float) and not math.isfinite(value):
+            refuse(key[:40], "be a finite number")
+        found[key] = value
+    return found
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda _: math.nan)
+
+
+class Body:
+    """The fields of a request, each asked for once; others are refused."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = dict(values)
+
+    def has(self, field: str) -> bool:
+        """Whether the field is there."""
+        return field in self._values
+
+    def whole(self, field: str, least: int, most: int) -> int:
+        """A whole number."""
+        value = self._take(field)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            refuse(field, f"be a whole number in {least}..{most}")
+        return value
+
+    def optional_whole(self, field: str, least: int, most: int) -> int | None:
+        """A whole number, if it is given."""
+        return self.whole(field, least, most) if self.has(field) else None
+
+    def number(self, field: str) -> float:
+        """A finite number of a usual size."""
+        value = self._take(field)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
+            refuse(field, "be a finite number")
+        return float(value)
+
+    def yes(self, field: str, default: bool | None = None) -> bool:
+        """True or false."""
+        value = self._take(field) if default is None or self.has(field) else default
+        if not isinstance(value, bool):
+            refuse(field, "be true or false")
+        return value
+
+    def text(self, field: str, most: int) -> str:
+        """Words."""
+        value = self._take(field)
+        if not isinstance(value, str) or not 0 < len(value) <= most:
+            refuse(field, f"be a text of 1 to {most} characters")
+        return value
+
+    def identity(self, field: str) -> str | None:
+        """An id of a recruiting platform, if it is given."""
+        if not self.has(field):
+            return None
+        value = self._take(field)
+        if not isinstance(value, str) or not IDS.fullmatch(value):
+            refuse(field, "be 1 to 64 letters, digits, _ or -")
+        return value
+
+    def items(self, field: str, most: int) -> list[Any]:
+        """A list."""
+        value = self._take(field)
+        if not isinstance(value, list) or len(value) > most:
+            refuse(field, f"be a list of at most {most}")
+        return value
+
+    def object(self, field: str) -> Body:
+        """An object in this one; empty if it is not given."""
+        value = self._take(field) if self.has(field) else {}
+        if not isinstance(value, dict):
+            refuse(field, "be an object")
+        return Body(value)
+
+    def finish(self) -> None:
+        """Refuse fields that nobody asked for."""
+        for field in self._values:
+            refuse(field[:40], "not be sent")
+
+    def _take(self, field: str) -> Any:
+        if field not in self._values:
+            refuse(field, "be given")
+        return self._values.pop(field)

@@ -1,0 +1,568 @@
+"""Routes of people who take part, of the researcher, and of other front ends."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from penchant.errors import DataError
+from penchant.task.estimates import Estimates, checked_settings, n_options_of
+from penchant.task.exporting import csv_lines, overview, person
+from penchant.task.requests import SAFE, Body, BodyError, Buckets, json_body, problem, refuse
+from penchant.task.service import Choice, Service
+from penchant.task.sessions import RefusedError
+from penchant.task.store import Store, observations, observers
+
+PREFIX = "/api/v1"
+EVENTS = ("blur", "focus", "hidden", "visible", "resize", "fullscreen", "offline", "online")
+MOST_MARKS = 200
+
+
+class Participants:
+    """What people may do, each with the token of their own session."""
+
+    def __init__(self, service: Service, results: Any = None) -> None:
+        self.service = service
+        self.results = results
+        rate = service.plan.sessions_per_minute / 60
+        self._arrivals = Buckets(rate, max(10.0, service.plan.sessions_per_minute / 2))
+        self._requests = Buckets(rate=40.0, burst=80.0)
+
+    def routes(self) -> list[Route]:
+        """All routes, each by its one method."""
+        posts = {  # the most frequent first: routes are tried in order
+            "decisions": self.decide,
+            "proposals": self.propose,
+            "open": self.open,
+            "consent": self.consent,
+            "instructions": self.instructions,
+            "check": self.check,
+            "begin": self.begin,
+            "events": self.note,
+            "withdraw": self.withdraw,
+        }
+        return [
+            *(
+                Route(f"{PREFIX}/session/{name}", endpoint, methods=["POST"])
+                for name, endpoint in posts.items()
+            ),
+            Route(f"{PREFIX}/study", self.study, methods=["GET"]),
+            Route(f"{PREFIX}/sessions", self.arrive, methods=["POST"]),
+            Route(f"{PREFIX}/session", self.state, methods=["GET"]),
+            Route(f"{PREFIX}/session/estimate", self.estimate, methods=["GET"]),
+            Route(f"{PREFIX}/session/advice", self.advice, methods=["GET"]),
+        ]
+
+    async def study(self, request: Request) -> JSONResponse:
+        """What the page must know before anybody has come."""
+        plan = self.service.plan
+        found = {"title": plan.title, "language": plan.language, "id_parameter": plan.id_parameter}
+        return JSONResponse(found)
+
+    async def arrive(self, request: Request) -> JSONResponse:
+        """Begin a session."""
+        check_origin(request)
+        body = await json_body(request)
+        platform_id, visit = body.identity("id"), body.identity("visit")
+        if visit is not None and len(visit) < 22:
+            refuse("visit", "have at least 22 characters, drawn at random")
+        body.finish()
+        host = request.client.host if request.client else ""
+        wait = self._arrivals.wait(host)
+        if wait:
+            return problem(429, "rate", "too many people come at once", wait=wait)
+        return JSONResponse(await kept(self.service.arrive(platform_id, visit)), 201)
+
+    async def state(self, request: Request) -> JSONResponse:
+        """Where the person is."""
+        return await self._done(self.service.state(self._token(request)))
+
+    async def open(self, request: Request) -> JSONResponse:
+        """Go on in this window."""
+        token, body = await self._asked(request)
+        body.finish()
+        return await self._done(self.service.open(token))
+
+    async def consent(self, request: Request) -> JSONResponse:
+        """The answer to the question of consent."""
+        token, body = await self._asked(request)
+        agrees, version, tab = body.yes("agrees"), body.text("version", 64), _tab(body)
+        body.finish()
+        done = self.service.consent(token, agrees=agrees, version=version, tab=tab)
+        return await self._done(done)
+
+    async def instructions(self, request: Request) -> JSONResponse:
+        """The instructions were read."""
+        token, body = await self._asked(request)
+        tab = _tab(body)
+        body.finish()
+        return await self._done(self.service.instructions(token, tab=tab))
+
+    async def check(self, request: Request) -> JSONResponse:
+        """Answers to the comprehension check."""
+        token, body = await self._asked(request)
+        answers = body.items("answers", 100)
+        for i, answer in enumerate(answers):
+            if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < 1000:
+                refuse("answers", f"be whole numbers from 0 on (at {i})")
+        tab = _tab(body)
+        body.finish()
+        return await self._done(self.service.check(token, answers, tab=tab))
+
+    async def begin(self, request: Request) -> JSONResponse:
+        """Start a block, or go on."""
+        token, body = await self._asked(request)
+        block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
+        tab = _tab(body)
+        body.finish()
+        done = self.service.begin(token, block=block, decision=decision, tab=tab)
+        return await self._done(done)
+
+    async def decide(self, request: Request) -> JSONResponse:
+        """A choice."""
+        token, body = await self._asked(request)
+        choice = _choice(body)
+        tab = _tab(body)
+        body.finish()
+        return await self._done(self.service.decide(token, choice, tab=tab))
+
+    async def propose(self, request: Request) -> JSONResponse:
+        """A choice before it is taken: what the machine says of it."""
+        token, body = await self._asked(request)
+        block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
+        option, tab = body.whole("option", 0, SAFE), _tab(body)
+        body.finish()
+        said = await asyncio.to_thread(
+            self.service.propose, token, block, decision, option, tab=tab
+        )
+        return JSONResponse(said)
+
+    async def advice(self, request: Request) -> JSONResponse:
+        """All that the machine said to this person."""
+        return await self._done(self.service.advice_log(self._token(request)))
+
+    async def note(self, request: Request) -> JSONResponse:
+        """What happened to the page."""
+        token, body = await self._asked(request)
+        given = [_event(event, i) for i, event in enumerate(body.items("events", 50))]
+        tab = _tab(body)
+        body.finish()
+        return await self._done(self.service.note(token, given, tab=tab))
+
+    async def withdraw(self, request: Request) -> JSONResponse:
+        """Stop, and delete what was given."""
+        token, body = await self._asked(request)
+        _tab(body)  # any window may
+        body.finish()
+        return await self._done(self.service.withdraw(token))
+
+    async def estimate(self, request: Request) -> JSONResponse:
+        """The person's own estimate, after the end, if the study says so."""
+        token = self._token(request)
+        state = await kept(self.service.state(token))
+        if not state.get("end", {}).get("estimate"):
+            raise RefusedError(403, "estimate", "this study shows no estimate")
+        found = None if self.results is None else self.results.of_token(token)
+        return JSONResponse({"estimate": found})
+
+    async def _asked(self, request: Request) -> tuple[str, Body]:
+        check_origin(request)
+        token = self._token(request)
+        return token, await json_body(request)
+
+    def _token(self, request: Request) -> str:
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer" or not 20 <= len(token) <= 200:
+            raise RefusedError(401, "token", "the token of a session must be given")
+        wait = self._requests.wait(token)
+        if wait:
+            raise BodyError(429, "requests come too fast", wait=wait)
+        return token
+
+    async def _done(self, future: Future[dict[str, Any]]) -> JSONResponse:
+        return JSONResponse(await kept(future))
+
+
+async def kept(future: Future[Any]) -> Any:
+    """What the store says once it has it on the disk."""
+    return await asyncio.wrap_future(future)
+
+
+def check_origin(request: Request) -> None:
+    """Refuse requests that another site's page makes."""
+    site = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if site is not None:  # browsers that say it say it truly, also behind a proxy with TLS
+        if site not in ("same-origin", "none"):
+            raise RefusedError(403, "origin", "requests of other sites are refused")
+    elif origin is not None and origin.split("://")[-1] != own.split("://")[-1]:
+        raise RefusedError(403, "origin", "requests of other sites are refused")
+
+
+def _tab(body: Body) -> int | None:
+    return body.optional_whole("tab", 0, SAFE)
+
+
+def _choice(body: Body) -> Choice:
+    block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
+    unmarked = body.yes("unmarked", False)
+    if unmarked and body.has("option"):
+        refuse("option", "be left out with unmarked")
+    option = None if unmarked else body.whole("option", 0, SAFE)
+    ready = body.yes("ready", True)
+    return Choice(block, decision, option, ready, _client(body.object("client")))
+
+
+def _client(body: Body) -> dict[str, Any]:
+    """What the page measured by its own clock: when it was shown, marked, taken."""
+    found: dict[str, Any] = {}
+    for field in ("onset_ms", "taken_ms"):
+        if body.has(field):
+            found[field] = round(body.number(field), 2)
+    if body.has("input"):
+        found["input"] = body.text("input", 20)
+        if found["input"] not in ("mouse", "touch", "pen", "keyboard", "simulated"):
+            refuse("input", "be mouse, touch, pen, keyboard or simulated")
+    if body.has("marks"):
+        marks = body.items("marks", MOST_MARKS)
+        for mark in marks:
+            if not isinstance(mark, list) or len(mark) != 2 or not all(map(_is_time, mark)):
+                refuse("marks", "be pairs of an option and a time")
+        found["marks"] = [[mark[0], round(mark[1], 2)] for mark in marks]
+    body.finish()
+    return found
+
+
+def _is_time(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
+
+
+def _event(value: Any, place: int) -> tuple[str, Mapping[str, Any]]:
+    if not isinstance(value, dict):
+        refuse("events", f"be objects (at {place})")
+    body = Body(value)
+    kind = body.text("kind", 20)
+    if kind not in EVENTS:
+        refuse("kind", f"be one of {', '.join(EVENTS)}")
+    data: dict[str, Any] = {"ms": round(body.number("ms"), 2)}
+    for field in ("width", "height"):
+        if body.has(field):
+            data[field] = body.whole(field, 0, 100_000)
+    body.finish()
+    return kind, data
+
+
+COOKIE = "penchant_researcher"
+HOURS = 12
+log = logging.getLogger("penchant.task")
+
+
+class Gate:
+    """Who is a researcher: whoever has the token, or a cookie that was made with it."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
+        self._attempts = Buckets(rate=0.1, burst=8)
+
+    def check(self, request: Request) -> None:
+        """Refuse everybody else."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            self.check_token(request, token)
+        elif not self._is_cookie(request.cookies.get(COOKIE, "")):
+            raise RefusedError(401, "researcher", "the researcher's token must be given")
+
+    def check_token(self, request: Request, token: str) -> None:
+        """Refuse a wrong token, and too many attempts."""
+        host = request.client.host if request.client else ""
+        if hmac.compare_digest(token.encode(), self._token):
+            return
+        log.warning("wrong researcher's token from %s", host)
+        if self._attempts.wait(host):
+            raise RefusedError(429, "attempts", "too many attempts; wait a minute")
+        raise RefusedError(403, "researcher", "this is not the researcher's token")
+
+    def cookie(self, now: float | None = None) -> str:
+        """A cookie that says until when it counts."""
+        until = str(int((time.time() if now is None else now) + HOURS * 3600))
+        return f"{until}.{self._signature(until)}"
+
+    def _is_cookie(self, value: str) -> bool:
+        until, _, signature = value.partition(".")
+        if not hmac.compare_digest(signature.encode(), self._signature(until).encode()):
+            return False
+        return until.isdigit() and int(until) > time.time()
+
+    def _signature(self, until: str) -> str:
+        return hmac.new(self._token, f"cookie {until}".encode(), hashlib.sha256).hexdigest()
+
+
+class Researchers:
+    """What the researcher may see."""
+
+    def __init__(
+        self,
+        service: Service,
+        estimates: Estimates | None,
+        gate: Gate,
+        page: Callable[[int], Response],
+        stopping: Callable[[], bool],
+    ) -> None:
+        self.service, self.estimates, self.gate = service, estimates, gate
+        self.page, self.stopping = page, stopping
+
+    def routes(self) -> list[Route]:
+        """All routes, each by its one method."""
+        return [
+            Route("/researcher", self.shown, methods=["GET"]),
+            Route("/researcher/login", self.login, methods=["POST"]),
+            Route("/researcher/logout", self.logout, methods=["POST"]),
+            Route("/researcher/overview", self.overview, methods=["GET"]),
+            Route("/researcher/stream", self.stream, methods=["GET"]),
+            Route("/researcher/people/{session:int}", self.person, methods=["GET"]),
+            Route("/researcher/export/choices.csv", self.export, methods=["GET"]),
+        ]
+
+    async def shown(self, request: Request) -> Response:
+        """The page; without a token only the form that asks for it."""
+        try:
+            self.gate.check(request)
+        except RefusedError as refused:
+            return self.page(refused.status)
+        return self.page(200)
+
+    async def login(self, request: Request) -> Response:
+        """Take the token, give a cookie."""
+        check_origin(request)
+        body = await json_body(request)
+        token = body.text("token", 200)
+        body.finish()
+        self.gate.check_token(request, token)
+        reply = JSONResponse({"ok": True})
+        secure = request.url.scheme == "https"
+        reply.set_cookie(
+            COOKIE,
+            self.gate.cookie(),
+            max_age=HOURS * 3600,
+            path="/researcher",
+            secure=secure,
+            httponly=True,
+            samesite="strict",
+        )
+        return reply
+
+    async def logout(self, request: Request) -> Response:
+        """Take the cookie back."""
+        check_origin(request)
+        reply = JSONResponse({"ok": True})
+        reply.delete_cookie(COOKIE, path="/researcher", httponly=True, samesite="strict")
+        return reply
+
+    async def overview(self, request: Request) -> JSONResponse:
+        """Who is where."""
+        self.gate.check(request)
+        return JSONResponse(await asyncio.to_thread(self._overview))
+
+    async def person(self, request: Request) -> JSONResponse:
+        """One person, with choices and the estimate."""
+        self.gate.check(request)
+        found = await asyncio.to_thread(self._person, request.path_params["session"])
+        return problem(404, "person", "nobody has this number") if found is None else found
+
+    async def stream(self, request: Request) -> StreamingResponse:
+        """The overview again and again, as it changes."""
+        self.gate.check(request)
+
+        async def changes() -> AsyncIterator[str]:
+            last, quiet = "", 0
+            while not self.stopping() and not await request.is_disconnected():
+                said = json.dumps(await asyncio.to_thread(self._overview))
+                quiet = 0 if said != last else quiet + 1
+                if said != last:
+                    yield f"event: overview\ndata: {said}\n\n"
+                elif quiet % 15 == 0:
+                    yield ": still here\n\n"
+                last = said
+                await asyncio.sleep(1.0)
+
+        return StreamingResponse(changes(), media_type="text/event-stream")
+
+    async def export(self, request: Request) -> StreamingResponse:
+        """All choices as a table."""
+        self.gate.check(request)
+        name = f"study-{self.service.plan.name}_data.csv"
+        headers = {"content-disposition": f'attachment; filename="{name}"'}
+        lines = csv_lines(self.service.store)
+        return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
+
+    def _overview(self) -> dict[str, Any]:
+        with self.service.store.reading() as connection:
+            found = overview(connection, self.service.plan_named, time.time())
+        found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
+        for one in found["people"]:
+            estimate = None if self.estimates is None else self.estimates.of(one["session"])
+            one["estimate"] = estimate and {
+                "status": estimate.get("status"),
+                "decisions": estimate.get("decisions"),
+            }
+        return found
+
+    def _person(self, session: int) -> JSONResponse | None:
+        with self.service.store.reading() as connection:
+            found = person(connection, session, self.service.plan_named, time.time())
+        if found is None:
+            return None
+        found["estimate"] = None if self.estimates is None else self.estimates.of(session)
+        return JSONResponse(found)
+
+
+_OBSERVER = re.compile(r"[A-Za-z0-9_-]{16,64}")
+SECONDS = 60.0
+MOST = 10_000
+
+
+class Observing:
+    """An observer watches one operator of another interface; the researcher's token opens it."""
+
+    def __init__(self, store: Store, estimates: Estimates | None, gate: Gate) -> None:
+        self.store, self.estimates, self.gate = store, estimates, gate
+
+    def routes(self) -> list[Route]:
+        """All routes, each by its one method."""
+        one = f"{PREFIX}/observers/{{observer}}"
+        return [
+            Route(f"{PREFIX}/observers", self.make, methods=["POST"]),
+            Route(f"{one}/observations", self.observe, methods=["POST"]),
+            Route(f"{one}/observations", self.observed, methods=["GET"]),
+            Route(f"{one}/estimate", self.estimate, methods=["GET"]),
+            Route(f"{one}/prediction", self.prediction, methods=["GET"]),
+        ]
+
+    async def make(self, request: Request) -> JSONResponse:
+        """Begin to watch somebody."""
+        self.gate.check(request)
+        body = await json_body(request)
+        settings = _settings(body)
+        observer = secrets.token_urlsafe(18)
+
+        def work(connection: Connection) -> None:
+            row = {"observer": observer, "model": json.dumps(settings), "made": time.time()}
+            connection.execute(insert(observers).values(row))
+
+        await kept(self.store.write(work))
+        return JSONResponse({"observer": observer, "observations": 0}, 201)
+
+    async def observe(self, request: Request) -> JSONResponse:
+        """Take a choice and its reward; the same again changes nothing."""
+        observer = self._named(request)
+        body = await json_body(request)
+        number = body.whole("number", 0, MOST - 1)
+        chosen, reward = body.whole("chosen", 0, 10_000), body.number("reward")
+        body.finish()
+        done = self.store.write(lambda c: _observed(c, observer, number, chosen, reward))
+        return JSONResponse(await kept(done))
+
+    async def observed(self, request: Request) -> JSONResponse:
+        """How many observations there are: where to go on after a failure."""
+        observer = self._named(request)
+        return JSONResponse(await kept(self.store.write(lambda c: _counted(c, observer))))
+
+    async def estimate(self, request: Request) -> JSONResponse:
+        """What is known of the operator."""
+        return await self._asked(request, "estimate")
+
+    async def prediction(self, request: Request) -> JSONResponse:
+        """How likely each option is to be chosen next."""
+        return await self._asked(request, "prediction")
+
+    async def _asked(self, request: Request, want: str) -> JSONResponse:
+        observer = self._named(request)
+        if self.estimates is None:
+            raise RefusedError(404, "estimates", "this server makes no estimates")
+        try:
+            asked = self.estimates.ask({"observer": observer, "want": want})
+            found = await asyncio.wait_for(asyncio.wrap_future(asked), SECONDS)
+        except (TimeoutError, RuntimeError):
+            raise RefusedError(503, "estimates", "no estimate can be made now") from None
+        if found.get("error") == "no such observer":
+            raise RefusedError(404, "observer", "no observer has this name")
+        if "error" in found:
+            raise RefusedError(409, "estimate", str(found["error"])[:300])
+        return JSONResponse(found)
+
+    def _named(self, request: Request) -> str:
+        self.gate.check(request)
+        observer = str(request.path_params["observer"])
+        if not _OBSERVER.fullmatch(observer):
+            raise RefusedError(404, "observer", "no observer has this name")
+        return observer
+
+
+def _settings(body: Body) -> dict[str, Any]:
+    given = body.object("settings")
+    settings: dict[str, Any] = {"model": body.text("model", 40)}
+    for name in ("n_options", "grid", "noise_variance", "length_scale"):
+        if given.has(name):
+            settings[name] = (
+                given.text(name, 12)
+                if name == "grid"
+                else given.whole(name, 2, 10_000)
+                if name == "n_options"
+                else given.number(name)
+            )
+    given.finish()
+    body.finish()
+    try:
+        return checked_settings(settings)
+    except DataError as error:
+        refuse("settings", f"be those of a model: {error}")
+
+
+def _counted(connection: Connection, observer: str) -> dict[str, Any]:
+    query = select(observers.c.observer).where(observers.c.observer == observer)
+    if connection.scalar(query) is None:
+        raise RefusedError(404, "observer", "no observer has this name")
+    count = (
+        select(func.count()).select_from(observations).where(observations.c.observer == observer)
+    )
+    return {"observations": connection.scalar(count) or 0}
+
+
+def _observed(
+    connection: Connection, observer: str, number: int, chosen: int, reward: float
+) -> dict[str, Any]:
+    settings = connection.scalar(select(observers.c.model).where(observers.c.observer == observer))
+    if settings is None:
+        raise RefusedError(404, "observer", "no observer has this name")
+    n = n_options_of(json.loads(settings))
+    if chosen >= n:
+        raise RefusedError(422, "chosen", f"chosen must lie in 0..{n - 1}")
+    stored = connection.execute(
+        select(observations.c.chosen, observations.c.reward).where(
+            observations.c.observer == observer, observations.c.number == number
+        )
+    ).first()
+    if stored is None:
+        count = _counted(connection, observer)["observations"]
+        if number != count:
+            raise RefusedError(409, "number", f"the next observation is {count}")
+        row = {"observer": observer, "number": number, "chosen": chosen, "reward": reward}
+        connection.execute(insert(observations).values(**row, received=time.time()))
+    elif tuple(stored) != (chosen, reward):
+        raise RefusedError(409, "already observed", f"observation {number} is another one")
+    return _counted(connection, observer)

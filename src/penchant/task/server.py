@@ -1,0 +1,317 @@
+"""Serve: one application, one process, one port, until told to stop; what waits is written."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+import h11
+import uvicorn
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from penchant.errors import DataError
+from penchant.task.estimates import Estimates
+from penchant.task.plan import Plan
+from penchant.task.requests import AT_ONCE, BodyError, Border, headers_for, problem
+from penchant.task.routes import Gate, Observing, Participants, Researchers
+from penchant.task.service import Service
+from penchant.task.sessions import RefusedError
+from penchant.task.store import BusyError, NotSavedError, Store, owned
+
+KINDS = {
+    "html": "text/html; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "json": "application/json",
+    "svg": "image/svg+xml",
+    "yaml": "application/yaml",
+}
+log = logging.getLogger("penchant.task")
+
+
+@dataclass(frozen=True)
+class _Asset:
+    data: bytes
+    kind: str
+    tag: str
+
+
+def assets() -> dict[str, _Asset]:
+    """Files that the browser may load, by their path; nothing else is ever read from the disk."""
+    found: dict[str, _Asset] = {}
+
+    def collect(folder: Traversable, path: str) -> None:
+        for item in folder.iterdir():
+            ending = item.name.rsplit(".", 1)[-1]
+            if item.is_dir() and not item.name.startswith("_"):
+                collect(item, f"{path}{item.name}/")
+            elif item.is_file() and ending in KINDS:
+                data = item.read_bytes()
+                tag = hashlib.sha256(data).hexdigest()[:16]
+                found[f"{path}{item.name}"] = _Asset(data, KINDS[ending], f'"{tag}"')
+
+    collect(files("penchant.task.page"), "")
+    return found
+
+
+def make_app(
+    service: Service,
+    *,
+    token: str,
+    estimates: Estimates | None = None,
+    frame_ancestors: str = "'none'",
+    at_once: int = AT_ONCE,
+    stopping: Callable[[], bool] = lambda: False,
+) -> ASGIApp:
+    """The application of a study.
+
+    Parameters
+    ----------
+    service
+        The study.
+    token
+        The researcher's.
+    estimates
+        Where live estimates come from.
+    frame_ancestors
+        Who may show the page in a frame.
+    at_once
+        Requests that may be inside at a time; more are told to come again.
+    stopping
+        Whether streams shall end.
+    """
+    held = assets()
+    gate = Gate(token)
+
+    def page(name: str, status: int = 200) -> Response:
+        return Response(held[name].data, status, media_type=held[name].kind)
+
+    async def index(request: Request) -> Response:
+        return page("index.html")
+
+    async def asset(request: Request) -> Response:
+        found = held.get(request.path_params["path"])
+        if found is None or found.kind.startswith("text/html"):
+            return problem(404, "path", "there is no such page")
+        headers = {"etag": found.tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == found.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(found.data, media_type=found.kind, headers=headers)
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"ok": True})
+
+    researchers = Researchers(
+        service, estimates, gate, lambda status: page("researcher.html", status), stopping
+    )
+    routes: list[BaseRoute] = [
+        *Participants(service, estimates).routes(),
+        Route("/", index, methods=["GET"]),
+        Route("/health", health, methods=["GET"]),
+        Route("/assets/{path:path}", asset, methods=["GET"]),
+        *Observing(service.store, estimates, gate).routes(),
+        *researchers.routes(),
+    ]
+    app = Starlette(routes=routes, exception_handlers=_HANDLERS)
+    return Border(app, headers_for(frame_ancestors), at_once)
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RefusedError)
+    more: dict[str, Any] = {"field": error.code} if error.status == 422 else {}
+    wait = 60.0 if error.status == 429 else 1.0 if error.status == 503 else None
+    reply = problem(error.status, error.code, str(error), wait=wait, **more)
+    if error.reply:
+        body = {"error": {"code": error.code, "message": str(error)}, **error.reply}
+        return JSONResponse(body, error.status)
+    return reply
+
+
+async def _unreadable(request: Request, error: Exception) -> Response:
+    assert isinstance(error, BodyError)
+    more = {} if error.field is None else {"field": error.field}
+    return problem(error.status, "request", str(error), wait=error.wait, **more)
+
+
+async def _not_saved(request: Request, error: Exception) -> Response:
+    log.error("not saved: %s", error)
+    return problem(503, "not saved", "this was not saved; try again", wait=2)
+
+
+async def _busy(request: Request, error: Exception) -> Response:
+    return problem(503, "busy", "the server is busy; nothing was saved", wait=1)
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return problem(error.status_code, "http", str(error.detail))
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    log.error("unexpected %s at %s", type(error).__name__, request.url.path, exc_info=error)
+    return problem(500, "internal", "the server has failed; this may not be saved")
+
+
+_HANDLERS: Mapping[Any, Any] = {
+    RefusedError: _refused,
+    BodyError: _unreadable,
+    NotSavedError: _not_saved,
+    BusyError: _busy,
+    SQLAlchemyError: _not_saved,
+    HTTPException: _http,
+    Exception: _unexpected,
+}
+
+
+REQUEST_SECONDS = 20.0
+INCOMPLETE = 64 * 1024
+SWITCH_SECONDS = 0.0002
+
+
+class Protocol(H11Protocol):
+    """HTTP that says when headers are too long, and does not wait for ever for a request."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Give a new connection so long to ask for something."""
+        super().connection_made(transport)
+        self._patience = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget a connection."""
+        self._patience.cancel()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        asked = self.cycle is not None
+        if not asked and not self.transport.is_closing():
+            self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, with 431 where it is too long for one."""
+        error = sys.exc_info()[1]
+        long = isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431
+        if not long:
+            super().send_400_response(msg)
+            return
+        self.transport.write(
+            b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\n"
+            b"content-length: 0\r\n\r\n"
+        )
+        self.transport.close()
+
+
+def serve(
+    plan: Plan,
+    store: str,
+    *,
+    host: str,
+    port: int,
+    token: str,
+    with_estimates: bool = True,
+    frame_ancestors: str = "'none'",
+    started: Callable[[str], None] = lambda address: None,
+) -> None:
+    """Serve a study until the process is told to stop.
+
+    Parameters
+    ----------
+    plan
+        The study.
+    store
+        File, or address of a database.
+    host, port
+        Where to listen; port 0 takes a free one.
+    token
+        The researcher's.
+    with_estimates
+        Whether live estimates are made beside.
+    frame_ancestors
+        Who may show the page in a frame.
+    started
+        Called with the address, once people may come.
+    """
+    # The thread that answers must not wait 5 ms for the one that writes each time it looks up.
+    sys.setswitchinterval(SWITCH_SECONDS)
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+    with ExitStack() as stack:
+        held = Store(store)
+        stack.callback(held.close)
+        if held.file is not None:
+            stack.enter_context(owned(held.file))
+        service = Service(held, plan)
+        listening = stack.enter_context(_socket(host, port))
+        estimates = None
+        if with_estimates:
+            estimates = Estimates(held)
+            estimates.start()
+            stack.callback(estimates.stop)
+        servers: list[_Server] = []
+        app = make_app(
+            service,
+            token=token,
+            estimates=estimates,
+            frame_ancestors=frame_ancestors,
+            stopping=lambda: servers[0].should_exit,
+        )
+        config = uvicorn.Config(
+            app,
+            http=Protocol,
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_level="warning",
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=8,
+            server_header=False,
+            h11_max_incomplete_event_size=INCOMPLETE,
+        )
+        shown = f"[{host}]" if ":" in host else host
+        address = f"http://{shown}:{listening.getsockname()[1]}"
+        servers.append(_Server(config, lambda: started(address)))
+        asyncio.run(servers[0].serve(sockets=[listening]))
+
+
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, started_at: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._told = started_at
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen, then say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._told()
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # named TCP, so that replies are sent at once and not gathered first
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(2048)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise DataError(
+            f"--host and --port must be free to listen at; got {host}:{port}: {reason}. "
+            "Choose another --port; 0 takes a free one."
+        ) from None
+    return listening

@@ -1,0 +1,601 @@
+"""Where sessions and choices are kept: SQLite, or PostgreSQL by its address.
+
+The tables, and how an older store becomes the present one; opening with the right pragmas; reads at
+any time, writes one after another, many in one durable commit; one server per file, by a lock that
+the system takes back when a process dies; copies, and people who want to be forgotten.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import re
+import secrets
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Engine,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    delete,
+    event,
+    insert,
+    inspect,
+    select,
+    update,
+)
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.pool import NullPool, QueuePool
+
+from penchant.errors import DataError
+from penchant.files.atomic import written
+
+VERSION = 1
+MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
+"""For each older version, what makes the next one of it."""
+
+metadata = MetaData()
+_whole = BigInteger().with_variant(Integer, "sqlite")  # where alone a key counts up by itself
+_session = "sessions.session"
+
+meta = Table(
+    "meta",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+studies = Table(
+    "studies",
+    metadata,
+    Column("version", Text, primary_key=True),
+    Column("document", Text, nullable=False),
+    Column("first_served", Float, nullable=False),
+)
+sessions = Table(
+    "sessions",
+    metadata,
+    Column("session", _whole, primary_key=True, autoincrement=True),
+    Column("token", Text, nullable=False, unique=True),  # a hash of it
+    Column("version", Text, ForeignKey("studies.version"), nullable=False),
+    Column("pseudonym", Text, nullable=False),
+    Column("arrived", Float, nullable=False),
+    Column("seen", Float, nullable=False),
+    Column("stage", Text, nullable=False),
+    Column("outcome", Text),
+    Column("consent", Text),  # the version that was consented to
+    Column("cell", Integer),
+    Column("attempts", Integer, nullable=False),
+    Column("block", Integer, nullable=False),
+    Column("decision", Integer, nullable=False),
+    Column("tab", Integer, nullable=False),
+    Column("onset_wall", Float),
+    Column("onset_steady", Float),
+    Column("onset_boot", Text),
+    Column("total", Float, nullable=False),
+    Index("sessions_by_pseudonym", "pseudonym"),
+    sqlite_autoincrement=True,  # no number is given twice
+)
+people = Table(
+    "people",
+    metadata,
+    Column("session", _whole, ForeignKey(_session, ondelete="CASCADE"), primary_key=True),
+    Column("platform_id", Text, nullable=False, index=True),
+)
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("session", _whole, ForeignKey(_session, ondelete="CASCADE"), primary_key=True),
+    Column("block", Integer, primary_key=True),
+    Column("decision", Integer, primary_key=True),
+    Column("option", Integer, nullable=False),
+    Column("reward", Float),
+    Column("auto", Boolean, nullable=False),
+    Column("received", Float, nullable=False),
+    Column("elapsed", Float),  # seconds since the onset, by the steady clock of the server
+    Column("client", Text, nullable=False),  # what the page measured, as JSON
+    Index("decisions_by_time", "received"),
+)
+events = Table(
+    "events",
+    metadata,
+    Column("event", _whole, primary_key=True, autoincrement=True),
+    Column("session", _whole, ForeignKey(_session, ondelete="CASCADE"), nullable=False),
+    Column("received", Float, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    Index("events_by_session", "session"),
+    sqlite_autoincrement=True,
+)
+observers = Table(
+    "observers",
+    metadata,
+    Column("observer", Text, primary_key=True),
+    Column("model", Text, nullable=False),
+    Column("made", Float, nullable=False),
+)
+observations = Table(
+    "observations",
+    metadata,
+    Column(
+        "observer", Text, ForeignKey("observers.observer", ondelete="CASCADE"), primary_key=True
+    ),
+    Column("number", Integer, primary_key=True),
+    Column("chosen", Integer, nullable=False),
+    Column("reward", Float, nullable=False),
+    Column("received", Float, nullable=False),
+)
+
+
+_URL = re.compile(r"^[a-z]+(\+[a-z0-9]+)?://")
+WAL_BYTES = 16 * 2**20
+
+
+def is_address(store: str) -> bool:
+    """Whether a store is named by an address, not by a file."""
+    return bool(_URL.match(store))
+
+
+def engine_for(store: str) -> Engine:
+    """Make connections to a store; nothing is opened yet.
+
+    Parameters
+    ----------
+    store
+        A file, or the address of a PostgreSQL database, postgresql://user@host/name.
+    """
+    if not is_address(store):
+        return _sqlite(Path(store))
+    if not store.startswith(("postgresql://", "postgresql+psycopg://")):
+        kind = store.split(":", 1)[0]
+        raise DataError(
+            f"--store must be a file or postgresql://...; got {kind}://. Use one of these."
+        )
+    address = store.replace("postgresql://", "postgresql+psycopg://", 1)
+    try:
+        return create_engine(address, poolclass=QueuePool, pool_size=4, pool_pre_ping=True)
+    except ModuleNotFoundError:
+        raise DataError(
+            "--store must be a file where psycopg is missing; got postgresql://. "
+            "pip install 'penchant[postgresql]'."
+        ) from None
+
+
+def _sqlite(file: Path) -> Engine:
+    engine = create_engine(
+        f"sqlite:///{file}",
+        poolclass=NullPool,
+        connect_args={"check_same_thread": False, "timeout": 10},
+    )
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: sqlite3.Connection, record: Any) -> None:
+        connection.isolation_level = None  # transactions begin where we say so
+        for pragma in (
+            "journal_mode = WAL",
+            "synchronous = FULL",
+            "foreign_keys = ON",
+            "secure_delete = ON",
+            f"journal_size_limit = {WAL_BYTES}",
+        ):
+            connection.execute(f"PRAGMA {pragma}").fetchall()
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def prepare(
+    engine: Engine,
+    *,
+    version: int = VERSION,
+    migrations: Mapping[int, Callable[[Connection], None]] = MIGRATIONS,
+) -> None:
+    """Make the tables, or bring an older store to the present version; a copy of it is kept."""
+    try:
+        found = schema_version(engine)
+        if found is None:
+            _create(engine, version)
+        elif found > version:
+            raise DataError(
+                f"the store must be of version {version} or older; got {found}. It was made by a "
+                "newer Penchant: install that one."
+            )
+        elif found < version:
+            _migrate(engine, found, version, migrations)
+    except SQLAlchemyError as error:
+        shown = engine.url.render_as_string(hide_password=True)
+        raise DataError(
+            f"the store must be a database that can be opened; got {shown}: "
+            f"{str(getattr(error, 'orig', error)).strip()}. Choose another with --store."
+        ) from None
+
+
+def schema_version(engine: Engine) -> int | None:
+    """The version of the tables; None where there are none yet."""
+    with engine.connect() as connection:
+        names = inspect(connection).get_table_names()
+        if not names:
+            return None
+        if "meta" not in names:
+            raise DataError(
+                f"the store must be one of Penchant's; got other tables ({', '.join(names[:3])}). "
+                "Choose another with --store."
+            )
+        value = connection.scalar(select(meta.c.value).where(meta.c.key == "schema"))
+    return int(value) if value is not None else None
+
+
+def _create(engine: Engine, version: int) -> None:
+    with _writing(engine) as connection:
+        metadata.create_all(connection)
+        if connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) is None:
+            made = {
+                "schema": str(version),
+                "seed": str(secrets.randbits(62)),
+                "pseudonyms": secrets.token_hex(32),
+            }
+            rows = [{"key": key, "value": value} for key, value in made.items()]
+            connection.execute(insert(meta), rows)
+
+
+def _migrate(
+    engine: Engine, found: int, version: int, migrations: Mapping[int, Callable[[Connection], None]]
+) -> None:
+    if engine.dialect.name == "sqlite":
+        file = Path(str(engine.url.database))
+        copy_sqlite(file, file.with_name(f"{file.name}.version-{found}-{int(time.time())}"))
+    with _writing(engine) as connection:
+        for step in range(found, version):
+            if step not in migrations:
+                raise DataError(
+                    f"the store must be of a version that can be migrated; got {step}. "
+                    "Export it with the Penchant that made it."
+                )
+            migrations[step](connection)
+        connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(version)))
+
+
+def _writing(engine: Engine) -> Any:
+    return engine.execution_options(writes=True).begin()
+
+
+def copy_sqlite(file: Path, copy: Path) -> None:
+    """Copy a store whole while others write to it."""
+    handle = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    os.close(handle)
+    source, target = sqlite3.connect(file), sqlite3.connect(copy)
+    try:
+        source.backup(target, pages=512)
+    finally:
+        source.close()
+        target.close()
+
+
+Result = TypeVar("Result")
+TOGETHER = 64  # writes in one commit
+WAITING = 512  # writes that may wait; more are refused
+
+
+class NotSavedError(RuntimeError):
+    """A write is not in the store, and the one who asked for it must be told."""
+
+
+class BusyError(RuntimeError):
+    """More writes wait than the store can take."""
+
+
+@dataclass
+class _Job:
+    work: Callable[[Connection], Any]
+    done: Future[Any]
+
+
+class Store:
+    """Sessions and choices on a disk.
+
+    One thread writes. It takes all that waits, commits it together, and answers when the disk has
+    it: so one commit, a few milliseconds, serves everybody who came meanwhile.
+    """
+
+    def __init__(self, store: str, *, waiting: int = WAITING, must_exist: bool = False) -> None:
+        self.name = store
+        self.file = None if is_address(store) else Path(store)
+        if self.file is not None:
+            _check_file(self.file, must_exist)
+        self.engine: Engine = engine_for(store)
+        prepare(self.engine)
+        self._inode = self._identity()
+        self._jobs: queue.Queue[_Job | None] = queue.Queue()
+        self._waiting = waiting
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is a file."""
+        return self.file is not None
+
+    def setting(self, key: str) -> str:
+        """A value that was drawn when the store was made."""
+        with self.reading() as connection:
+            value = connection.scalar(select(meta.c.value).where(meta.c.key == key))
+        return str(value)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection to read with; keep it short, as the log grows meanwhile."""
+        try:
+            with self.engine.connect() as connection:
+                yield connection
+        except DBAPIError as error:
+            raise NotSavedError(_reason(error)) from error
+
+    def write(self, work: Callable[[Connection], Result]) -> Future[Result]:
+        """Do some work in a transaction; the future is done when it is on the disk.
+
+        An error that the work raises undoes it, and it alone.
+        """
+        done: Future[Result] = Future()
+        if self._closed:
+            done.set_exception(BusyError("the server is stopping"))
+            return done
+        if self._jobs.qsize() >= self._waiting:
+            done.set_exception(BusyError("too many writes wait"))
+            return done
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+            self._thread.start()
+        self._jobs.put(_Job(work, done))
+        return done
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        self._closed = True
+        if self._thread is not None:
+            self._jobs.put(None)
+            self._thread.join()
+            self._thread = None
+        self.engine.dispose()
+
+    def _work(self) -> None:
+        connection: Connection | None = None
+        while (first := self._jobs.get()) is not None:
+            jobs, last = [first], False
+            while len(jobs) < TOGETHER:
+                try:
+                    job = self._jobs.get_nowait()
+                except queue.Empty:
+                    break
+                if job is None:
+                    last = True
+                    break
+                jobs.append(job)
+            connection = self._commit(connection, jobs)
+            if last:
+                break
+        if connection is not None:
+            connection.close()
+
+    def _commit(self, connection: Connection | None, jobs: list[_Job]) -> Connection | None:
+        """Do all work in one transaction; a new connection is made after a failure."""
+        results: list[tuple[_Job, Any, BaseException | None]] = []
+        try:
+            self._check_still_there()
+            if connection is None:
+                connection = self.engine.execution_options(writes=True).connect()
+            with connection.begin():
+                for job in jobs:
+                    results.append((job, *_in_savepoint(connection, job)))
+                self._check_still_there()
+            self._check_still_there()
+        except (SQLAlchemyError, sqlite3.Error, OSError, NotSavedError) as error:
+            if connection is not None:
+                with suppress(SQLAlchemyError):
+                    connection.invalidate()
+                with suppress(SQLAlchemyError):
+                    connection.close()
+            for job in jobs:
+                job.done.set_exception(NotSavedError(_reason(error)))
+            return None
+        for job, result, failure in results:
+            if failure is not None:
+                job.done.set_exception(failure)
+            else:
+                job.done.set_result(result)
+        return connection
+
+    def _identity(self) -> tuple[int, int] | None:
+        if self.file is None:
+            return None
+        found = os.stat(self.file)
+        return found.st_dev, found.st_ino
+
+    def _check_still_there(self) -> None:
+        """A file that was deleted takes writes which nobody will ever read."""
+        try:
+            same = self._identity() == self._inode
+        except OSError:
+            same = False
+        if not same:
+            raise NotSavedError("the file of the store is gone")
+
+
+class _Savepoint:
+    """A savepoint of SQLite, asked for of the driver: through all layers it costs far more."""
+
+    def __init__(self, connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        self._execute = driver.execute
+        self._execute("SAVEPOINT one")
+
+    def commit(self) -> None:
+        """Keep what was done."""
+        self._execute("RELEASE one")
+
+    def rollback(self) -> None:
+        """Undo it."""
+        self._execute("ROLLBACK TO one")
+        self._execute("RELEASE one")
+
+
+def _in_savepoint(connection: Connection, job: _Job) -> tuple[Any, BaseException | None]:
+    is_sqlite = connection.dialect.name == "sqlite"
+    for attempt in (1, 2):
+        inner = _Savepoint(connection) if is_sqlite else connection.begin_nested()
+        try:
+            result = job.work(connection)
+            inner.commit()
+            return result, None
+        except IntegrityError as error:  # another server was first: look again
+            inner.rollback()
+            if attempt == 2:
+                return None, error
+        except DBAPIError:
+            raise
+        except Exception as error:
+            inner.rollback()
+            return None, error
+    raise AssertionError("unreachable")
+
+
+def _reason(error: BaseException) -> str:
+    return str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+
+
+def _check_file(file: Path, must_exist: bool) -> None:
+    if must_exist and not file.exists():
+        raise DataError(f"STORE must be a store of penchant serve; got no file {file}. Correct it.")
+    if file.is_dir() or not file.resolve().parent.is_dir():
+        raise DataError(
+            f"--store must be a file in an existing directory; got {file}. Choose another place."
+        )
+    if file.exists() and file.stat().st_size:
+        with file.open("rb") as stream:
+            if stream.read(15) != b"SQLite format 3":
+                raise DataError(
+                    f"--store must be a store of penchant serve; got {file}, another kind of "
+                    "file. Choose another name."
+                )
+
+
+@contextmanager
+def owned(file: Path) -> Iterator[None]:
+    """Keep a second server from serving the same file."""
+    lock = file.resolve().with_name(f".{file.name}.serving")
+    try:
+        handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as error:
+        raise DataError(
+            f"--store must lie where files can be written; got {file}: {error.strerror}. "
+            "Choose another place."
+        ) from None
+    try:
+        if not _locked(handle):
+            raise DataError(
+                f"--store must be served by one server; got {file}, which another serves. "
+                "Stop that one, or use PostgreSQL for several."
+            )
+        yield
+    finally:
+        os.close(handle)  # which frees it
+
+
+def _locked(handle: int) -> bool:
+    try:
+        import fcntl
+    except ModuleNotFoundError:  # another system than Unix
+        import msvcrt
+
+        with suppress(OSError):
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]  # Windows only
+            return True
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def forget(store: Store, who: str) -> int:
+    """Remove a person: sessions, choices, events and id.
+
+    Parameters
+    ----------
+    store
+        Where they are.
+    who
+        The id of the recruiting platform, or the pseudonym of an export.
+
+    Returns
+    -------
+    How many sessions were removed.
+    """
+
+    def work(connection: Connection) -> int:
+        by_id = select(people.c.session).where(people.c.platform_id == who)
+        found = connection.execute(
+            delete(sessions).where(sessions.c.session.in_(by_id) | (sessions.c.pseudonym == who))
+        )
+        return found.rowcount
+
+    count = store.write(work).result()
+    if not count:
+        raise DataError(
+            f"ID must be an id or a pseudonym of somebody in the store; got {who!r}. Look it up "
+            "in an export."
+        )
+    if store.is_sqlite:
+        _checkpoint(store)
+    return count
+
+
+def _checkpoint(store: Store) -> None:
+    """Take what was removed out of the log, too, as far as nobody reads it now."""
+    with store.engine.connect() as connection:
+        raw = connection.connection.dbapi_connection
+        assert raw is not None
+        raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def backup(store: str, copy: str | Path, *, overwrite: bool = False) -> Path:
+    """Copy a store whole, while people play.
+
+    Parameters
+    ----------
+    store
+        A file; databases of PostgreSQL have their own tool, pg_dump.
+    copy
+        The file to be written.
+    overwrite
+        Whether it may replace one that exists.
+    """
+    source = Store(store, must_exist=True)
+    source.close()
+    if source.file is None:
+        raise DataError("STORE must be a file; got an address. Use pg_dump for PostgreSQL.")
+    with written(copy, overwrite=overwrite) as temporary:
+        os.unlink(temporary)
+        copy_sqlite(source.file, temporary)
+    return Path(copy)

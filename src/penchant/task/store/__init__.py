@@ -1,1 +1,0 @@
-"""Where sessions and choices are kept: SQLite, or PostgreSQL by its address."""

@@ -1,1 +1,0 @@
-"""Kinds of task: what is shown, what a choice pays."""

@@ -1,0 +1,477 @@
+"""The next best question: which offer tells most of what one wants to know."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import fields
+from typing import Any, Self, cast
+
+import numpy as np
+
+from penchant._frames import Backend
+from penchant._typing import Vector
+from penchant.arguments import check_level, whole_number
+from penchant.errors import DataError, nearest
+from penchant.files.output import read_document, write_json
+from penchant.inference.fit import fit
+from penchant.inference.profile.profiles import Problem
+from penchant.inference.status import nothing_known
+from penchant.models.catalogue import CATALOGUE
+from penchant.models.kept import prior_document, prior_of
+from penchant.models.offers.attributes import Attributes
+from penchant.models.offers.offers import Offers
+from penchant.models.priors import Prior
+from penchant.output.shown import Shown
+from penchant.output.table import Table
+from penchant.softmax.estimate import Estimate
+from penchant.wording import argument
+from penchant.workflow.ask_beliefs import (
+    LARGEST_GRID,
+    Answer,
+    Belief,
+    DrawnLayout,
+    GivenLayout,
+    GridLayout,
+    Layout,
+    Posterior,
+    posterior_of,
+)
+from penchant.workflow.ask_offers import (
+    AskPrior,
+    Offer,
+    Rows,
+    Units,
+    as_record,
+    check_stands_alone,
+    read_offer,
+    read_questions,
+)
+
+FORMAT = "penchant-asker"
+CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
+    "attributes": Attributes
+}
+PARTS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
+
+
+def check(document: Any) -> None:
+    """Refuse what `to_dict` did not write."""
+    known = isinstance(document, Mapping) and document.get("format") == FORMAT
+    missing = [part for part in PARTS if part not in document] if known else ["format"]
+    if missing:
+        raise DataError(
+            f"document must be what Asker.to_dict wrote; got one without {missing[0]!r} of it. "
+            "Save it again with asker.save(path)."
+        )
+
+
+def model_document(model: Any) -> dict[str, Any] | None:
+    """Name and settings of a model of the library; None for another."""
+    for name, known in CLASSES.items():
+        if type(model) is known:
+            settings = [f.name for f in fields(known) if f.init]
+            return {"name": name, "settings": {n: _plain(vars(model)[n]) for n in settings}}
+    return None
+
+
+def model_of(document: Mapping[str, Any]) -> Any:
+    """The model of a document."""
+    given = document["model"]
+    if given is None or given.get("name") not in CLASSES:
+        raise DataError(
+            "model must be given, as the asker was saved with one that is not of the library; got "
+            "none. Pass model=."
+        )
+    settings = {name: _tuples(value) for name, value in given["settings"].items()}
+    return CLASSES[given["name"]](**settings)
+
+
+def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
+    """Values of a grid as lists."""
+    if grid is None:
+        return None
+    return {str(name): np.asarray(v, dtype=np.float64).tolist() for name, v in grid.items()}
+
+
+def table_document(rows: Rows | None) -> dict[str, Any] | None:
+    """The table that offers came from; cells that JSON does not have become text."""
+    if rows is None:
+        return None
+    plain = (bool, int, float, str, type(None))
+    cells = {
+        name: [value if isinstance(value, plain) else str(value) for value in values]
+        for name, values in rows.cells.items()
+    }
+    columns = None if rows.columns is None else {n: list(v) for n, v in rows.columns.items()}
+    return {"cells": cells, "columns": columns}
+
+
+def _plain(value: Any) -> Any:
+    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+SAME = 1e-9  # nats within which offers are as informative: the first of them is asked
+TOLD_NOTHING = 1e-7  # nats below which no offer tells anything
+
+
+def ask(
+    model: Any,
+    offers: Any,
+    *,
+    about: str | Sequence[str] | None = None,
+    prior: AskPrior | None = None,
+    columns: Mapping[str, Sequence[Any]] | None = None,
+    grid: Mapping[str, Any] | None = None,
+    repeats: bool = True,
+) -> Asker:
+    """Ask the question that tells most of what one wants to know, again and again.
+
+    Every answer changes what is believed of somebody; the next offer is the one whose answer has
+    the largest mutual information with the parameters in question, all others integrated out.
+
+    Parameters
+    ----------
+    model
+        A model of offers, such as `HyperbolicDiscounting`; or a list of attributes, each of which
+        has a weight; or None: all attributes of the offers have one (conditional logit).
+    offers
+        What could be offered: attributes (n_offers, n_options), or with a third axis for outcomes,
+        as `Offers` takes them; or a pandas, polars or pyarrow table with one row per offer, whose
+        columns are found as in `offers_from_frame`, or are called amount_1, amount_2 ...; or
+        `Offers`, whatever was chosen.
+    about
+        Natural parameters in question; all of them, if not given.
+    prior
+        What is known before answers: `NaturalPrior`, or `people.prior` of `fit_population`, or
+        `GaussianPrior` and `ScaledPrior` of weights. Parameters without one: see Notes.
+    columns
+        Of a table: for every attribute the column, or number, of each option.
+    grid
+        Values of every natural parameter to look at, once for all, each as likely where `prior`
+        says nothing. Without it, nodes follow what is believed.
+    repeats
+        Whether an offer may be made again.
+
+    Notes
+    -----
+    Where nothing is said, a shape parameter is as likely as the offers tell it from its neighbours,
+    within the range that a fit searches; log(s / temperature) is normal around log 2 with sd 1,
+    with s the root mean square of values within offers; a weight in units of its variable, or a
+    ratio of two, is normal around 0 with sd 2 (its logarithm with sd 1.5 where it is positive).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> now, days = (a.ravel() for a in np.meshgrid(np.arange(5, 100, 5), [7, 30, 90, 365]))
+    >>> offers = {
+    ...     "amount": np.column_stack([now, np.full(len(now), 100)]),
+    ...     "delay": np.column_stack([np.zeros(len(now)), days]),
+    ... }
+    >>> asker = pn.ask(pn.HyperbolicDiscounting(), offers, about="discount_rate")
+    >>> asker.next()
+    Offer(amount = 55, 100; delay = 0, 30)
+    >>> for _ in range(8):
+    ...     offer = asker.next()
+    ...     later = 100 / (1 + 0.02 * offer["delay"][1])
+    ...     asker.answer(offer, chosen=int(later > offer["amount"][0]))
+    >>> known = asker.posterior()["discount_rate"]
+    >>> known["low"] < 0.02 < known["high"], asker.enough(sd=0.2)
+    (True, False)
+    """
+    known, described, rows = read_questions(model, offers, columns)
+    units = Units.of(known, described, prior)
+    names = units.coordinates.names
+    wanted = _wanted(about, names)
+    check_stands_alone(known, described, units.typical_psi()[:1])
+    belief = Belief.before(units, _layout(units, wanted, grid))
+    return Asker(belief, wanted, repeats, grid, rows)
+
+
+def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[int, ...]:
+    if about is not None and not isinstance(about, (str, Sequence)):
+        raise DataError(
+            f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
+            f"{about!r}. Choose some of them."
+        )
+    given = names if about is None else (about,) if isinstance(about, str) else tuple(about)
+    for name in given:
+        if name not in names:
+            raise DataError(
+                f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
+                f"{name!r}.{nearest(str(name), names) or ' Choose some of them.'}"
+            )
+    if not given or len(set(given)) < len(given):
+        raise DataError(
+            f"{argument('about')} must name one parameter or more, each once; got {list(given)}. "
+            "Correct it."
+        )
+    return tuple(a for a, name in enumerate(names) if name in given)
+
+
+def _layout(units: Units, about: tuple[int, ...], grid: Mapping[str, Any] | None) -> Layout:
+    if grid is None:
+        large = units.n_parameters > LARGEST_GRID
+        return DrawnLayout(units, about) if large else GridLayout(units, about)
+    names = units.coordinates.names
+    if set(grid) != set(names):
+        raise DataError(
+            f"grid must have values of {' and '.join(names)}; got those of "
+            f"{', '.join(map(str, grid)) or 'none'}. Name every parameter once."
+        )
+    values = tuple(np.asarray(grid[name], dtype=np.float64).ravel() for name in names)
+    for name, own, c in zip(names, values, units.coordinates.each, strict=True):
+        if not len(own) or not np.isfinite(c.link.coordinate(own)).all():
+            raise DataError(
+                f"grid[{name!r}] must hold values that {name} may have; got {own.tolist()[:5]}. "
+                "Correct them."
+            )
+    return GivenLayout(units, about, values)
+
+
+class Asker(Shown):
+    """Asks the most informative of some offers, and learns from the answers.
+
+    Attributes
+    ----------
+    model
+        How somebody chooses among the options of an offer.
+    about
+        Names of the parameters in question.
+    history
+        For every answer: what its offer was expected to tell of them, in nats, and how far it moved
+        what is believed of them.
+    """
+
+    def __init__(
+        self,
+        belief: Belief,
+        about: tuple[int, ...],
+        repeats: bool,
+        grid: Mapping[str, Any] | None,
+        rows: Rows | None = None,
+    ) -> None:
+        self._belief = belief
+        self._about = about
+        self._repeats = repeats
+        self._grid = grid
+        self._rows = rows
+        self._information: Vector | None = None
+        self.model = belief.units.model
+        self.about = tuple(belief.units.coordinates.names[a] for a in about)
+        self.history: list[dict[str, Any]] = []
+        if self.information().max() < TOLD_NOTHING:
+            raise DataError(
+                f"offers must differ in what tells {' and '.join(self.about)}; got "
+                f"{self._n_offers} of which none does. Add offers, or ask about something else."
+            )
+
+    @property
+    def _n_offers(self) -> int:
+        return len(next(iter(self._belief.units.offers.values())))
+
+    @property
+    def n_answers(self) -> int:
+        """Answers so far."""
+        return len(self._belief.answers)
+
+    def information(self) -> Vector:
+        """What the answer to every offer would tell of the parameters in question, in nats."""
+        if self._information is None:
+            self._information = np.maximum(self._belief.information(), 0.0)
+        return self._information.copy()
+
+    def next(self) -> Offer:
+        """The offer to make next: the numbers of its options by attribute, or the table's row.
+
+        The same until an answer comes. Of offers as informative the first one is made.
+        """
+        told = self.information()
+        if not self._repeats:
+            for answer in self._belief.answers:
+                if answer.offer.number is not None:
+                    told[answer.offer.number] = -np.inf
+            if not np.isfinite(told).any():
+                raise DataError(
+                    f"offers must be left to ask; got answers to all {self._n_offers}. "
+                    "Pass repeats=True to ask them again."
+                )
+        number = int(np.flatnonzero(told >= told.max() - SAME)[0])
+        offers = self._belief.units.offers
+        row = None if self._rows is None else self._rows.row(number)
+        return Offer({name: values[number] for name, values in offers.items()}, number, row)
+
+    def answer(self, offer: Any, chosen: int) -> None:
+        """Learn what somebody chose; what cannot be is refused, and nothing is learnt.
+
+        Parameters
+        ----------
+        offer
+            What `next` gave; or any other with the same attributes, or with the columns of the
+            table; or the number of one of the offers.
+        chosen
+            Index of the option taken, from 0.
+        """
+        made = read_offer(offer, self._belief.units.offers, self._rows)
+        n_options = len(next(iter(made.attributes.values())))
+        whole = isinstance(chosen, (int, np.integer)) and not isinstance(chosen, (bool, np.bool_))
+        if not whole or not 0 <= chosen < n_options:
+            raise DataError(
+                f"chosen must lie in 0..{n_options - 1}; got {chosen!r} at answer "
+                f"{self.n_answers}. Give the index of the option taken, or do not answer where "
+                "nothing was chosen."
+            )
+        expected = None
+        if self._information is not None and made.number is not None:
+            expected = float(self._information[made.number])
+        self._belief = self._belief.after(Answer(made, int(chosen)))
+        self._information = None
+        self.history.append(
+            {
+                "offer": made.to_dict(),
+                "chosen": int(chosen),
+                "expected_information": expected,
+                "information": self._belief.moved,
+            }
+        )
+
+    def after(self, offer: Any, chosen: int) -> Asker:
+        """Another asker that has learnt one answer more; this one stays as it is."""
+        twin = copy(self)
+        twin.history = list(self.history)
+        twin.answer(offer, chosen)
+        return twin
+
+    def probabilities(self, offer: Any) -> Vector:
+        """How likely each option of an offer is to be taken, after what is known."""
+        return self._belief.probabilities(read_offer(offer, self._belief.units.offers, self._rows))
+
+    def posterior(self, level: float = 0.95) -> Posterior:
+        """What is believed of every parameter: mean, sd, median and interval."""
+        check_level(level)
+        return posterior_of(self._belief, self._about, level)
+
+    def enough(self, sd: float | Mapping[str, float] = 0.2, *, most: int | None = None) -> bool:
+        """Whether the parameters in question are known well enough.
+
+        Parameters
+        ----------
+        sd
+            The largest standard deviation: of the logarithm of a positive parameter, so that 0.2 is
+            about 20 %, and of others themselves. A number for all, or by name.
+        most
+            Answers after which it is enough in any case.
+        """
+        limits = dict(sd) if isinstance(sd, Mapping) else dict.fromkeys(self.about, sd)
+        for name, limit in limits.items():
+            number = isinstance(limit, (int, float, np.number)) and not isinstance(limit, bool)
+            if name not in self.about or not number or not limit > 0:
+                raise DataError(
+                    f"sd must be positive, for parameters among {', '.join(self.about)}; got "
+                    f"{limit!r} for {name}. Try 0.2."
+                )
+        if most is not None and self.n_answers >= whole_number(most, "most", 0):
+            return True
+        known = self.posterior()
+        return all(known[name]["sd"] <= limit for name, limit in limits.items())
+
+    def answered(self) -> Offers | None:
+        """Offers made and what was chosen of them, for `fit`; None before the first answer."""
+        answers = self._belief.answers
+        if not answers:
+            return None
+        names = answers[0].offer.attributes
+        made = {name: np.stack([a.offer.attributes[name] for a in answers]) for name in names}
+        return Offers([a.chosen for a in answers], made)
+
+    def estimate(self, parameter_prior: Prior | None = None) -> Estimate:
+        """The estimate that `fit` makes of the answers alone, exact, with its status.
+
+        Parameters
+        ----------
+        parameter_prior
+            As of `fit`; none, if not given: maximum likelihood, which few answers may leave
+            separated. What is believed with the prior of the asker is in `posterior`.
+        """
+        answers = self.answered()
+        if answers is None:
+            record = as_record({n: v[:1] for n, v in self._belief.units.offers.items()})
+            return nothing_known(Problem(self.model, record.episodes, parameter_prior))
+        return fit(answers, self.model, parameter_prior=parameter_prior)
+
+    def table(self) -> Table:
+        """What is believed, as a table."""
+        return self.posterior().table()
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """What is believed of every parameter, a row each."""
+        return self.posterior().to_frame(backend=backend)
+
+    # -- to go on later ----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is needed to go on later, ready for JSON."""
+        units = self._belief.units
+        return {
+            "format": FORMAT,
+            "version": 1,
+            "model": model_document(self.model),
+            "prior": prior_document(units.prior),
+            "about": list(self.about),
+            "repeats": self._repeats,
+            "grid": grid_document(self._grid),
+            "offers": {name: values.tolist() for name, values in units.offers.items()},
+            "table": table_document(self._rows),
+            "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
+        }
+
+    @classmethod
+    def from_dict(
+        cls, document: Mapping[str, Any], model: Any = None, prior: AskPrior | None = None
+    ) -> Self:
+        """Go on from what `to_dict` wrote: the same questions follow.
+
+        Parameters
+        ----------
+        document
+            What `to_dict` returned.
+        model, prior
+            Where they are not of the library, and so not in the document.
+        """
+        check(document)
+        table = document["table"]
+        asker = ask(
+            model_of(document) if model is None else model,
+            document["offers"] if table is None else table["cells"],
+            columns=None if table is None else table["columns"],
+            about=document["about"],
+            prior=prior_of(document) if prior is None else prior,
+            grid=document["grid"],
+            repeats=document["repeats"],
+        )
+        for offer, chosen in document["answers"]:
+            asker.answer(offer, chosen)
+        return cast("Self", asker)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+        """Write it to a file, to be read by `read`."""
+        write_json(path, self.to_dict(), overwrite=overwrite)
+
+    @classmethod
+    def read(
+        cls, path: str | os.PathLike[str], model: Any = None, prior: AskPrior | None = None
+    ) -> Asker:
+        """Go on from a file that `save` wrote; see `from_dict`."""
+        return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)
+
+    def __repr__(self) -> str:
+        known = self.posterior()
+        rows = (known[name] for name in self.about)
+        said = ", ".join(f"{r['name']} {r['low']:.3g} to {r['high']:.3g}" for r in rows)
+        return f"<Asker after {self.n_answers} answers: {said}>"

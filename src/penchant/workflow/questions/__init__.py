@@ -1,1 +1,0 @@
-"""What to ask next: beliefs on nodes, and the information of every offer."""

@@ -1,0 +1,105 @@
+"""Compiled steps of climbs: the same as literal formulas, whatever the company."""
+
+import numpy as np
+import pytest
+
+from penchant.inference.search import _kernels as compiled
+from penchant.inference.search.climb import pseudoinverse, rooms
+
+
+def symmetric(rng, n, q):
+    """Curvatures of all signs."""
+    half = rng.normal(size=(n, q, q))
+    return half + half.transpose(0, 2, 1)
+
+
+def newton_step(u, gradient, curvature, bounds, fixed):
+    """Literally: free coordinates, absolute eigenvalues, at most 1 long."""
+    out = (u <= bounds[:, 0]) & (gradient <= 0) | (u >= bounds[:, 1]) & (gradient >= 0)
+    free = np.flatnonzero(~(out | fixed))
+    step = np.zeros(len(u))
+    values, vectors = np.linalg.eigh(curvature[np.ix_(free, free)])
+    size = np.abs(values)
+    size = np.maximum(size, 1e-6 * size.max(initial=1e-12))
+    step[free] = vectors @ ((vectors.T @ gradient[free]) / size)
+    return step / max(1.0, np.abs(step).max())
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_steps_are_newtons_among_what_may_move(q):
+    rng = np.random.default_rng(q)
+    n = 40
+    bounds = np.column_stack([np.full(q, -2.0), np.full(q, 3.0)])
+    u = np.where(rng.random((n, q)) < 0.3, bounds[:, 0], rng.uniform(-2.0, 3.0, (n, q)))
+    u = np.where(rng.random((n, q)) < 0.2, bounds[:, 1], u)
+    gradient, curvature = rng.normal(size=(n, q)), symmetric(rng, n, q)
+    curvature[3] *= 50.0  # a short step
+    fixed = rng.random((n, q)) < 0.1
+    rows, found = np.arange(n)[::-1].copy(), np.empty((n, q))
+    compiled.steer(rows, u, gradient, curvature[rows], bounds, fixed, found, rooms(q))
+    expected = [newton_step(u[k], gradient[k], curvature[k], bounds, fixed[k]) for k in rows]
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)  # well conditioned
+
+
+def test_a_curvature_that_is_not_known_leaves_steep_steps_of_length_one():
+    u, gradient = np.array([[0.5, 0.2]]), np.array([[3.0, -4.0]])
+    bounds, found = np.array([[-2.0, 3.0], [-2.0, 3.0]]), np.empty((1, 2))
+    lost = np.full((1, 2, 2), np.nan)
+    held = np.zeros((1, 2), dtype=bool)
+    compiled.steer(np.array([0]), u, gradient, lost, bounds, held, found, rooms(2))
+    np.testing.assert_allclose(found, [[0.75, -1.0]], rtol=1e-15)
+
+
+def learnt(k, first, path, change, points, positive, unexpected):
+    """Literally: expected information, plus what is known beside, by a rank-one update."""
+    information, theta, mixed, fisher = (part[k].copy() for part in points)
+    held = [a for a in positive if theta[a] <= 0]
+    information[held], information[:, held] = 0.0, 0.0
+    expected = fisher - mixed.T @ pseudoinverse(information[None])[0] @ mixed
+    if first:
+        return np.where(np.isfinite(unexpected[k]), unexpected[k], expected), expected
+    known = expected + unexpected[k]
+    miss = change - known @ path
+    return known + np.outer(miss, miss) / (miss @ path), expected
+
+
+@pytest.mark.parametrize(("d", "q"), [(1, 1), (2, 2), (4, 3)])
+def test_curvatures_are_as_expected_with_what_steps_showed_beside(d, q):
+    rng = np.random.default_rng(10 * d + q)
+    n = 12
+    root = rng.normal(size=(n, d + q, d + q + 2))
+    joint = root @ root.transpose(0, 2, 1)
+    theta = rng.normal(size=(n, d))
+    parts = joint[:, :d, :d], theta, joint[:, :d, d:], joint[:, d:, d:]
+    points = tuple(np.ascontiguousarray(part) for part in parts)
+    unexpected = symmetric(rng, n, q)
+    unexpected[1] = np.nan
+    rows = np.array([7, 1, 4, 10])
+    first = np.array([False, True, True, False])
+    path, change = rng.normal(size=(4, q)), rng.normal(size=(4, q))
+    positive = np.array([0])
+    told = [
+        learnt(k, first[i], path[i], change[i], points, positive, unexpected)
+        for i, k in enumerate(rows)
+    ]
+    curvature, none = np.zeros((n, q, q)), np.empty((0, d, d))
+    small = np.empty((q, q)), np.empty(q)
+    given = rows, first, path, change, points, none, positive
+    compiled.learn(*given, curvature, unexpected, rooms(d), small)
+    for k, (whole, expected) in zip(rows, told, strict=True):
+        np.testing.assert_allclose(curvature[k], whole, rtol=1e-9, atol=1e-10)
+        np.testing.assert_allclose(unexpected[k], whole - expected, rtol=1e-8, atol=1e-9)
+    others = np.setdiff1d(np.arange(n), rows)
+    assert not curvature[others].any()
+
+
+def test_a_step_that_shows_nothing_changes_no_curvature():
+    points = np.eye(1)[None], np.ones((1, 1)), np.zeros((1, 1, 2)), 2.0 * np.eye(2)[None]
+    unexpected, curvature = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
+    path = np.array([[0.3, -0.1]])
+    for change in (2.0 * path, np.array([[1e200, 0.0]]), np.array([[np.inf, 0.0]])):
+        given = np.array([0]), np.array([False]), path, change, points, np.empty((0, 1, 1))
+        none = np.empty(0, dtype=np.int64)
+        small = np.empty((2, 2)), np.empty(2)
+        compiled.learn(*given, none, curvature, unexpected, rooms(1), small)
+        np.testing.assert_array_equal(curvature[0], 2.0 * np.eye(2))
