@@ -7,6 +7,7 @@ is kept in a folder of the user's own among the temporary files, or, failing tha
 
 import functools
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -30,10 +31,46 @@ def njit(**options: Any) -> Callable[[Any], Any]:
             made = numba.njit(**options)(function)
         except RuntimeError:  # numba found no place that can be written to
             made = _kept_elsewhere(function, options)
+        _follow_sources(made, function.__code__.co_filename)
         _forgive(made)
         return made
 
     return decorated
+
+
+def _follow_sources(function: Any, path: str) -> None:
+    """Compile it again where a loop that it calls has changed, in whatever file.
+
+    Numba looks at the file of the function alone; loops of other files are compiled into it, and
+    code that was kept for their older arguments would end the process.
+    """
+    kept = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    if kept is not None and hasattr(kept, "_source_stamp"):
+        stamps = [os.stat(source) for source in sorted(_sources(path)) if os.path.exists(source)]
+        others = tuple((stamp.st_mtime, stamp.st_size) for stamp in stamps)
+        kept._source_stamp = (kept._source_stamp, others)
+
+
+_IMPORTED = re.compile(r"^from penchant\.([\w.]+) import (\w+)", re.MULTILINE)
+
+
+@functools.cache
+def _sources(path: str) -> frozenset[str]:
+    """Files of compiled loops, named with an underscore, that a file imports from, and theirs."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    found: frozenset[str] = frozenset()
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError:  # of a notebook, or of an archive
+        return found
+    for module, name in _IMPORTED.findall(text):
+        parts = module.split(".")
+        for place in (parts, [*parts, name]):
+            source = os.path.join(package, *place) + ".py"
+            if place[-1].startswith("_") and len(place) > 1 and os.path.exists(source):
+                found |= {source} | _sources(source)
+    return found
 
 
 def _kept_elsewhere(function: Any, options: dict[str, Any]) -> Any:

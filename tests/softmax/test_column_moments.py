@@ -22,10 +22,14 @@ def _columns(choices):
 
 @pytest.mark.parametrize("with_offset", [False, True])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n", "sizes", "d"), [(43, (2, 6), 3), (24, (3, 3), 5), (5, (1, 2), 1)])
+@pytest.mark.parametrize(
+    ("n", "sizes", "d"),
+    [(43, (2, 6), 3), (24, (3, 3), 5), (5, (1, 2), 1), (61, (3, 4), 7), (50, (2, 3), 13)],
+)
 def test_columns_give_the_bits_of_a_table(n, sizes, d, weighted, with_offset):
-    choices = made.case(n, sizes, d, weighted=weighted, with_offset=with_offset).choices
-    for theta in (np.array([0.7, -1.3, 0.2, 2.1, -0.4][:d]), np.zeros(d)):
+    given = {"weighted": weighted, "with_offset": with_offset, "theta": np.linspace(-0.6, 0.9, d)}
+    choices = made.case(n, sizes, **given).choices
+    for theta in (np.resize([0.7, -1.3, 0.2, 2.1, -0.4], d), np.zeros(d)):
         expected = likelihood_of(choices, 1).moments(theta)
         found, small = column_moments(_columns(choices), theta)
         assert found.log_likelihood == expected.log_likelihood

@@ -153,6 +153,30 @@ def test_a_damaged_file_costs_a_compilation_and_not_the_result(tmp_path):
     assert done.stdout.startswith("42;"), done.stderr
 
 
+def test_code_is_kept_only_as_long_as_the_loops_of_other_files_stay_as_they_are(tmp_path):
+    """Code kept for older arguments of a loop that it calls ended the process."""
+    source = tmp_path / "penchant"
+    shutil.copytree(SOURCE / "penchant", source, ignore=shutil.ignore_patterns("*.nb?"))
+    asked = (
+        "from penchant.models.spatial import _kernels as k; import penchant\n"
+        "print(penchant.__file__, k.map_shares._cache._cache_file._source_stamp, sep=';')"
+    )
+
+    def stamp():
+        command = [sys.executable, "-c", asked]
+        alone = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run(command, env=alone, capture_output=True, text=True, timeout=120)
+        where, found = done.stdout.split(";")
+        assert where.startswith(str(source)), done.stderr
+        return found
+
+    first = stamp()
+    os.utime(source / "choices" / "choices.py", (1e9, 1e9))
+    assert stamp() == first
+    os.utime(source / "bandit" / "_kernels.py", (1e9, 1e9))  # believe() is compiled into it
+    assert stamp() != first
+
+
 @needs_root
 @pytest.mark.slow
 def test_a_read_only_installation_without_a_home_fits(place):

@@ -54,6 +54,20 @@ def test_moments_of_more_variables_than_a_tile_equal_the_equations(sizes):
     check_moments(case(sizes=sizes, theta=theta), np.zeros(7))
 
 
+def test_certain_decisions_do_not_drown_what_others_tell():
+    rng = np.random.default_rng(11)
+    x, theta = rng.normal(size=(160, 3, 7)), np.array([0.5, -0.8, 0.3, 1.1, -0.2, 0.7, 0.4])
+    q = np.zeros((160, 3))
+    q[::2, 1:] = -40.0  # chosen, and sure to be: the others have a probability of 4e-18
+    q[1::2, 1] = 800.0  # sure to be another one: no double tells it from certain
+    offset = q - x @ theta
+    choices = pn.Choices.from_arrays(x, np.zeros(160, dtype=int), offset=offset)
+    found = likelihood_of(choices).moments(theta).information
+    apart = x[::2, 1:] - x[::2, :1]
+    expected = np.exp(-40.0) * np.einsum("kia,kic->ac", apart, apart)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * expected.max())
+
+
 @pytest.mark.parametrize("d", [13, 16, 24])
 def test_moments_where_tiles_are_taken_in_a_loop_equal_the_equations(d):
     theta = np.linspace(-0.6, 0.9, d)
@@ -106,12 +120,12 @@ def test_gradient_and_information_are_derivatives():
         np.testing.assert_allclose(curve, here.information[a], atol=2e-7)
 
 
-@pytest.mark.parametrize("n_threads", [2, 3])
-def test_threads_change_no_digit(n_threads):
+@pytest.mark.parametrize(("n_threads", "d"), [(2, 2), (3, 2), (3, 7)])
+def test_threads_change_no_digit(n_threads, d):
     rng = np.random.default_rng(2)
-    explanatory = rng.normal(size=(41_003, 3, 2))
+    explanatory = rng.normal(size=(41_003, 3, d))
     choices = pn.Choices.from_arrays(explanatory, rng.integers(0, 3, size=41_003))
-    theta = np.array([0.3, -0.8])
+    theta = np.resize([0.3, -0.8], d)
     one = likelihood_of(choices, 1).moments(theta)
     many = likelihood_of(choices, n_threads).moments(theta)
     assert one.log_likelihood == many.log_likelihood

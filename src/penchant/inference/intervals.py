@@ -307,9 +307,21 @@ class _Tasks:
         return tasks
 
     def towards(self, limit: Vector, step: Vector) -> _Tasks:
-        """The same up to limits, by steps of which the first are known, which is all to be told."""
+        """The same up to limits, which is all to be told, by first steps where they are safe."""
+        coarse = replace(self, limit=limit, coarse=True)
+        if not coarse._is_simple:
+            return coarse
         gone = np.abs(self.inside - self.begun)
-        return replace(self, limit=limit, step=np.maximum(step - gone, step / 2), coarse=True)
+        return replace(coarse, step=np.maximum(step - gone, step / 2))
+
+    @property
+    def _is_simple(self) -> bool:
+        """Whether a coarse search may go far at once, and leave climbs that lead nowhere.
+
+        Ridges among several shape parameters are lost by long steps: there each is short, and each
+        climb taken to its end, as the next one begins there.
+        """
+        return self.coarse and self.line.profiles.n_shape <= 1
 
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
@@ -425,7 +437,7 @@ class _Tasks:
             fixed=fixed,
             planes=planes,
             finish=False,
-            told=self.highest[active] - self.drop[active] if self.coarse else None,
+            told=self.highest[active] - self.drop[active] if self._is_simple else None,
         )
         short = self._short(climbed.points.value, active)
         # Only what is inside is followed: further out a climb may end on the slope of another peak.
@@ -441,7 +453,7 @@ class _Tasks:
         leaves more.
         """
         n_shape = self.line.profiles.n_shape
-        if self.coarse:
+        if self._is_simple:
             return np.full((len(active), n_shape, n_shape), np.nan)
         return np.asarray(self.peaks.curvature[active])
 

@@ -6,7 +6,7 @@ from penchant._lazy import lazily
 
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters
-    from penchant.models.check_model import check_model as check_model
+    from penchant.models.checking import check_model as check_model
     from penchant.models.clinic.aversive import AversiveLearning as AversiveLearning
     from penchant.models.clinic.balloons import Balloons as Balloons
     from penchant.models.clinic.beads import Beads as Beads

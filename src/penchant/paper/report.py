@@ -183,7 +183,7 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return number(value, 4)
-    return "" if value is None else str(value)
+    return "" if value is None else in_words(str(value))
 
 
 PAGE, RESULTS = "index.html", "results.json"

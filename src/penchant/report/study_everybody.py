@@ -11,7 +11,6 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import listing
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.edges import scale
 from penchant.figures.letters import row_height
 from penchant.figures.style import WIDTHS
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
@@ -226,8 +225,7 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         axis = f"{in_words(parameter)}: coefficient{on}"
         said = [names[a] for a in own]
         alike = own if link == "identity" else pure
-        both = scale(np.append(fit.coefficients[alike], 0.0), ends[alike], False, None)
-        limits = (both.low, both.high)
+        limits = _whole(ends[alike])
         coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
     high = row_height([*names.values()], WIDTHS[1])
@@ -240,6 +238,15 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         f"{what} lies from the average of all {what}s.{_implied(found)}{edges_said(made)}",
         made,
     )
+
+
+def _whole(ends: Matrix) -> tuple[float, float] | None:
+    """Ends of an axis that shows all intervals, and 0; None where one has no end."""
+    if not np.isfinite(ends).all():
+        return None
+    low, high = min(0.0, float(ends.min())), max(0.0, float(ends.max()))
+    margin = 0.04 * max(high - low, 1e-12)
+    return low - margin, high + margin
 
 
 def _implied(found: StudyPopulation) -> str:

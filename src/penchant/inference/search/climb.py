@@ -133,9 +133,12 @@ class Climbs:
         rows = np.flatnonzero(self.active)
         target, trial, up = self._try(rows)
         known = np.isfinite(trial.gradient).all(axis=1)
-        self._move(rows[up], target[up], trial.take(up))
-        self._shorten(rows[~up], trial.value[~up])
-        self._look_ahead(rows[~up])
+        if up.all():
+            self._move(rows, target, trial)
+        else:
+            self._move(rows[up], target[up], trial.take(up))
+            self._shorten(rows[~up], trial.value[~up])
+            self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         if self._told is not None:
