@@ -301,7 +301,7 @@ def test_a_task_that_never_pays_is_asked_about_and_both_answers_are_taken(tmp_pa
     assert len(chosen_by(pn.read(file, missing_reward="skip"))[0]) == 16
 
 
-def test_labels_that_differ_by_case_alone_are_told(tmp_path):
+def test_labels_that_differ_by_case_alone_are_asked_about(tmp_path):
     words = (("Left", "Right"), ("left", "right"))
     rows = [
         {"subject": (p.name, p.name.upper())[t % 2], "choice": words[t % 2][c], "reward": r}
@@ -309,15 +309,13 @@ def test_labels_that_differ_by_case_alone_are_told(tmp_path):
         for t, (c, r) in enumerate(zip(p.chosen, p.rewards, strict=True))
         if c is not None
     ]
-    reading = pn.read(saved(tmp_path, "cases.csv", as_csv(rows)))
-    one = "options={'Left': 0, 'Right': 1, 'left': 0, 'right': 1}"
-    said = (
-        f"Left / left, Right / right are taken for different options: pass {one} if they are one."
-    )
-    assert said in reading.doubts
-    assert any("p01 / P01" in d or "P01 / p01" in d for d in reading.doubts)
-    again = pn.read(tmp_path / "cases.csv", options={"Left": 0, "Right": 1, "left": 0, "right": 1})
+    file = saved(tmp_path, "cases.csv", as_csv(rows))
+    one = r"options=\{'Left': 0, 'Right': 1, 'left': 0, 'right': 1\} for the first"
+    with pytest.raises(DataError, match=one):
+        pn.read(file)
+    again = pn.read(file, options={"Left": 0, "Right": 1, "left": 0, "right": 1})
     assert again.n_options == 2
+    assert any("p01 / P01" in d or "P01 / p01" in d for d in again.doubts)
 
 
 # ---- other programs, other words -----------------------------------------------------------------

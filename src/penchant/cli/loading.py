@@ -41,8 +41,10 @@ DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
 SUBJECT = frozenset(plain_name(name) for name in USUAL["subject"])
 
 
-def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
-    """Read the table and make choices of it."""
+def load_choices(
+    file: str | None, data: Data, terms: Terms, *, by_subject: bool = False
+) -> Choices:
+    """Read the table and make choices of it; with `by_subject`, who is known is told apart."""
     if (file is None) == (data.example is None):
         raise DataError(
             "FILE must be given, or --example; got "
@@ -54,7 +56,7 @@ def load_choices(file: str | None, data: Data, terms: Terms) -> Choices:
     raw, clean = opened(file, data)
     table = clean.table
     if _is_experiment(table, data, terms, clean.own):
-        return _experiment(raw, data)
+        return _experiment(raw, data, by_subject)
     if not data.wide:
         _refuse_other_tables(raw, table.column_names, data, terms)
     if clean.program:
@@ -112,11 +114,11 @@ def _has_levels(column: pa.ChunkedArray) -> bool:
     return bool(words) and (in_units or all(is_word(cell) for cell in words))
 
 
-def _experiment(raw: Raw, data: Data) -> Choices:
+def _experiment(raw: Raw, data: Data, by_subject: bool) -> Choices:
     """Choices of a choice experiment; one estimate for all unless the subject is asked for."""
     reading = read_as(raw, data, History(), "choices")
     choices: Choices = reading.data
-    if data.subject is not None or choices.subject is None:
+    if data.subject is not None or choices.subject is None or by_subject:
         return choices
     who = reading.columns["subject"]
     _say_unused(who)

@@ -156,7 +156,7 @@ def _loaded(
         return found.scan, found.model, populated.within
     if agent.model is None:
         refuse(populated, "without --model", names={"within", "varying"})
-        choices = load_choices(file, data, terms)
+        choices = load_choices(file, data, terms, by_subject=True)
         say(f"{choices}.")
         return choices, None, None
     refuse(terms, "with --model")
@@ -170,10 +170,13 @@ def _loaded(
 
 def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[str]) -> Any:
     """A row of covariates for everybody, out of a file of choices that has them in every row."""
-    if file is None or data.subject is None:
+    if file is None:
         return None
-    table = opened(file, data)[1].table
-    lacking = [name for name in (data.subject, *names) if name not in table.column_names]
+    clean = opened(file, data)[1]
+    table, who = clean.table, data.subject or clean.hints.get("subject")
+    if who is None:
+        return None
+    lacking = [name for name in (who, *names) if name not in table.column_names]
     if lacking:
         columns = table.column_names
         raise DataError(
@@ -182,12 +185,12 @@ def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[s
         )
     known = {str(label) for label in choices.subject_labels or ()}
     found: dict[Any, tuple[Any, ...]] = {}
-    cells = zip(*(table[name].to_pylist() for name in (data.subject, *names)), strict=True)
-    for row, (who, *own) in enumerate(cells):
-        if str(who) in known and found.setdefault(who, tuple(own)) != tuple(own):
+    cells = zip(*(table[name].to_pylist() for name in (who, *names)), strict=True)
+    for row, (whose, *own) in enumerate(cells):
+        if str(whose) in known and found.setdefault(whose, tuple(own)) != tuple(own):
             raise DataError(
-                f"--covariates must be the same in all rows of a subject; got {found[who]} and "
-                f"{tuple(own)} for {who} at {row_place(row)}. Name what does not vary within "
+                f"--covariates must be the same in all rows of a subject; got {found[whose]} and "
+                f"{tuple(own)} for {whose} at {row_place(row)}. Name what does not vary within "
                 "subjects."
             )
     columns_of = zip(*found.values(), strict=True)

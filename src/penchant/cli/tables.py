@@ -190,7 +190,7 @@ def asked_of(
         "scored": history.scored,
         "executed": _several(history.executed, names),
     }
-    if kind != "play":
+    if kind == "choices":
         columns = {part: name for part, name in columns.items() if name != NO_COLUMN}
     policies: dict[str, Any] = {"missing": "drop_set"} if data.missing == "drop-set" else {}
     for name in ("gaps", "shown", "missing_reward"):

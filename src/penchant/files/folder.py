@@ -18,10 +18,11 @@ from penchant.errors import DataError, listing
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table
 from penchant.files.text import Source, source
+from penchant.files.workbook import unbooked
 from penchant.wording import either
 
 DESCRIPTION = "dataset_description.json"
-TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow")
+TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")
 FILE, FOLDER = "source file", "source folder"
 ALIKE = 0.5  # of all columns that two files must share to be of one kind
 _SHORT_FILE = 50_000  # bytes of a file that may have no row below its header
@@ -126,7 +127,7 @@ def read_raw(
     read = {"delimiter": delimiter, "decimal": decimal, "encoding": encoding}
     files = _files(path)
     if files is None:
-        origin = source(path)
+        origin = unbooked(source(path))
         table = read_table(origin, **read)  # type: ignore[arg-type]
         return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding)
     about = [file for file in files if _PEOPLE.search(Path(file).stem)]
@@ -135,7 +136,7 @@ def read_raw(
     empty = [file for file in files if _holds_nothing(file)]
     if empty and len(empty) < len(files):
         files = [file for file in files if file not in empty]
-    sources = [source(file) for file in files]
+    sources = [unbooked(source(file)) for file in files]
     tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
     kept = _of_one_kind(sources, tables, str(path), wanted)
     others = [one.name for k, one in enumerate(sources) if k not in kept]

@@ -16,6 +16,7 @@ from penchant.files.delimited import read_delimited
 from penchant.files.lines import check_names
 from penchant.files.output import parsed
 from penchant.files.text import Kind, Source, source
+from penchant.files.workbook import unbooked
 
 # What programs call the object that holds the values proper; its keys are columns themselves.
 _UNWRAPPED = ("data", "trialdata")
@@ -190,7 +191,7 @@ def read_table(
     decimal: str = ".",
     encoding: str = "utf-8",
 ) -> pa.Table:
-    r"""Read a table from a CSV (also gzipped), Parquet, Arrow or JSON file.
+    r"""Read a table from a CSV (also gzipped), Parquet, Arrow, JSON or Excel (xlsx) file.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def read_table(
     ...     read_table(file, decimal=",").to_pylist()
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
-    origin = source(path)
+    origin = unbooked(source(path))
     kind = text.kind(origin.head(text.HEAD), origin.name)
     if kind == "json":
         table = _checked(origin, read_json_table(origin))

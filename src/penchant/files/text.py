@@ -199,8 +199,8 @@ _READ: tuple[tuple[bytes, Kind], ...] = (
 )
 
 _REFUSED: tuple[tuple[bytes, str, str], ...] = (
-    (b"PK\x03\x04", "a zip archive or an Excel workbook", "Unzip it, or save the sheet as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an Excel workbook", "Save the sheet as CSV"),
+    (b"PK\x03\x04", "a zip archive", "Unzip it"),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook", "Save it as xlsx, or the sheet as CSV"),
     (b"BZh", "compressed by bzip2", "Decompress it, or use gzip"),
     (b"\xfd7zXZ", "compressed by xz", "Decompress it, or use gzip"),
     (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Decompress it, or use gzip"),

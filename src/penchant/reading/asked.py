@@ -47,6 +47,8 @@ class Asked:
         Keyword arguments for the reader of this kind of table.
     task
         Name of a task whose columns the table has.
+    said
+        Parts whose columns somebody named, rather than the program that wrote the table.
     """
 
     columns: Mapping[str, Any] = field(default_factory=dict)
@@ -61,12 +63,13 @@ class Asked:
     decimal: str = "."
     policies: Mapping[str, Any] = field(default_factory=dict)
     task: str | None = None
+    said: frozenset[str] = frozenset()
 
     def with_hints(self, clean: Cleaned) -> Asked:
         """The same, with what the program that wrote the table says of its columns."""
         said = {part: name for part, name in self.columns.items() if name is not None}
         hints = {part: name for part, name in clean.hints.items() if part not in said}
-        return replace(self, columns={**hints, **said})
+        return replace(self, columns={**hints, **said}, said=frozenset(said))
 
 
 @dataclass

@@ -16,6 +16,7 @@ from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.doubts import offer_notes
+from penchant.reading.whose import ask_about_people
 from penchant.tables.answers import ask_about_sides
 from penchant.tables.cells import amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
@@ -24,8 +25,10 @@ from penchant.tables.frames import check_columns, column_floats, open_frame, row
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
+    LATER_AMOUNT,
     NO_COLUMN,
     SECOND_WORDS,
+    SOONER_AMOUNT,
     SOONER_DELAY,
     OfferColumns,
     offer_columns,
@@ -76,12 +79,16 @@ def from_offers(
         given["chosen"] = chosen_column(table, asked, CHOSEN)
     found = offer_columns(table.column_names, given, offers)
     check_columns(open_frame(table), found.roles())
-    if asked.columns.get("chosen") is None and layout is None and asked.options is None:
+    if "subject" not in asked.said:
+        ask_about_people(table, found.subject)
+    if "chosen" not in asked.said and layout is None and asked.options is None:
         described = {name for names in found.roles().values() for name in names}
         ask_about_sides(table, found.chosen, {*clean.own} | described, found.subject)
     table, notes = _with_numbers(table, found, asked)
     if asked.offers is None:
         _check_codes(table, found)
+        if layout is None:
+            _check_rivals(table, found)
     table, percent = _with_chances(table, found)
     notes = (*notes, *percent)
     words = layout.words if layout is not None else None
@@ -141,7 +148,13 @@ def _with_numbers(
         if not text:
             continue
         joined = [cell for name in names for cell in table[name].to_pylist()]
-        read = amounts(joined, attribute, decimal=asked.decimal, units=asked.units)
+        read = amounts(
+            joined,
+            attribute,
+            decimal=asked.decimal,
+            units=asked.units,
+            place=lambda cell: row_place(cell % len(table)),  # noqa: B023 - called at once
+        )
         if read is None:
             raise _no_amounts(table, names, attribute, asked.decimal)
         for k, name in enumerate(names):
@@ -171,6 +184,24 @@ def _check_codes(table: pa.Table, found: OfferColumns) -> None:
         if (names := _columns_of(found, attribute))
     }
     ask_about_codes(described, dict.fromkeys(described, offers_said(found.offers)))
+
+
+def _check_rivals(table: pa.Table, found: OfferColumns) -> None:
+    """Ask about another column that may be an amount of the same option, and says otherwise."""
+    amounts_of = found.offers.get("amount", ())
+    for cell, usual in zip(amounts_of, (SOONER_AMOUNT, LATER_AMOUNT), strict=False):
+        known = {plain_name(name) for name in usual}
+        for name in table.column_names:
+            rival = plain_name(name) in known and name not in _columns_of(found, "amount")
+            if not rival or plain_name(cell) not in known or pa.types.is_string(table[name].type):
+                continue
+            if table[name].to_pylist() == table[cell].to_pylist():
+                continue
+            other = {**found.offers, "amount": [name if c == cell else c for c in amounts_of]}
+            raise DataError(
+                f"{argument('offers')} must be given, as {cell} and {name} can both be the amount "
+                f"of the same option. Pass {offers_said(found.offers)}, or {offers_said(other)}."
+            )
 
 
 def offers_said(offers: Mapping[str, Sequence[Any]]) -> str:
@@ -346,9 +377,24 @@ def _understood(
         return known
     for key in seen:
         bare = plain_name(key.removeprefix(NOT))
+        if bare not in FIRST_WORDS | SECOND_WORDS:
+            bare = _only_word(key)
         if bare in FIRST_WORDS | SECOND_WORDS:
             known[key] = int((bare in SECOND_WORDS) != key.startswith(NOT))
     return known if len(known) == len(seen) and m == 2 else {}
+
+
+def _only_word(text: str) -> str:
+    """A word for one of two offers in a sentence that has none for the other; "" without.
+
+    >>> _only_word("I take the larger later"), _only_word("not now but later")
+    ('larger', '')
+    """
+    words = [plain_name(word) for word in text.split()]
+    if {*words} & {"not", "nicht", "pas", "no", "non"}:
+        return ""
+    sides = [[word for word in words if word in own] for own in (FIRST_WORDS, SECOND_WORDS)]
+    return next((own[0] for own in sides if own), "") if not all(sides) else ""
 
 
 _YES_OR_NO = frozenset(("yes", "no"))

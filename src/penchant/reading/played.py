@@ -17,6 +17,7 @@ from penchant.reading.asked import Asked, Built, Place, seen_words, with_column,
 from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
 from penchant.reading.earned import found_reward
 from penchant.reading.marks import ask_about_flags, ask_about_marks, without_marks
+from penchant.reading.whose import ask_about_people, ask_about_sessions
 from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences, says_choice
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
@@ -30,6 +31,7 @@ from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stray_labels
+from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
 from penchant.tables.surveys import options_said, shown_at, where_said
@@ -45,12 +47,15 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     given = {part: asked.columns.get(part) for part in PARTS}
     policies = dict(asked.policies)
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
-    if asked.columns.get("chosen") is None and isinstance(found.chosen, str):
+    if "chosen" not in asked.said and isinstance(found.chosen, str):
         _check_places(table, found.chosen)
         _check_sides(table, found.chosen, clean.own)
         _check_rivals(table, found, clean.own)
         ask_about_flags(table, found.chosen, clean.own, found.decision)
     unmade: tuple[str, ...] = ()
+    if "subject" not in asked.said:
+        ask_about_people(table, found.subject)
+        ask_about_sessions(table, found.subject, found.block)
     placed = locations is not None and not isinstance(locations, str)
     if asked.options is None and isinstance(found.chosen, str) and not placed:
         table, unmade = without_marks(table, found.chosen, found.reward)
@@ -59,7 +64,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     notes = (*unmade, *notes)
     if "missing_reward" not in policies:
         _check_other_tasks(table, found)
-    if asked.columns.get("reward") in (None, clean.hints.get("reward")):
+    if "reward" not in asked.said:
         found, decided = found_reward(table, found, clean.own)
         notes = (*notes, *decided)
     if found.decision is None:
@@ -67,12 +72,18 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if clean.counted_on:
         policies.setdefault("gaps", "order")
     labels, words = _labels(table, found, asked, clean.words)
+    if asked.options is None:
+        _ask_about_alike(labels, str(found.chosen))
     base = asked.base or 0
     if labels is not None and asked.options is None:
         typed = ticked("options")
         notes = (*notes, f"options are sorted; {typed} for another order, or if there were more")
     elif labels is None and isinstance(found.chosen, str) and not words:
+        if "chosen" not in asked.said:
+            _check_are_options(table, found)
         base = _base(table, found.chosen, asked.base)
+        if asked.base is None:
+            _ask_about_zero(table, found)
         words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
         words = {key: index for key, index in words.items() if int(index) >= 0}
     arguments: dict[str, Any] = {
@@ -94,7 +105,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     n_options = len(labels) if labels is not None else _n_options(episodes)
     if isinstance(asked.options, Mapping):
         n_options = max(int(index) for index in words.values()) + 1
-    doubts = (*data_notes(episodes), *_alike_options(labels))
+    doubts = data_notes(episodes)
     if locations is None or isinstance(locations, str) or not isinstance(found.chosen, str):
         doubts = (*doubts, *play_doubts(episodes, table, found, arguments))
     return Built(
@@ -169,18 +180,19 @@ def _n_options(episodes: Sequence[Any]) -> int:
     return max(map(highest_option, episodes)) + 1
 
 
-def _alike_options(labels: Sequence[Any] | None) -> tuple[str, ...]:
-    """A doubt about options that differ by case and marks alone."""
+def _ask_about_alike(labels: Sequence[Any] | None, chosen: str) -> None:
+    """Refuse options that differ by case and blanks alone, as f and F of a key do."""
     alike = near_duplicates(map(str, labels or ()))
     if not alike:
-        return ()
+        return
     number: dict[str, int] = {}
     for label in map(str, labels or ()):
         number.setdefault(label.strip().lower(), len(number))
     one = {str(label): number[str(label).strip().lower()] for label in labels or ()}
-    return (
-        f"{listing(alike)} are taken for different options: pass {options_said(one)} if they are "
-        "one.",
+    raise DataError(
+        f"{argument('options')} must be given, as {listing(alike)} in {chosen} can be read in two "
+        f"ways: as one option, or as different ones. Pass {options_said(one)} for the first, or "
+        f"{options_said([str(label) for label in labels or ()])} for the second."
     )
 
 
@@ -259,11 +271,21 @@ def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
             raise _place_or_label(stem, chosen, f" ({said})")
 
 
+def _is_of_people(table: pa.Table, name: str, subject: str | None) -> bool:
+    """Whether a column says the same in all rows of a subject, as the arm of a trial does."""
+    if subject is None or subject not in table.column_names:
+        return False
+    seen: dict[Any, Any] = {}
+    pairs = zip(table[subject].to_pylist(), table[name].to_pylist(), strict=True)
+    return all(seen.setdefault(whose, cell) == cell for whose, cell in pairs)
+
+
 def _check_rivals(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
     """Refuse choices that could be another column, or what stood at the place that was pressed."""
     chosen, usual = str(found.chosen), {plain_name(name) for name in CHOSEN}
     free = [name for name in table.column_names if name not in found.used() and name not in own]
     said = [name for name in free if plain_name(name) in usual or says_choice(name)]
+    said = [name for name in said if not _is_of_people(table, name, found.subject)]
     ask_about_rivals(table, chosen, said)
     if found.executed is None:
         ask_about_sides(table, chosen, {*own} | found.used(), found.subject)
@@ -327,6 +349,56 @@ def _labels(
     given = None if asked.options is None else list(asked.options)
     _, labels = labelled_options(frame, found.chosen, given, row_place)
     return labels, {word(label): str(k) for k, label in enumerate(labels)}
+
+
+MOST_NUMBERS = 50  # different numbers of options that are no places
+
+
+def _check_are_options(table: pa.Table, found: PlayColumns) -> None:
+    """Refuse numbers that cannot be those of options, such as reaction times."""
+    numbers = np.array([float(key) for key in _numbers(table, str(found.chosen))])
+    given = np.unique(numbers[numbers >= 0])
+    if not given.size:
+        return
+    whole = float((given == np.floor(given)).mean()) > 0.5  # others are slips
+    spread = len(given) > MOST_NUMBERS and len(given) < (given[-1] - given[0]) / 2
+    if whole and not spread:
+        return
+    others = [
+        name
+        for name in table.column_names
+        if name not in found.used() and 2 <= len({*table[name].to_pylist()} - {None}) <= 12
+    ]
+    ways = " or ".join(argument("chosen", name) for name in others[:3])
+    raise DataError(
+        f"{argument('chosen')} must be given, as {found.chosen} holds {len(given)} different "
+        f"numbers from {given[0]:g} to {given[-1]:g}, times or amounts rather than options. Pass "
+        f"{ways or argument('chosen')}{' if that is what was chosen' if ways else ''}."
+    )
+
+
+def _ask_about_zero(table: pa.Table, found: PlayColumns) -> None:
+    """Ask whether a 0 that always pays the same is an option, or a decision that nobody made."""
+    frame = open_frame(table)
+    if not isinstance(found.reward, str):
+        return
+    words = [None if is_nothing(c) else word(c) for c in table[str(found.chosen)].to_pylist()]
+    chosen = np.array([float(w) if w and NUMBER.match(w) else np.nan for w in words])
+    rewards = column_floats(frame, found.reward, "reward")
+    zero, others = chosen == 0, chosen > 0
+    paid = np.unique(rewards[zero & ~np.isnan(rewards)])
+    rest = np.unique(rewards[others & ~np.isnan(rewards)])
+    if len(paid) != 1 or paid[0] not in FILLERS or (chosen > 1).sum() == 0 or len(rest) < 2:
+        return
+    n = int(np.nanmax(chosen))
+    raise DataError(
+        f"{argument('base')} must be given, as 0 in {found.chosen} ({int(zero.sum())} rows) always "
+        f"pays {paid[0]:g}, which can be read in two ways: an option, or decisions that nobody "
+        f"made, with {n} options counted from 1. Pass "
+        + either(f"options={list(range(n + 1))!r} for the first, or base=1", "")
+        + either("", f"--options {','.join(map(str, range(n + 1)))} for the first, or --base 1")
+        + " for the second."
+    )
 
 
 def _base(table: pa.Table, name: str, base: int | None) -> int:

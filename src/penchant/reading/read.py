@@ -22,6 +22,7 @@ from penchant.reading.offered import from_offers, offers_of
 from penchant.reading.played import from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.columns import (
+    NO_COLUMN,
     is_long,
     is_play,
     named_column,
@@ -93,8 +94,8 @@ def read(
     Parameters
     ----------
     source
-        A file (CSV, JSON, Parquet or Arrow), a folder of files, a pattern such as "data/*.csv", or
-        a pandas, polars or pyarrow table.
+        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
+        "data/*.csv", or a pandas, polars or pyarrow table.
     where
         Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
     kind
@@ -292,6 +293,8 @@ def _built(
     if found == "offers":
         layout = None if wide is None or offers_of(wide[1]) is None else wide[1]
         return found, from_offers(clean, asked, place, layout)
+    named_parts = {part: name for part, name in asked.columns.items() if name != NO_COLUMN}
+    asked = replace(asked, columns=named_parts)
     if wide is not None:
         if asked.attributes is None and asked.rivals is None:
             _ask_about_outcomes(*wide)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -203,12 +203,17 @@ def amount_and_chance(cell: Any, decimal: str = ".") -> tuple[str, str] | None:
 
 
 def amounts(
-    cells: Sequence[Any], name: str, *, decimal: str = ".", units: Mapping[str, float] | None = None
+    cells: Sequence[Any],
+    name: str,
+    *,
+    decimal: str = ".",
+    units: Mapping[str, float] | None = None,
+    place: Callable[[int], str] = row_place,
 ) -> Amounts | None:
     """A column of numbers, or of amounts in one unit; None where some cell is neither.
 
     Times in several units become days, where these are so many. `units` says how many days a month
-    or a year is.
+    or a year is, and `place` where a cell is.
     """
     read = [None if is_nothing(cell) else amount(cell, decimal) for cell in cells]
     wrong = [k for k, cell in enumerate(cells) if read[k] is None and not is_nothing(cell)]
@@ -227,7 +232,7 @@ def amounts(
     if len(given) == 1 and given[0] in CURRENCIES:
         return Amounts(values, given[0], _read_otherwise(cells, values, decimal))
     shown = [
-        next(f"{cells[k]!r} at {row_place(k)}" for k, one in enumerate(read) if one and one[1] == u)
+        next(f"{cells[k]!r} at {place(k)}" for k, one in enumerate(read) if one and one[1] == u)
         for u in found
     ]
     raise DataError(

@@ -68,7 +68,8 @@ _OWN = {
 _LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|ran|order)")
 _RESPONSE = re.compile(r".+\.(keys|response|clicked_name)")
 _NO_ANSWERS = ("info", "action", "change", "media", "store")
-_SHEET = "Spreadsheet: "  # before columns of the experimenter's own
+# Before columns of the experimenter's own.
+_SHEET = re.compile(r"(?:Spreadsheet|Store|Manipulation|Responses|Embedded Data): ")
 _OTREE = re.compile(r"(?:player|participant|subsession|session\.config)\.(?P<field>[^\W_]\w*)")
 _OTREE_WIDE = re.compile(r"\w+\.(?P<round>\d+)\.player\.(?P<field>[^\W_]\w*)")
 _PRESSED = ".RESP"  # after the name of the object in E-Prime
@@ -155,7 +156,7 @@ def own_names(names: Sequence[str], unfilled: Collection[str] = ()) -> list[str]
     taken = {name.lower() for name in names}
     if any(plain_name(name) == "participantcode" for name in names):
         return _of_otree(names)
-    bare = [name.removeprefix(_SHEET) for name in names]
+    bare = [_SHEET.sub("", name, count=1) for name in names]
     pressed = [name for name in names if name.endswith(_PRESSED) and name not in unfilled]
     if len(pressed) == 1 and "experimentname" in map(plain_name, names):  # E-Prime
         bare[names.index(pressed[0])] = "response"
