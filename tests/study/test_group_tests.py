@@ -248,7 +248,7 @@ def test_what_is_said_first_is_who_is_left_out_and_what_keeps_them(mixed):
     lost = sum(row.n_left_out for row in mixed.left_out)
     assert said[1].startswith(f"Left out of the tests of means (group): {lost} of 17 subjects (co")
     for words in (
-        "Their own choices decide that",
+        "the most consistent are often among them",
         "Fisher's exact test",
         "ScaledPrior()",
         "Rank tests",

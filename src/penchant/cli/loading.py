@@ -201,18 +201,18 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
             f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
             "--model prospect for gambles: penchant models lists them."
         )
-    if data.option is None and not data.explanatory and is_play(columns):
-        raise DataError(
-            "--model must be given with task data, one row per trial; got none, and "
-            f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
-            "lists them."
-        )
     task = task_of_columns(columns)
     if data.option is None and not data.explanatory and task is not None:
         raise DataError(
             f"--model must be given with the columns of a task; got none, and {named(columns)}. "
             f"Pass --task {task.name}, or --model {task.command}: penchant check says how codes "
             "are read."
+        )
+    if data.option is None and not data.explanatory and is_play(columns):
+        raise DataError(
+            "--model must be given with task data, one row per trial; got none, and "
+            f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
+            "lists them."
         )
     if data.option is None and not {*OPTION} & {*columns}:
         refuse_one_row_per_subject(columns, data.subject or named_column(USUAL["subject"], columns))

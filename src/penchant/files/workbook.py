@@ -28,6 +28,8 @@ def unbooked(origin: Source) -> Source:
                 return origin
             sheets = {name: list(_rows(book, path)) for name, path in _sheets(book).items()}
     except (zipfile.BadZipFile, Xml.ParseError, KeyError, IndexError, ValueError) as error:
+        if isinstance(error, zipfile.BadZipFile) and ".xls" not in origin.name.lower():
+            return origin  # some other archive, told as such where tables are read
         raise DataError(
             f"{origin.name} must be a sound Excel workbook; got a damaged one ({error}). Save it "
             "again, or save the sheet as CSV."

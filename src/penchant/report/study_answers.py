@@ -76,8 +76,8 @@ def _left_out(study: Findings, key: Key, rows: Sequence[LeftOutGroup], explain: 
     parts = "; ".join(map(_left_out_of, some)) if column else rows[0].reasons
     parts += "; no others" if len(some) < len(rows) else ""
     why = (
-        " Without a finite estimate they enter no mean. Their own choices decide that, often very "
-        "consistent ones, so that means describe the other subjects only."
+        " Subjects without a finite estimate enter no mean, and the most consistent are often "
+        "among them: means describe the other subjects only."
     )
     head = f"Left out of {of}{_where(key)}: {lost} of {everyone} {what} ({parts})."
     if not explain:
