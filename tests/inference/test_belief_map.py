@@ -10,6 +10,7 @@ from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import distances
 from penchant.errors import DataError
 from penchant.models.spatial.belief_map import _in_rewards
+from small_study import table
 
 GRID = pn.grid(10, 10)
 ROOTS: dict[float, np.ndarray] = {}
@@ -232,3 +233,17 @@ def test_a_known_noise_changes_nothing():
     assert abs(more) < 1e-6
     np.testing.assert_allclose(mean, [30.0, 6.0], rtol=1e-6)
     np.testing.assert_allclose(both, np.diag([30.0, 20.0]), rtol=1e-5, atol=1e-6)
+
+
+def test_no_width_explains_choices_better_than_their_best_weights():
+    """A normal shape carried beyond its reach made one width 120 log-units likelier than others."""
+    mine = table(8, 7, 40)
+    mine = mine[mine.subject == "b06"]
+    play = pn.Episode(mine.choice.to_numpy(), mine.reward.to_numpy())
+    places = pn.grid(4, 3)
+    basis = pn.MapBasis.smooth(places, n=11)
+    own = pn.UCL(locations=places, noise_variance=2.5, length_scale=1.5, prior_map=basis)
+    found = pn.fit(play, own, parameter_prior=pn.MapPrior())
+    told = [fit.log_evidence for fit in found.belief_map().fits]
+    assert len(told) > 3 and max(told) < found.log_likelihood < 0
+    assert np.abs(np.diff(told)).max() < 5  # widths 1.6 apart

@@ -16,6 +16,7 @@ from penchant.tails import normal_point
 
 NODES = 33  # of the decision noise, over which a map is summed
 NEAR_ZERO = 0.1  # share of a weight below which a normal distribution of it is not believed
+WIDER = 2.0  # times the prior's variance of a map, beyond which choices leave nobody
 
 
 class MapFit(NamedTuple):
@@ -111,6 +112,8 @@ def _in_rewards(
         if np.linalg.eigvalsh(precision)[0] <= 0:  # no choice speaks for it
             continue
         found = np.linalg.inv(precision)
+        if np.linalg.eigvalsh(found[1:, 1:])[-1] > WIDER * (sd * at) ** 2:
+            continue  # less is known than before the choices: the normal shape does not reach here
         mean = found @ inverse @ middle
         wide = np.linalg.slogdet(found)[1] + np.linalg.slogdet(inverse)[1]
         fits = mean @ precision @ mean - middle @ inverse @ middle
@@ -118,6 +121,8 @@ def _in_rewards(
         usual.append(np.exp(-0.5 * z**2))
         means.append(mean / at)
         covariances.append(found / at**2)
+    if not logs:
+        return 0.0, theta[where] / theta[0], covariance[np.ix_(where, where)] / theta[0] ** 2
     share = np.exp(np.array(logs) - max(logs)) * np.array(usual)
     more = max(logs) + np.log(share.sum() / sum(usual))
     share /= share.sum()
