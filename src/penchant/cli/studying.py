@@ -97,7 +97,7 @@ def with_task(
     )
 
 
-_OF_TASK = {"table", "condition", "landscape", "landscape_by"}
+_OF_TASK = {"table", "reward", "condition", "landscape", "landscape_by"}
 
 
 def _filled(options: Options, settings: dict[str, Any]) -> Options:

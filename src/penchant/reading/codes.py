@@ -30,7 +30,8 @@ def odd_number(values: Vector) -> float | None:
         return None
     low, high = float(numbers[0]), float(numbers[-1])
     if low < 0 <= numbers[1]:
-        code = low == _MINUS_ONE and len(numbers) > _FEW and high > 1
+        counted_on = bool((np.diff(numbers[:3]) == 1).all())  # -1, 0, 1 and more: one of them
+        code = low == _MINUS_ONE and len(numbers) > _FEW and high > 1 and not counted_on
         return low if code or -low in MARKS else None
     if high in MARKS and FAR * np.abs(numbers[:-1]).max() < high:
         return high

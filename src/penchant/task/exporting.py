@@ -541,6 +541,8 @@ def _write_task(folder: Path, name: str, table: _Written) -> None:
     """The settings with which `penchant study` reads the table."""
     group = table.group
     settings: dict[str, Any] = {"table": table.file, **group.analysis}
+    if "reward" in table.types:
+        settings["reward"] = "reward"
     if group.conditions:
         settings["condition"] = list(group.conditions)
     if group.landscapes:

@@ -29,6 +29,9 @@ def test_parameters_that_go_together_have_a_correlation_at_one():
     assert found.status == "correlation at +1"
     assert "price and quality go together" in found.message
     assert found.correlations[0, 1] > 0.98
+    for spread in found.spreads():
+        away = np.array([spread.low, spread.high]) / spread.sd  # none, or apart from the estimate
+        assert np.isnan(away).all() or (away[0] < 0.99 and away[1] > 1.01)
 
 
 def test_means_that_nobody_tells_are_said():

@@ -36,6 +36,7 @@ TOLD = 0.5  # reliability from which on it is
 CLOSE = 1e-5  # log-units by which a profile may be off
 MOST_PLACES = 16  # of a profile
 NEAR_ENOUGH = 5e-3  # of the root of twice the fall
+AT_ONCE = 1e-3  # of the logarithm of a spread: nearer to the maximum nothing falls by itself
 WIDEST = 20.0  # typical standard deviations from which on a spread has no end
 UPWARDS = 0.1  # share of a number of the spread in a direction, from which on it is to blame
 FLAT = 1e-9  # share of a direction's curvature below which nothing is known of it
@@ -268,7 +269,8 @@ def _crossing(
 ) -> float:
     """Where the profile falls by `drop`, from the maximum on; without end if not in the range.
 
-    The root of twice the fall is nearly a line: secants of it.
+    The root of twice the fall is nearly a line: secants of it. NaN where the profile falls at once,
+    which no spread tells: beside a correlation of 1 the others cannot follow.
     """
     centre, want = float(best.x[profile.place]), float(np.sqrt(2 * drop))
     near, far = (centre, 0.0), None  # places with the root of the fall there
@@ -292,7 +294,7 @@ def _crossing(
             continue
         share = (want - near[1]) / (far[1] - near[1])
         at = near[0] + min(max(share, 0.1), 0.9) * (far[0] - near[0])
-    return at
+    return at if abs(at - centre) > AT_ONCE else np.nan
 
 
 def normality(found: Found) -> Matrix:
