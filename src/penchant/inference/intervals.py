@@ -379,6 +379,12 @@ class _Tasks:
             if not len(active):
                 break
             position = self._next(active)
+            is_number = self._are_numbers(position)
+            unending = active[~is_number]
+            found[unending] = self.sign[unending] * np.inf
+            active, position = active[is_number], position[is_number]
+            if not len(active):
+                break
             short = self._measure(active, position)
             arrived = np.abs(short) < CLOSE
             arrived |= np.abs(position - self.inside[active]) < 1e-10 * (1 + np.abs(position))
@@ -389,6 +395,16 @@ class _Tasks:
             active = active[~arrived]
         found[active] = self.inside[active]
         return found
+
+    def _are_numbers(self, position: Vector) -> BoolVector:
+        """Whether weights of that size can be written down; a profile not fallen by then never is.
+
+        3^u - 1 of a consistency u, for one, is not from u = 647 on.
+        """
+        _, planes = self._held(position)
+        if planes is None:
+            return np.ones(len(position), dtype=bool)
+        return np.asarray(np.isfinite(planes.value) & np.isfinite(planes.origin).all(axis=1))
 
     def _next(self, active: IntVector) -> Vector:
         """Further out while nothing is outside; then where a line through both ends crosses."""
