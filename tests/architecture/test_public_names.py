@@ -103,7 +103,7 @@ def test_a_type_checker_knows_every_name_and_refuses_others(tmp_path):
     ]
     assert [line.split(": ", 1)[1] for line in told] == [
         'note: Revealed type is "penchant.models.learning.q_learning.QLearning"',
-        'note: Revealed type is "penchant.models.learning.exploration.UCB1"',
+        'note: Revealed type is "penchant.models.learning.ucb1.UCB1"',
         'error: Module has no attribute "train"  [attr-defined]',
         'error: Module has no attribute "Learner"  [attr-defined]',
     ]
