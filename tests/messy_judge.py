@@ -66,6 +66,11 @@ def _judged(made: Made, path: Path) -> Verdict:
     problem = difference(made, reading)
     if problem is None:
         return Verdict("right")
+    said = reading.summary().replace(str(path), path.name)
+    if problem.startswith("people") and "nobody is told apart" in said:
+        found = _answered(made, path, {}, said, ())
+        if found is not None:
+            return Verdict("said", said, found)
     if problem.startswith("extra"):
         return Verdict("extra", problem)
     return Verdict("wrong", f"{problem}\n{reading.summary()}")

@@ -360,6 +360,9 @@ def placed_answer(dice: Dice, draft: Draft, places: Any, at: list[int]) -> None:
         cells = [str(i + base) for i in at]
         draft.counted = True
         draft.answers["base"] = base
+        if len(places[0]) > 2 and not places[0][-1].isdigit() and not places[0][-1] == "A":
+            draft.doubts.add("numbers of names")
+            draft.answers["options"] = [str(i + base) for i in range(len(places))]
     elif how == "word":
         words = places
         cells = [words[i] for i in at]
@@ -375,6 +378,7 @@ def placed_answer(dice: Dice, draft: Draft, places: Any, at: list[int]) -> None:
             words = [f"{upper_first(p)}" for p in places]
         cells = [words[i] for i in at]
         draft.answers["options"] = words
+        draft.doubts |= {"numbers of names"} if len(places[0]) > 2 and letter else set()
     else:
         keys = (("f", "j", "k"), ("q", "p", "z"), ("a", "l", "m"))
         words = list(dice.pick(keys))[: len(places)]
@@ -937,7 +941,7 @@ def as_jspsych(dice: Dice, draft: Draft) -> bytes:
         return json.dumps(screens).encode()
     header = list(dict.fromkeys(key for s in screens for key in s))
     out = io.StringIO()
-    writer = csv.DictWriter(out, header, restval=dice.pick(("", "null", '""')), lineterminator="\n")
+    writer = csv.DictWriter(out, header, restval=dice.pick(("", "null")), lineterminator="\n")
     writer.writeheader()
     writer.writerows(screens)
     return out.getvalue().encode()

@@ -20,6 +20,7 @@ from penchant.reading.formula import Factor, Formula, formula_of, union_of
 from penchant.reading.variables import MOST_LEVELS, Columns
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
+from penchant.tables.designs import alike_in
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
 from penchant.wording import argument
@@ -63,6 +64,7 @@ def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | No
     chosen = chosen_column(table, asked, CHOSEN)
     used = {name for name in asked.columns.values() if isinstance(name, str)} | {chosen}
     free = [name for name in table.column_names if name not in used | clean.own]
+    free = [name for name in free if not _is_count(name, table[name].to_pylist())]
     layout = wide_layout(
         free,
         seen_words(table, chosen, doubtful=True),
@@ -70,6 +72,7 @@ def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | No
         opt_out=asked.opt_out,
         base=asked.base,
         column=chosen,
+        alike=alike_in(table),
     )
     return None if layout is None else (chosen, layout)
 
@@ -240,6 +243,10 @@ def _taken(
     given = [None if is_nothing(cell) else word(cell) for cell in cells]
     labels = {str(label) for label in option}
     seen = {cell for cell in given if cell is not None}
+    if len(seen) == 1 and None in given:  # flagged, and nothing written of others
+        answered = {key for key, cell in zip(decision, given, strict=True) if cell is not None}
+        pairs = zip(decision, given, strict=True)
+        return [None if key not in answered else cell is not None for key, cell in pairs]
     if seen <= {"0", "1"} and not _repeats(given, decision):
         return list(cells)
     if seen <= labels and _repeats(given, decision):
@@ -393,7 +400,7 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
             continue
         if name not in told:
             same.append(name)
-        elif columns.are_words(name) and len(columns.levels(name)) > MOST_LEVELS:
+        elif len(columns.levels(name)) > MOST_LEVELS and columns.are_levels(name):
             many.append(name)
         else:
             kept.append(name)

@@ -30,11 +30,18 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
     usual_column,
 )
+from penchant.tables.designs import alike_in, is_counter, of_people
 from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
 from penchant.tables.offer_columns import FIRST_WORDS, NOTHING_WORDS, SECOND_WORDS, is_offers
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
-from penchant.tables.surveys import WideLayout, refuse_unknown_words
+from penchant.tables.surveys import (
+    WideLayout,
+    is_evident,
+    likely_layouts,
+    refuse_unknown_words,
+    tag,
+)
 from penchant.wording import argument, either
 
 FEW_WORDS = 12  # of a column that may hold choices
@@ -326,15 +333,60 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
     given = asked.columns.get("chosen")
     names = clean.table.column_names
     if given is None and named_column(CHOSEN, names) is None:
-        return None
+        return _answered_by_name(clean, asked)
     if given is not None and not isinstance(given, str):
         return None
     try:
         return wide_experiment(clean, asked)
     except DataError:
-        if is_play(names) and asked.attributes is None:
+        if _is_played(clean, names) and asked.attributes is None:
             return None  # it can be read so, whatever else its columns may be
         raise
+
+
+def _answered_by_name(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
+    """The layout of a wide table in which no column has a usual name of choices."""
+    found = _answers(clean, asked)
+    if found is None:
+        return None
+    return wide_experiment(clean, replace(asked, columns={**asked.columns, "chosen": found}))
+
+
+def _answers(clean: Cleaned, asked: Asked) -> str | None:
+    """The one column that may hold choices: that repeats the options, or the only one left."""
+    table, subject = clean.table, asked.columns.get("subject")
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
+    free = [name for name in table.column_names if name not in used]
+    layouts = likely_layouts(free, alike_in(table))
+    tags = {tag(one) for options, _ in layouts for one in options}
+    evident = [(options, by) for options, by in layouts if is_evident(options, by)]
+    crossed = {name for _, by in evident for own in by.values() for name in own.values()}
+    named, others = [], []
+    for name in free:
+        words = seen_words(table, name, doubtful=True)
+        if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
+            continue
+        if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
+            named.append(name)
+        elif name not in crossed and not is_counter(table, name, subject):
+            others.append(name)
+    words_alone = [name for name in named if not seen_words(table, name)[0].isdigit()]
+    for likely in (words_alone, named, others if evident else []):
+        if len(likely) == 1:
+            return likely[0]
+    return None
+
+
+def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
+    """Whether columns are those of play, with a reward that is not the same for all of a person."""
+    subject = clean.hints.get("subject")
+    left = list(names)
+    while is_play(left):
+        reward = usual_column("reward", left)
+        if reward not in clean.table.column_names or not of_people(clean.table, reward, subject):
+            return True
+        left.remove(reward)
+    return False
 
 
 def _kind(
@@ -351,7 +403,7 @@ def _kind(
     called = ["chosen" if name == asked.columns.get("chosen") else name for name in names]
     if is_offers(called):
         return "offers"
-    played = is_play(called)
+    played = _is_played(clean, called)
     if played and _accepts(clean, asked):
         return "offers"
     if wide is not None:
@@ -473,10 +525,11 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
 def _refuse_words(clean: Cleaned, asked: Asked) -> None:
     """Ask what the words of the choices mean, where the columns describe options."""
     names = clean.table.column_names
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names) or _answers(clean, asked)
     if chosen in names:
         free = [name for name in names if name not in clean.own and name != chosen]
-        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
+        words = seen_words(clean.table, str(chosen))
+        refuse_unknown_words(free, words, str(chosen), alike_in(clean.table))
 
 
 def read_task(name: str, source: Any, **options: Any) -> Reading:

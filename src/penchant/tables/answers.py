@@ -38,6 +38,7 @@ VERBS = frozenset(
         *("wahl", "gewahlt", "gewaehlt", "choix", "choisi", "eleccion", "elegido", "keuze"),
     )
 )
+FLAG_VERBS = VERBS | {"is", "was", "preferred", "prefers", "prefer", "opted", "wanted", "accepted"}
 NO_OPTION = "none"  # where no flag is set
 NONE = "none of these"
 _YES = frozenset(("1", "true", "yes", "y", "x", "selected", "ja", "oui", "si"))
@@ -133,22 +134,6 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
 def _unset(row: int, cells: Sequence[Sequence[Any]]) -> str | None:
     """The word for a row without a flag that is set: nothing where all are empty."""
     return None if all(is_nothing(own[row]) for own in cells) else NO_OPTION
-
-
-def single_flag(table: pa.Table, names: Sequence[str]) -> tuple[str, str] | None:
-    """The one column that says whether one option was chosen, and that option.
-
-    >>> single_flag(pa.table({"chose_left": [1, 0], "rt": [1, 0]}), ["chose_left", "rt"])
-    ('chose_left', 'left')
-    """
-    found = {
-        name: option
-        for name in names
-        for pair in halves(name)
-        for verb, option in (pair, pair[::-1])
-        if plain_name(verb) in VERBS and not option.isdigit() and are_flags(table[name].to_pylist())
-    }
-    return next(iter(found.items())) if len(found) == 1 else None
 
 
 def by_flag(cells: Sequence[Any], option: str) -> list[str | None]:

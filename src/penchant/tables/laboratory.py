@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -24,14 +24,16 @@ from penchant.tables.answers import (
     BY_PLACE,
     BY_WORD,
     DIFFERENCES,
+    FLAG_VERBS,
     agreement,
+    are_flags,
     by_flag,
     by_level,
     by_words,
     differences,
+    flag,
     flags_of_options,
     one_choice,
-    single_flag,
     told_at,
 )
 from penchant.tables.cells import array_cell, is_nothing
@@ -44,6 +46,7 @@ from penchant.tables.columns import (
     nested_column,
     plain_name,
 )
+from penchant.tables.designs import LongParts, first_words, long_parts, people_column
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
@@ -63,7 +66,7 @@ from penchant.tables.programs import (
     several_pressed,
 )
 from penchant.tables.questions import conjoint, offers_of_questions
-from penchant.tables.surveys import shown_at
+from penchant.tables.surveys import halves, shown_at, tag, where_said, wide_layouts
 from penchant.tables.unfolding import (
     objects_apart,
     offers_apart,
@@ -156,6 +159,7 @@ def cleaned(
         kept = counted(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
     work.ask_apart(titles)
+    work.find_long()
     work.join_flags()
     if "chosen" not in known:
         several_pressed(work.table)
@@ -177,8 +181,12 @@ class _Work:
         self.rows: IntVector = np.arange(len(table))
         self.notes: list[str] = []
         self.words = False
+        self.long: LongParts | None = None
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
+        self.people: str | None = None  # who, by the rows, where no column has a name of people
+        if self.subject is None:
+            self.people = people_column(self.table, self.table.column_names)
         self.of_people = self._arms()
         self._count_restarts(given.get("block"))
 
@@ -213,7 +221,8 @@ class _Work:
         """The column that says who; the record or the file where none does."""
         found = self.part("subject")
         names = self.table.column_names
-        return found or next((name for name in (RECORD, FILE) if name in names), None)
+        found = found or next((name for name in (RECORD, FILE) if name in names), None)
+        return found or (self.people if self.people in names else None)
 
     def cells(self, name: str) -> list[Any]:
         """The cells of a column."""
@@ -281,10 +290,37 @@ class _Work:
                 words = listing(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
                 practice |= own
                 why.append(f"{name} is {words}")
+        if not practice.any():
+            self._ask_about_first_part(asked)
         if practice.any() and not practice.all():
             where = argument("where")
             said = f"practice ({' and '.join(why)}); name the column in {where} to decide otherwise"
             self.leave_out(practice, said)
+
+    def _ask_about_first_part(self, asked: set[str]) -> None:
+        """Ask about the few rows that everybody began with, where a word tells them apart."""
+        used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
+        if self.program.name is not None or is_play(self.table.column_names):
+            return
+        for name in self.table.column_names:
+            word = None if name in used else first_words(self.table, name, self.subject)
+            if word is None or self._is_of_offers(name):
+                continue
+            others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
+            column = name if name.isidentifier() else f"`{name}`"
+            kept = f"{column} in {[word, *others]!r}"
+            raise DataError(
+                f"{argument('where')} must be given, as everybody's first rows have {word!r} in "
+                f"{name}, which can be read in two ways: practice, or decisions like those with "
+                f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
+                f"leave them out, or {where_said(kept)} to keep them."
+            )
+
+    def _is_of_offers(self, name: str) -> bool:
+        """Whether a column's name is one of several that describe options."""
+        layouts = wide_layouts(self.table.column_names)
+        crossed = {c for _, by in layouts for own in by.values() for c in own.values()}
+        return name in crossed
 
     def _is_part_of_everybody(self, rows: BoolVector) -> bool:
         """Whether nobody has these rows alone: a group may be called practice, too."""
@@ -299,14 +335,21 @@ class _Work:
             return np.array([str(cell).strip().lower() in yes for cell in self.cells(name)])
         if not pa.types.is_string(self.table[name].type):
             return none
+        trained = self._was_trained(name)
         said = {
-            cell: len(cell) <= _SHORT and is_practice(cell)
+            cell: len(cell) <= _SHORT and (is_practice(cell) or cell == trained)
             for cell in pc.unique(self.table[name]).to_pylist()
             if cell is not None
         }
         if not any(said.values()) or len(said) > max(20, len(self.table) // 2):
             return none
         return np.array([said.get(cell, False) for cell in self.cells(name)])
+
+    def _was_trained(self, name: str) -> str | None:
+        """The word for training, where it is few first rows, and nothing is learnt from rewards."""
+        word = first_words(self.table, name, self.subject)
+        learnt = is_play(self.table.column_names)
+        return word if word and not learnt and plain_name(word).startswith("train") else None
 
     def rewards_from_below(self) -> None:
         """Rewards that stand in the row after the choice, as feedback has one of its own."""
@@ -406,6 +449,13 @@ class _Work:
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
+    def find_long(self) -> None:
+        """Which columns are the parts of a table with a row per option, if it is one."""
+        if any(self.given.get(part) for part in ("chosen", "option", "reward", "decision")):
+            return
+        free = [name for name in self.table.column_names if name not in self.program.own]
+        self.long = long_parts(self.table, self.subject, free, CHOSEN)
+
     def join_flags_for(self, where: str) -> None:
         """Join flags before rows are kept, where the condition speaks of the choice they make."""
         try:
@@ -416,34 +466,58 @@ class _Work:
     def join_flags(self) -> None:
         """One column of choices where every option has a flag of its own, or one of two has."""
         names = self.table.column_names
-        if self.given.get("chosen") is not None or is_long(names):
+        if is_long(names) or self.long is not None:
+            return
+        given = self.given.get("chosen")
+        if given is not None:
+            option = self._flagged_option(given) if given in names else None
+            if option is not None:
+                self._take_flag(given, option, given)
             return
         usual = {plain_name(name) for name in CHOSEN}
         free = [name for name in names if name not in self.program.own]
         flagged = {name for own in flags_of_options(free) for name in own.values()}
-        if any(plain_name(name) in usual - _ALSO_FLAGS for name in {*names} - flagged):
+        of_one = {name: option for name in free if (option := self._flagged_option(name))}
+        if any(plain_name(name) in usual - _ALSO_FLAGS for name in {*names} - flagged - {*of_one}):
             return
         found = one_choice(self.table, free, self.rows.tolist())
         if found is not None:
             self.table, self.words = found.table, True
             self.notes.append(found.note)
-            return
-        alone = single_flag(self.table, free)
-        if alone is not None and not usual & {plain_name(name) for name in names}:
-            self._take_flag(*alone)
+        elif len(of_one) == 1:
+            self._take_flag(*next(iter(of_one.items())), "choice")
 
-    def _take_flag(self, name: str, option: str) -> None:
-        """The choices by the flag of one of two options, where a word says what the other is."""
-        if plain_name(option) not in FIRST_WORDS | SECOND_WORDS | {"left", "right"}:
-            return
+    def _flagged_option(self, name: str) -> str | None:
+        """The one of two options that a flag is about, by its name; None if it is about none."""
+        cells = self.cells(name)
+        if not are_flags(cells) or len({flag(cell) for cell in cells} - {None}) < 2:
+            return None
+        others = [other for other in self.table.column_names if other != name]
+        pairs = [tags for tags, _ in wide_layouts(others) if len(tags) == 2]
+        known = {tag(one): one for tags in pairs for one in tags}
+        words = FIRST_WORDS | SECOND_WORDS
+        parts = [both for pair in halves(name) for both in (pair, pair[::-1])]
+        for verb, option in parts:
+            if plain_name(verb) in FLAG_VERBS and not option.isdigit():
+                if tag(option) in known:
+                    return known[tag(option)]
+                if plain_name(option) in words | {"left", "right"}:
+                    return option
+        alone = plain_name(name)
+        return name if alone in FIRST_WORDS and plain_name(name) not in known else None
+
+    def _take_flag(self, name: str, option: str, chosen: str) -> None:
+        """The choices by the flag of one of two options."""
         words = by_flag(self.cells(name), option)
-        self.table = self.table.append_column("choice", pa.array(words, pa.string()))
         self.table = self.table.drop_columns([name])
+        self.table = self.table.append_column(chosen, pa.array(words, pa.string()))
         other = next((word for word in words if word not in (None, option)), f"not {option}")
         self.notes.append(f"{name} taken for the choice: {option} where it is set, else {other}")
 
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
+        if self.long is not None:
+            return
         self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
         self._take_rewards(self.given.get("reward"))
@@ -571,6 +645,8 @@ class _Work:
         hints: dict[str, Any] = {}
         if self.subject is not None:
             hints["subject"] = self.subject
+        if self.subject is not None and self.subject == self.people:
+            self.notes.append(f"{self.people} taken for people: counts begin anew with each")
         nested = self.part("reward")
         if nested in names and "." in str(nested) and nested not in self.program.own:
             hints["reward"] = nested
@@ -582,6 +658,8 @@ class _Work:
                 hints[part] = found
         if self.program.name == GORILLA and "Event Index" in names:
             hints["decision"] = "Event Index"
+        if self.long is not None and {*asdict(self.long).values()} <= {*names}:
+            hints |= asdict(self.long)
         keys = loops.chosen is not None and loops.chosen.endswith(".keys")
         keys |= self.program.name == JSPSYCH and plain_name(self.part("chosen", CHOSEN)) == _CODES
         plain = self.program.name is None and not self.notes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from penchant.errors import DataError, listing
 from penchant.tables.options import NOTHING_WORDS
@@ -17,7 +17,7 @@ CUTS = re.compile(
     r"[ _.:\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
     r"|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
 )
-_PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?")
+_PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?(?=.)")
 # What surveys call the option that is none of those shown.
 CHANCES = frozenset(("probability", "prob", "p", "chance"))  # of what an option pays
 OPT_OUTS = frozenset(
@@ -38,6 +38,7 @@ SIDES = frozenset(
         *("first", "second", "third", "one", "two", "three", "x", "y", "z"),
     )
 )
+FEW_OTHERS = 3  # words among the choices that are no option
 NOT = "not "  # before the one of two options that was not chosen
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
 
@@ -93,8 +94,8 @@ def tag(word: Any) -> str:
         text = text.partition(".")[0]
     text = _KEYS.sub("", text) or text
     text = plain(text)
-    bare = _PREFIX.sub("", text, count=1)
-    return bare or text
+    prefix = _PREFIX.match(text)
+    return text if prefix is None else text[prefix.end() :]
 
 
 def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, dict[str, str]]]]:
@@ -134,6 +135,7 @@ def wide_layout(
     opt_out: str | None = None,
     base: int | None = None,
     column: str = "chosen",
+    alike: Callable[[Sequence[str]], bool] = lambda _: True,
 ) -> WideLayout | None:
     """The one way in which the columns describe the options that people chose.
 
@@ -151,6 +153,8 @@ def wide_layout(
         Number of the first option, 0 or 1, where the choices are numbers.
     column
         The column of choices.
+    alike
+        Whether columns can be one attribute of several options, by what they hold.
 
     Examples
     --------
@@ -164,35 +168,143 @@ def wide_layout(
     doubtful = [] if len(doubtful) == len({*said}) else doubtful
     doubtful = [word for word in doubtful if opt_out is None or plain(word) != plain(opt_out)]
     sure = [word for word in said if word not in doubtful]
-    fitting = []
+    fitting: list[_Fit] = []
     wanted = None if options is None else _wanted(options)
-    for tags, attributes in wide_layouts(names):
-        if wanted is not None:
+    layouts = likely_layouts(names, alike)
+    by_tags = any({*(wanted or ())} == {tag(t) for t in tags} for tags, _ in layouts)
+    in_order = wanted is not None and not by_tags and {*map(str, options or ())} <= {*said}
+    for tags, attributes in layouts:
+        mapping = options if isinstance(options, Mapping) else None
+        if in_order and len(tags) == len(wanted or ()):
+            mapping = dict(zip(options or (), tags, strict=True))  # words in the options' order
+        elif wanted is not None:
             if {*wanted} != {tag(t) for t in tags}:
                 continue
             tags = tuple(sorted(tags, key=lambda t: wanted.index(tag(t))))  # at once
-        matched: tuple[dict[str, str], str | None] | None
-        if isinstance(options, Mapping):
-            matched = _by_mapping(tags, said, options, opt_out)
+        if mapping is not None:
+            matched = _by_mapping(tags, said, mapping, opt_out, column)
         else:
             matched = _matched(tags, sure, opt_out, base, usual=wanted is not None)
         if matched is not None:
             own = {a: tuple(cols[t] for t in tags) for a, cols in attributes.items()}
-            fitting.append(WideLayout(tags, own, *matched))
-    fitting = _without_parts(fitting)
-    if len({frozenset(one.attributes.values()) for one in fitting}) == 1:
-        fitting = fitting[:1]  # the same columns, however they are divided into names
+            layout = WideLayout(tags, own, matched.words, matched.opt_out)
+            fitting.append(_Fit(layout, matched))
+    fitting = _likeliest(fitting)
     if len(fitting) > 1:
-        shown = "; or ".join(layout.shown() for layout in fitting[:3])
+        shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
         raise DataError(
             f"{argument('options')} must be given, as the columns can be read in {len(fitting)} "
-            f"ways: {shown}. Pass {options_said(fitting[0].options)}, or "
-            f"{options_said(fitting[1].options)}."
+            f"ways: {shown}. Pass {options_said(fitting[0].layout.options)}, or "
+            f"{options_said(fitting[1].layout.options)}."
         )
-    if fitting and doubtful:
-        is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
-        raise _doubtful(doubtful[0], fitting[0].options, column, is_text)
-    return _with_partial(fitting[0], names) if fitting else None
+    if not fitting:
+        _ask_which(layouts, sure, column, opt_out)
+        return None
+    doubtful += [word for word in fitting[0].matched.left if word not in doubtful]
+    if doubtful and not isinstance(options, Mapping) and not in_order:
+        raise _doubtful(doubtful[0], said, fitting[0].layout.options, column)
+    return _with_partial(fitting[0].layout, names)
+
+
+def likely_layouts(
+    names: Sequence[str], alike: Callable[[Sequence[str]], bool]
+) -> list[tuple[tuple[str, ...], dict[str, dict[str, str]]]]:
+    """The layouts whose attributes hold alike in all options; all, where none is so.
+
+    >>> names = ["car_cost", "car_colour", "bus_cost", "bus_colour"]
+    >>> [tags for tags, _ in likely_layouts(names, lambda own: len({c[-4:] for c in own}) == 1)]
+    [('car', 'bus')]
+    """
+    layouts = wide_layouts(names)
+    fitting = [
+        (tags, by)
+        for tags, by in layouts
+        if all(alike(list(own.values())) for own in by.values())
+    ]
+    return fitting or layouts
+
+
+def is_evident(tags: Sequence[str], attributes: Mapping[str, Any]) -> bool:
+    """Whether options are crossed with attributes so often that it is no coincidence.
+
+    >>> is_evident(["response", "reaction"], {"time": {}}), is_evident(["car", "bus"], {"a": 1, "b": 2})
+    (False, True)
+    """
+    return len(tags) > 2 or len(attributes) > 1
+
+
+class _Matched(NamedTuple):
+    """What the words of the choices mean.
+
+    Attributes
+    ----------
+    words
+        {word: option}.
+    opt_out
+        The word for none of the options, if there is one.
+    left
+        Words that are no option: for none of them, or for no choice.
+    by_name
+        Whether words are names of the options, rather than numbers.
+    """
+
+    words: dict[str, str]
+    opt_out: str | None = None
+    left: tuple[str, ...] = ()
+    by_name: bool = False
+
+
+class _Fit(NamedTuple):
+    """A way to read the columns, and the words of the choices by it."""
+
+    layout: WideLayout
+    matched: _Matched
+
+
+def _likeliest(fitting: Sequence[_Fit]) -> list[_Fit]:
+    """The readings that are as likely as any: all words understood, options that are called so."""
+    whole = [fit for fit in fitting if not fit.matched.left] or list(fitting)
+    whole = [
+        fit
+        for fit in whole
+        if not any(fit.layout.columns < other.layout.columns for other in whole)
+    ]
+    usual = [fit for fit in whole if all(map(_is_usual, fit.layout.options))]
+    named = [fit for fit in whole if fit.matched.by_name]
+    best = named or usual or whole
+    apart: dict[frozenset[tuple[str | None, ...]], _Fit] = {}
+    for fit in sorted(best, key=lambda fit: fit not in usual):
+        # the same columns may be divided into names in several ways
+        apart.setdefault(frozenset(fit.layout.attributes.values()), fit)
+    return list(apart.values())
+
+
+def _ask_which(
+    layouts: Sequence[tuple[tuple[str, ...], dict[str, dict[str, str]]]],
+    words: Sequence[str],
+    column: str,
+    opt_out: str | None,
+) -> None:
+    """Ask which option each number or letter is, where options have names of their own."""
+    counted = sorted({*words} - {opt_out}, key=lambda word: (len(tag(word)), tag(word)))
+    bare = [tag(word) for word in counted]
+    for tags, attributes in layouts:
+        m = len(tags)
+        evident = is_evident(tags, attributes) and not all(map(_is_usual, tags))
+        if evident and bare == [str(k + 1) for k in range(m + 1)]:
+            raise _doubtful(counted[-1], words, tags, column)
+        if evident and bare == [str(k) for k in range(m + 1)]:
+            raise _doubtful(counted[0], words, tags, column)
+        series = ([str(k) for k in range(m)], [str(k + 1) for k in range(m)], [*"abcdefghij"[:m]])
+        if evident and bare in series:
+            mapping = dict(zip(counted, tags, strict=True))
+            turned = dict(zip(counted, (*tags[1:], tags[0]), strict=True))
+            raise DataError(
+                f"{argument('options')} must say what {listing(map(repr, counted))} in {column} "
+                f"mean, as the columns describe the options {listing(tags)}, in any order. Pass "
+                f"{options_said(mapping)} if they are numbered as the columns stand, or another "
+                f"order, such as {options_said(turned)}."
+            )
 
 
 def _is_code(word: str) -> bool:
@@ -244,29 +356,26 @@ def _wanted(options: Sequence[Any] | Mapping[Any, Any]) -> list[str]:
 
 
 def _by_mapping(
-    tags: Sequence[str], words: Sequence[str], options: Mapping[Any, Any], opt_out: str | None
-) -> tuple[dict[str, str], str | None]:
+    tags: Sequence[str],
+    words: Sequence[str],
+    options: Mapping[Any, Any],
+    opt_out: str | None,
+    column: str,
+) -> _Matched:
     """Words as they were said to be meant."""
     by_tag = {tag(t): t for t in tags}
     found = {str(word): by_tag[tag(option)] for word, option in options.items()}
     left = [word for word in dict.fromkeys(words) if word not in found]
     none_of = [word for word in left if plain(word) in OPT_OUTS or word == opt_out]
-    if {*left} - {*none_of}:
+    unsaid = [word for word in left if word not in none_of]
+    if unsaid:
         raise DataError(
             f"{argument('options')} must say what every word of the choices means; got none for "
-            f"{listing(repr(word) for word in left if word not in none_of)}. Add it, or leave its "
-            f"rows out by {ticked('where')}."
+            f"{listing(repr(word) for word in unsaid)}. Add it, or leave its rows out by "
+            f"{_left_out(unsaid[0], words, column)}; pass {argument('opt_out', unsaid[0])} if it "
+            "is an option of its own."
         )
-    return found, none_of[0] if none_of else None
-
-
-def _without_parts(fitting: list[WideLayout]) -> list[WideLayout]:
-    """Layouts without those whose columns all belong to another, larger one."""
-    return [
-        one
-        for one in fitting
-        if not any(one.columns < other.columns for other in fitting if other is not one)
-    ]
+    return _Matched(found, none_of[0] if none_of else None, by_name=True)
 
 
 def _untold(attribute: str, options: Sequence[str], columns: Sequence[str | None]) -> DataError:
@@ -282,7 +391,7 @@ def _untold(attribute: str, options: Sequence[str], columns: Sequence[str | None
 
 def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
     """Attributes that only some options have, too."""
-    index = {option: i for i, option in enumerate(layout.options)}
+    index = {tag(option): i for i, option in enumerate(layout.options)}
     found: dict[str, list[str | None]] = {}
     for name in names:
         if name in layout.columns:
@@ -290,12 +399,12 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
         for left, right in halves(str(name)):
             for option, attribute in ((left, right), (right, left)):
                 if (
-                    option in index
+                    tag(option) in index
                     and attribute not in layout.attributes
-                    and attribute not in index
+                    and tag(attribute) not in index
                 ):
                     own = found.setdefault(attribute, [None] * len(index))
-                    own[index[option]] = str(name)
+                    own[index[tag(option)]] = str(name)
     more = {attribute: tuple(own) for attribute, own in found.items()}
     for attribute, columns in more.items():
         if plain(attribute) in CHANCES:
@@ -305,7 +414,7 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
 
 def _matched(
     tags: Sequence[str], words: Sequence[str], opt_out: str | None, base: int | None, usual: bool
-) -> tuple[dict[str, str], str | None] | None:
+) -> _Matched | None:
     """Which option each word means, and the word for none of them; None if they do not fit."""
     by_tag = {tag(t): t for t in tags}
     if len(by_tag) < len(tags):
@@ -326,46 +435,61 @@ def _matched(
             none_of = word
         else:
             left.append(word)
-    if not left and found:
-        return found, none_of
+    numbers = all(tag(t).isdigit() for t in tags)
+    if found and not left:
+        return _Matched(found, none_of, by_name=not numbers)
+    if not numbers and len({*found.values()}) > 1 and len(left) <= FEW_OTHERS:
+        return _Matched(found, none_of, tuple(left), by_name=True)
     if not usual and not all(_is_usual(t) for t in tags):
         return None
     return _by_number(tags, list(dict.fromkeys(words)), opt_out, base)
 
 
-def _doubtful(word: str, tags: Sequence[str], column: str, is_text: bool) -> DataError:
-    name = column if column.isidentifier() else f"`{column}`"
-    left_out = where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
+def _doubtful(word: str, said: Sequence[str], tags: Sequence[str], column: str) -> DataError:
     return DataError(
         f"{argument('opt_out')} must be given, as {word!r} in {column} can be read in two ways: an "
         f"option of its own beside {', '.join(tags)}, or a decision that nobody made. Pass "
-        f"{argument('opt_out', word)} for the first, or {left_out} to "
+        f"{argument('opt_out', word)} for the first, or {_left_out(word, said, column)} to "
         "leave these rows out."
     )
 
 
+def _left_out(word: str, said: Sequence[str], column: str) -> str:
+    """A condition that leaves out the rows of a word."""
+    name = column if column.isidentifier() else f"`{column}`"
+    is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
+    return where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
+
+
 def _by_number(
     tags: Sequence[str], words: Sequence[str], opt_out: str | None, base: int | None
-) -> tuple[dict[str, str], str | None] | None:
+) -> _Matched | None:
     """Numbers as options, where the numbers say where they begin."""
     none_of = next(
         (w for w in words if plain(w) in OPT_OUTS or (opt_out and plain(w) == plain(opt_out))), None
     )
-    shown = [w for w in words if w != none_of and re.fullmatch(r"\d{1,2}(\.0+)?", w.strip())]
-    numbers = {w: int(float(w)) for w in shown}
-    if not numbers or len(numbers) + (none_of is not None) < len(words):
+    m = len(tags)
+    numbers = {
+        w: int(float(w))
+        for w in words
+        if w != none_of and re.fullmatch(r"\d{1,2}(\.0+)?", w.strip()) and float(w) <= m + 1
+    }
+    left = [w for w in words if w != none_of and w not in numbers]
+    if not numbers or len(left) > FEW_OTHERS or (left and len(numbers) < 2):
         return None
-    low, high, m = min(numbers.values()), max(numbers.values()), len(tags)
+    low, high = min(numbers.values()), max(numbers.values())
     if low >= 1 and high < m and base is None:
         raise DataError(
             f"{argument('base')} must be given, as the choices {low} to {high} can be read in two "
             f"ways: counted from 0 ({low} is {tags[low]}) or from 1 ({low} is {tags[low - 1]}). "
             f"Pass {either('base=0 or base=1', _by_hand(numbers, tags))}."
         )
-    start = (1 if high == m else 0) if base is None else base
-    if low < start or high - start >= m:
+    start = (1 if high >= m else 0) if base is None else base
+    inside = {w: tags[k - start] for w, k in numbers.items() if 0 <= k - start < m}
+    left += [w for w in numbers if w not in inside]
+    if not inside or len(left) > FEW_OTHERS or (left and len(inside) < 2):
         return None
-    return {w: tags[k - start] for w, k in numbers.items()}, none_of
+    return _Matched(inside, none_of, tuple(left))
 
 
 def _by_hand(numbers: Mapping[str, int], tags: Sequence[str]) -> str:
@@ -396,7 +520,12 @@ def where_said(condition: str) -> str:
     return either(f'where="{condition}"', f"--where {typed}")
 
 
-def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str) -> None:
+def refuse_unknown_words(
+    names: Sequence[str],
+    words: Sequence[str],
+    column: str,
+    alike: Callable[[Sequence[str]], bool] = lambda _: True,
+) -> None:
     """Raise an error that asks what words mean, if the columns are those of options.
 
     Parameters
@@ -407,30 +536,27 @@ def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str
         What the column of choices holds.
     column
         Its name.
+    alike
+        As of `wide_layout`.
     """
-    usual = [tags for tags, _ in wide_layouts(names) if all(map(_is_usual, tags))]
-    if not usual or not 2 <= len(words) <= 2 * max(map(len, usual)) + 1:
+    layouts = likely_layouts(names, alike)
+    usual = [tags for tags, _ in layouts if all(map(_is_usual, tags))]
+    usual += [tags for tags, by in layouts if is_evident(tags, by)]
+    usual = [tags for tags in usual if len(tags) <= len(words) <= len(tags) + FEW_OTHERS]
+    if not usual:
         return
     tags = usual[0]
-    numbers = [word for word in words if re.fullmatch(r"\d+", word)]
-    if len(numbers) == len(words) == len(tags) + 1:
-        odd = "0" if "0" in words and str(len(tags)) in words else max(words, key=int)
-        raise DataError(
-            f"{argument('opt_out')} must be given, as {column} holds {listing(words)}, and the "
-            f"columns describe {len(tags)} options, {listing(tags)}: {odd} can be an option that "
-            f"is none of these, or a decision that nobody made. Pass {argument('opt_out', odd)} "
-            f"for the first, or {where_said(f'{column} != {odd}')} to leave these rows out."
-        )
-    one = dict(zip(words, tags, strict=False))
-    other = dict(zip(words, [*tags[1:], tags[0]], strict=False))
+    m = len(tags)
+    ordered = sorted(words, key=lambda word: (len(word), word))
     raise DataError(
         f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
-        f"columns describe the options {listing(tags)} and both can be meant. Pass "
-        f"{options_said(one)}, or {options_said(other)}."
+        f"columns describe the options {listing(tags)}, and each can be any. Pass "
+        f"{options_said(ordered[:m])} if this is their order, or {options_said(ordered[m - 1 :: -1])}"
+        f"{'' if m == 2 else ', or another'}."
     )
 
 
 def _is_usual(option: str) -> bool:
     """Whether a word is what options are called: a letter, a number, a side."""
     bare = tag(option)
-    return len(bare) == 1 or bare.isdigit() or bare in SIDES or bare != plain(option)
+    return len(bare) == 1 or bare.isdigit() or bare in SIDES
