@@ -360,7 +360,7 @@ def placed_answer(dice: Dice, draft: Draft, places: Any, at: list[int]) -> None:
         cells = [str(i + base) for i in at]
         draft.counted = True
         draft.answers["base"] = base
-        if len(places[0]) > 2 and not places[0][-1].isdigit() and not places[0][-1] == "A":
+        if places in MODES or places in [mode[:2] for mode in MODES]:
             draft.doubts.add("numbers of names")
             draft.answers["options"] = [str(i + base) for i in range(len(places))]
     elif how == "word":
@@ -378,7 +378,7 @@ def placed_answer(dice: Dice, draft: Draft, places: Any, at: list[int]) -> None:
             words = [f"{upper_first(p)}" for p in places]
         cells = [words[i] for i in at]
         draft.answers["options"] = words
-        draft.doubts |= {"numbers of names"} if len(places[0]) > 2 and letter else set()
+        draft.doubts |= {"numbers of names"} if any(m[:2] == places[:2] for m in MODES) else set()
     else:
         keys = (("f", "j", "k"), ("q", "p", "z"), ("a", "l", "m"))
         words = list(dice.pick(keys))[: len(places)]

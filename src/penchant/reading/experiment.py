@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,7 @@ from penchant.reading.formula import Factor, Formula, formula_of, union_of
 from penchant.reading.variables import MOST_LEVELS, Columns
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
-from penchant.tables.designs import alike_in
+from penchant.tables.designs import alike_in, flags
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
 from penchant.wording import argument
@@ -28,6 +28,13 @@ from penchant.wording import argument
 _TAKEN = ("1", "True", "1.0", "TRUE", "true", "yes")
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"
 ALL = "all"  # attributes that tell options apart, where a set is named so
+ON_OFFER = "on offer"  # column of whether an option could be taken
+AVAILABILITY = frozenset(
+    (
+        *("av", "avail", "available", "availability", "isavailable", "avl", "onoffer", "shown"),
+        *("feasible", "accessible", "disponible", "dispo", "verfuegbar", "verfugbar", "choiceset"),
+    )
+)
 PASSED = ("subject", "weight", "available", "offset")
 
 
@@ -92,7 +99,18 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     options = [*layout.options, *([layout.opt_out] if layout.opt_out else [])]
     m = len(options)
     place.rows = np.repeat(place.rows[rows], m)
+    layout, on_offer, said = _without_availability(table, rows, layout)
+    notes += said
     sets = _wide_sets(table, rows, layout, options)
+    if on_offer is not None:
+        here = [*layout.options]
+        sets.cells[ON_OFFER] = [
+            option not in here or bool(on_offer[k, here.index(option)])
+            for k in range(len(rows))
+            for option in options
+        ]
+        _empty_absent(sets)
+        asked = replace(asked, columns={**asked.columns, "available": ON_OFFER})
     words = {**layout.words, **({layout.opt_out: layout.opt_out} if layout.opt_out else {})}
     sets.taken[:] = [
         words[word(picked[row])] == option for row in rows.tolist() for option in options
@@ -117,6 +135,36 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
         (*notes, *built.notes),
         {**built.arguments, "chosen": chosen},
     )
+
+
+def _without_availability(
+    table: pa.Table, rows: IntVector, layout: WideLayout
+) -> tuple[WideLayout, Any, list[str]]:
+    """The layout without columns that say which options were on offer, and what they say."""
+    for name, columns in layout.attributes.items():
+        if plain(name) not in AVAILABILITY or None in columns:
+            continue
+        set_ = [flags(table[str(column)]) for column in columns]
+        if any(own is None for own in set_) and not all(_is_always(table, c) for c in columns):
+            continue
+        found = np.column_stack([[True] * len(table) if own is None else own for own in set_])
+        others = {key: own for key, own in layout.attributes.items() if key != name}
+        left = WideLayout(layout.options, others, layout.words, layout.opt_out)
+        return left, found[rows], [f"{listing(map(str, columns))} say which options were on offer"]
+    return layout, None, []
+
+
+def _is_always(table: pa.Table, column: Any) -> bool:
+    """Whether a flag is set, or not set, in all rows alike."""
+    return len({word(cell) for cell in table[str(column)].to_pylist()} - {"0", "1"}) == 0
+
+
+def _empty_absent(sets: _Sets) -> None:
+    """What is said of an option that was not on offer counts for nothing."""
+    for name in sets.attributes:
+        given = next((c for c, on in zip(sets.cells[name], sets.cells[ON_OFFER], strict=True) if on), 0)
+        pairs = zip(sets.cells[name], sets.cells[ON_OFFER], strict=True)
+        sets.cells[name] = [cell if on else given for cell, on in pairs]
 
 
 def _may_be_people(table: pa.Table, used: Collection[str]) -> list[str]:

@@ -14,7 +14,7 @@ from penchant._typing import Vector
 from penchant.errors import DataError, listing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
-from penchant.tables.options import NOTHING_WORDS
+from penchant.tables.options import says_nothing
 from penchant.wording import argument, either
 
 CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
@@ -87,7 +87,7 @@ def is_nothing(cell: Any) -> bool:
     return (
         cell is None
         or (isinstance(cell, float) and cell != cell)
-        or (isinstance(cell, str) and cell.strip() in NOTHING_WORDS)
+        or (isinstance(cell, str) and says_nothing(cell))
     )
 
 

@@ -110,9 +110,9 @@ def _starts(whose: IntVector, codes: IntVector) -> IntVector | None:
 
 
 def _are_apart(whose: IntVector, codes: IntVector, first: IntVector) -> bool:
-    """Whether no two decisions of a person have one number: then rows may be choices."""
+    """Whether people have several decisions, no two of which have one number."""
     pairs = whose[first] * (codes.max() + 2) + codes[first]
-    return len(np.unique(pairs)) == len(first)
+    return len(np.unique(pairs)) == len(first) >= 2 * len(np.unique(whose))
 
 
 def _names_options(codes: IntVector, first: IntVector) -> bool:
@@ -229,10 +229,12 @@ def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:
     >>> first_words(table, "part", "id")
     'try'
     """
-    if not pa.types.is_string(table[name].type) or table[name].null_count:
+    if not pa.types.is_string(table[name].type):
         return None
     codes = _codes(table[name])
+    filled = codes >= 0
     whose = np.zeros(len(codes), dtype=np.int64) if subject is None else _codes(table[subject])
+    codes, whose = codes[filled], whose[filled]
     if not 2 <= len(np.unique(codes)) <= FEW_PARTS:
         return None
     first = codes[0]
@@ -241,24 +243,24 @@ def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:
         n = int(own.sum())
         if not own[:n].all() or not 0 < n <= FEW_FIRST * len(own):
             return None
-    return str(table[name][0].as_py())
+    return str(table[name][int(np.flatnonzero(filled)[0])].as_py())
 
 
-def alike_in(table: pa.Table) -> Callable[[Sequence[str]], bool]:
-    """Whether columns can hold one attribute of several options: words alike, or like numbers.
+def alike_in(table: pa.Table) -> Callable[[Sequence[str]], float]:
+    """How likely columns hold one attribute of several options: the same words, like numbers.
 
-    >>> table = pa.table({"a": [1, 2], "b": [2, 5], "c": [90, 80], "d": ["x", "y"]})
+    >>> table = pa.table({"a": [1, 3], "b": [1, 5], "c": [90, 80], "d": ["x", "y"]})
     >>> alike = alike_in(table)
     >>> alike(["a", "b"]), alike(["a", "c"]), alike(["a", "d"])
-    (True, False, False)
+    (0.5, 0.0, 0.0)
     """
     known: dict[str, _Held] = {}
 
-    def alike(names: Sequence[str]) -> bool:
+    def alike(names: Sequence[str]) -> float:
         for name in names:
             if name not in known:
                 known[name] = _held(table[name])
-        return all(known[names[0]].is_like(known[name]) for name in names[1:])
+        return min(known[names[0]].shared(known[name]) for name in names[1:])
 
     return alike
 
@@ -272,13 +274,17 @@ class _Held:
     unit: str | None = None
     words: frozenset[str] = frozenset()
 
-    def is_like(self, other: _Held) -> bool:
+    def shared(self, other: _Held) -> float:
+        """The share of words, or of the range, that both have."""
         if self.words or other.words:
-            return bool(self.words & other.words)
+            return len(self.words & other.words) / len(self.words | other.words)
         if np.isnan(self.low) or np.isnan(other.low):
-            return True
-        shared = min(self.high, other.high) - max(self.low, other.low)
-        return self.unit == other.unit and shared >= 0
+            return 1.0
+        if self.unit != other.unit:
+            return 0.0
+        low, high = min(self.low, other.low), max(self.high, other.high)
+        both = min(self.high, other.high) - max(self.low, other.low)
+        return 1.0 if high == low else max(0.0, both / (high - low))
 
 
 def _held(column: pa.ChunkedArray) -> _Held:

@@ -46,7 +46,7 @@ from penchant.tables.columns import (
     nested_column,
     plain_name,
 )
-from penchant.tables.designs import LongParts, first_words, long_parts, people_column
+from penchant.tables.designs import LongParts, first_words, long_parts, of_people, people_column
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
@@ -300,7 +300,7 @@ class _Work:
     def _ask_about_first_part(self, asked: set[str]) -> None:
         """Ask about the few rows that everybody began with, where a word tells them apart."""
         used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
-        if self.program.name is not None or is_play(self.table.column_names):
+        if self.program.name is not None or self._is_played():
             return
         for name in self.table.column_names:
             word = None if name in used else first_words(self.table, name, self.subject)
@@ -348,8 +348,14 @@ class _Work:
     def _was_trained(self, name: str) -> str | None:
         """The word for training, where it is few first rows, and nothing is learnt from rewards."""
         word = first_words(self.table, name, self.subject)
-        learnt = is_play(self.table.column_names)
-        return word if word and not learnt and plain_name(word).startswith("train") else None
+        trained = word is not None and plain_name(word).startswith("train")
+        return word if trained and not self._is_played() else None
+
+    def _is_played(self) -> bool:
+        """Whether a column may be of rewards that people learn from."""
+        names = self.table.column_names
+        own = [name for name in names if not of_people(self.table, name, self.subject)]
+        return is_play(own)
 
     def rewards_from_below(self) -> None:
         """Rewards that stand in the row after the choice, as feedback has one of its own."""

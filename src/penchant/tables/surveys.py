@@ -39,8 +39,12 @@ SIDES = frozenset(
     )
 )
 FEW_OTHERS = 3  # words among the choices that are no option
+MARGIN = 0.25  # by which one way to read columns is clearly more likely than another
 NOT = "not "  # before the one of two options that was not chosen
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
+
+
+Alike = Callable[[Sequence[str]], float]
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
         for name in names:
             for left, right in halves(str(name)):
                 option, attribute = (left, right) if option_first else (right, left)
-                crossed.setdefault(attribute, {}).setdefault(option, str(name))
+                crossed.setdefault(attribute, {}).setdefault(option.strip("()[] "), str(name))
         for own in crossed.values():
             options = frozenset(own)
             if len(options) < 2 or options in found:
@@ -135,7 +139,7 @@ def wide_layout(
     opt_out: str | None = None,
     base: int | None = None,
     column: str = "chosen",
-    alike: Callable[[Sequence[str]], bool] = lambda _: True,
+    alike: Alike = lambda _: 1.0,
 ) -> WideLayout | None:
     """The one way in which the columns describe the options that people chose.
 
@@ -154,7 +158,7 @@ def wide_layout(
     column
         The column of choices.
     alike
-        Whether columns can be one attribute of several options, by what they hold.
+        How likely columns are one attribute of several options, by what they hold: 0 to 1.
 
     Examples
     --------
@@ -207,21 +211,24 @@ def wide_layout(
 
 
 def likely_layouts(
-    names: Sequence[str], alike: Callable[[Sequence[str]], bool]
+    names: Sequence[str], alike: Alike
 ) -> list[tuple[tuple[str, ...], dict[str, dict[str, str]]]]:
-    """The layouts whose attributes hold alike in all options; all, where none is so.
+    """The layouts without those that are far less likely than another of the same columns.
 
     >>> names = ["car_cost", "car_colour", "bus_cost", "bus_colour"]
-    >>> [tags for tags, _ in likely_layouts(names, lambda own: len({c[-4:] for c in own}) == 1)]
+    >>> alike = lambda own: float(len({column[-4:] for column in own}) == 1)
+    >>> [tags for tags, _ in likely_layouts(names, alike)]
     [('car', 'bus')]
     """
     layouts = wide_layouts(names)
-    fitting = [
-        (tags, by)
-        for tags, by in layouts
-        if all(alike(list(own.values())) for own in by.values())
-    ]
-    return fitting or layouts
+    found: dict[frozenset[str], list[float]] = {}
+    scored = []
+    for tags, by in layouts:
+        columns = frozenset(name for own in by.values() for name in own.values())
+        score = sum(alike(list(own.values())) for own in by.values()) / len(by)
+        scored.append((columns, score, (tags, by)))
+        found.setdefault(columns, []).append(score)
+    return [layout for columns, score, layout in scored if score > max(found[columns]) - MARGIN]
 
 
 def is_evident(tags: Sequence[str], attributes: Mapping[str, Any]) -> bool:
@@ -276,7 +283,11 @@ def _likeliest(fitting: Sequence[_Fit]) -> list[_Fit]:
     for fit in sorted(best, key=lambda fit: fit not in usual):
         # the same columns may be divided into names in several ways
         apart.setdefault(frozenset(fit.layout.attributes.values()), fit)
-    return list(apart.values())
+    spelt: dict[frozenset[str], _Fit] = {}
+    for fit in sorted(apart.values(), key=lambda fit: -len(fit.layout.attributes)):
+        # the same options may be spelt otherwise in other columns, which are added later
+        spelt.setdefault(frozenset(map(tag, fit.layout.options)), fit)
+    return list(spelt.values())
 
 
 def _ask_which(
@@ -286,17 +297,21 @@ def _ask_which(
     opt_out: str | None,
 ) -> None:
     """Ask which option each number or letter is, where options have names of their own."""
-    counted = sorted({*words} - {opt_out}, key=lambda word: (len(tag(word)), tag(word)))
-    bare = [tag(word) for word in counted]
-    for tags, attributes in layouts:
+    series = {word: tag(word) for word in words if word != opt_out and len(tag(word)) <= 2}
+    counted = sorted(series, key=lambda word: (len(series[word]), series[word]))
+    bare = [series[word] for word in counted]
+    for tags, attributes in sorted(layouts, key=lambda one: abs(len(one[0]) - len(counted))):
         m = len(tags)
-        evident = is_evident(tags, attributes) and not all(map(_is_usual, tags))
-        if evident and bare == [str(k + 1) for k in range(m + 1)]:
+        if not is_evident(tags, attributes) or all(map(_is_usual, tags)):
+            continue
+        if len(words) > m + FEW_OTHERS:
+            continue
+        if bare == [str(k + 1) for k in range(m + 1)]:
             raise _doubtful(counted[-1], words, tags, column)
-        if evident and bare == [str(k) for k in range(m + 1)]:
+        if bare == [str(k) for k in range(m + 1)]:
             raise _doubtful(counted[0], words, tags, column)
-        series = ([str(k) for k in range(m)], [str(k + 1) for k in range(m)], [*"abcdefghij"[:m]])
-        if evident and bare in series:
+        known = ([str(k) for k in range(m)], [str(k + 1) for k in range(m)], [*"abcdefghij"[:m]])
+        if bare in known:
             mapping = dict(zip(counted, tags, strict=True))
             turned = dict(zip(counted, (*tags[1:], tags[0]), strict=True))
             raise DataError(
@@ -375,7 +390,7 @@ def _by_mapping(
             f"{_left_out(unsaid[0], words, column)}; pass {argument('opt_out', unsaid[0])} if it "
             "is an option of its own."
         )
-    return _Matched(found, none_of[0] if none_of else None, by_name=True)
+    return _Matched(found, none_of[0] if none_of else None)
 
 
 def _untold(attribute: str, options: Sequence[str], columns: Sequence[str | None]) -> DataError:
@@ -524,7 +539,7 @@ def refuse_unknown_words(
     names: Sequence[str],
     words: Sequence[str],
     column: str,
-    alike: Callable[[Sequence[str]], bool] = lambda _: True,
+    alike: Alike = lambda _: 1.0,
 ) -> None:
     """Raise an error that asks what words mean, if the columns are those of options.
 
@@ -545,9 +560,9 @@ def refuse_unknown_words(
     usual = [tags for tags in usual if len(tags) <= len(words) <= len(tags) + FEW_OTHERS]
     if not usual:
         return
-    tags = usual[0]
+    tags = min(usual, key=lambda tags: len(words) - len(tags))
     m = len(tags)
-    ordered = sorted(words, key=lambda word: (len(word), word))
+    ordered = sorted(words, key=lambda word: (not word[:1].isalnum(), len(word), word))
     raise DataError(
         f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
         f"columns describe the options {listing(tags)}, and each can be any. Pass "
