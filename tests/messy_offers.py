@@ -117,7 +117,9 @@ JOINED: tuple[Callable[[str, str], str], ...] = (
     lambda o, a: f"{a}.{o}",
     lambda o, a: f"{o}{upper_first(a)}" if not o.isdigit() else f"{a}{o}",
     lambda o, a: f"{a}{upper_first(o)}",
-    lambda o, a: f"{upper_first(o)} {upper_first(a)}" if not o.isdigit() else f"{upper_first(a)} {o}",
+    lambda o, a: (
+        f"{upper_first(o)} {upper_first(a)}" if not o.isdigit() else f"{upper_first(a)} {o}"
+    ),
     lambda o, a: f"{o}_{a}".upper(),
     lambda o, a: f"{a}-{o}",
     lambda o, a: f"{upper_first(a)} ({o})",
@@ -154,7 +156,9 @@ def taken(dice: Dice, values: list[float], scale: float) -> int:
     return int(dice.rng.choice(len(values), p=p / p.sum()))
 
 
-def offered(dice: Dice, n: int, make: Callable[[], tuple[list[Option], list[float], float]]) -> list[Decision]:
+def offered(
+    dice: Dice, n: int, make: Callable[[], tuple[list[Option], list[float], float]]
+) -> list[Decision]:
     """n decisions of everybody; `make` gives options, what they are worth, and the noise."""
     found = []
     for person in people(dice):
@@ -215,7 +219,9 @@ def savings(dice: Dice) -> list[Decision]:
     return offered(dice, int(dice.rng.integers(14, 24)), make)
 
 
-def delay_cells(dice: Dice, decisions: list[Decision], draft_doubts: set[str]) -> Callable[[float], Any]:
+def delay_cells(
+    dice: Dice, decisions: list[Decision], draft_doubts: set[str]
+) -> Callable[[float], Any]:
     style = dice.pick(("plain",) * 5 + ("days", "mixed"))
     if style == "plain":
         return lambda d: int(d) if d == int(d) else d
@@ -240,7 +246,9 @@ def attribute_columns(
     """The column of each option's attribute."""
     join = joiner(dice, options)
     return {
-        (i, name): join(option, word) for i, option in enumerate(options) for name, word in attributes.items()
+        (i, name): join(option, word)
+        for i, option in enumerate(options)
+        for name, word in attributes.items()
     }
 
 
@@ -254,7 +262,9 @@ def by_name(dice: Dice, decisions: list[Decision]) -> Draft:
     always_now = all(d.options[0]["delay"] == 0 for d in decisions)
     drop = always_now and dice.often(0.6)
     if drop and dice.often(0.5):  # one delay, of the later option
-        columns[1, "delay"] = dice.pick(("delay", "Delay", "delay_days", "days", "wait", "DELAY", "delay (days)"))
+        columns[1, "delay"] = dice.pick(
+            ("delay", "Delay", "delay_days", "days", "wait", "DELAY", "delay (days)")
+        )
     rows = []
     for d in decisions:
         row = {}
@@ -263,7 +273,9 @@ def by_name(dice: Dice, decisions: list[Decision]) -> Draft:
             if not (i == 0 and drop):
                 row[columns[i, "delay"]] = delay(option["delay"])
         rows.append(row)
-    draft = Draft("discounting by name", decisions, rows, list(range(len(rows))), "", "", doubts=doubts)
+    draft = Draft(
+        "discounting by name", decisions, rows, list(range(len(rows))), "", "", doubts=doubts
+    )
     given: dict[str, list[Any]] = {
         "amount": [columns[0, "amount"], columns[1, "amount"]],
         "delay": [0 if drop else columns[0, "delay"], columns[1, "delay"]],
@@ -277,13 +289,24 @@ def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
     """What was taken of two options that have names: flags, numbers, words, sides, keys."""
     first, second = options
     how = dice.pick(("flag", "flag", "number", "word", "word", "side", "key", "synonym"))
+    if how == "synonym" and not draft.family.startswith("discounting"):
+        how = "word"
     chosen = [d.chosen for d in draft.decisions]
     draft.story.append(f"answer by {how}")
     name = dice.pick(ANSWER)
     if how == "flag":
         at = int(dice.often(0.7))
         word = options[at]
-        forms = (f"chose_{word}", f"{word}_chosen", f"choice_{word}", f"chose{upper_first(word)}", f"picked_{word}", f"is_{word}", f"took_{word}", f"{word}_selected")
+        forms = (
+            f"chose_{word}",
+            f"{word}_chosen",
+            f"choice_{word}",
+            f"chose{upper_first(word)}",
+            f"picked_{word}",
+            f"is_{word}",
+            f"took_{word}",
+            f"{word}_selected",
+        )
         name = dice.pick(forms)
         yes, no = dice.pick((("1", "0"), ("TRUE", "FALSE"), ("yes", "no"), ("True", "False")))
         cells = [yes if c == at else no for c in chosen]
@@ -292,11 +315,21 @@ def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
         base = int(dice.rng.integers(2))
         cells = [str(c + base) for c in chosen]
         draft.counted = True
-        draft.answers["base"] = base
+        draft.answers["options"] = [str(base), str(base + 1)]
+        draft.doubts.add("numbers of names")
     elif how in ("word", "synonym"):
         words = options
         if how == "synonym":
-            words = dice.pick((("SS", "LL"), ("sooner", "later"), ("immediate", "delayed"), ("now", "later"), ("smaller-sooner", "larger-later"), ("impulsive", "patient")))
+            words = dice.pick(
+                (
+                    ("SS", "LL"),
+                    ("sooner", "later"),
+                    ("immediate", "delayed"),
+                    ("now", "later"),
+                    ("smaller-sooner", "larger-later"),
+                    ("impulsive", "patient"),
+                )
+            )
         if dice.often(0.3):
             words = tuple(w.upper() if dice.often(0.5) else upper_first(w) for w in words)
         if words[0] == words[1]:
@@ -304,7 +337,9 @@ def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
         cells = [words[c] for c in chosen]
         draft.answers["options"] = list(words)
     elif how == "side":
-        column = dice.pick((f"{second}_side", f"side_{second}", f"{second}Position", f"{second}_location"))
+        column = dice.pick(
+            (f"{second}_side", f"side_{second}", f"{second}Position", f"{second}_location")
+        )
         sides = [dice.pick(("left", "right")) for _ in chosen]
         draft.add(column, sides)
         other = {"left": "right", "right": "left"}
@@ -312,7 +347,9 @@ def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
         draft.answers["chosen"] = f"{name} == {column}"
         draft.doubts.add("side")
     else:
-        keys = dice.pick((("f", "j"), ("q", "p"), ("ArrowLeft", "ArrowRight"), ("a", "l"), ("1", "9")))
+        keys = dice.pick(
+            (("f", "j"), ("q", "p"), ("ArrowLeft", "ArrowRight"), ("a", "l"), ("1", "9"))
+        )
         if dice.often(0.5):
             keys = keys[::-1]
         cells = [keys[c] for c in chosen]
@@ -340,7 +377,9 @@ def by_place(dice: Dice, decisions: list[Decision]) -> Draft:
             row[columns[i, "delay"]] = delay(d.options[k]["delay"])
         rows.append(row)
         at.append(order.index(d.chosen))
-    draft = Draft("discounting by place", decisions, rows, list(range(len(rows))), "", "", doubts=doubts)
+    draft = Draft(
+        "discounting by place", decisions, rows, list(range(len(rows))), "", "", doubts=doubts
+    )
     draft.answers["offers"] = {n: [columns[0, n], columns[1, n]] for n in words}
     placed_answer(dice, draft, places, at)
     if dice.often(0.2):  # what it amounts to, beside the place
@@ -399,7 +438,10 @@ def discounting_long(dice: Dice) -> Draft:
     doubts: set[str] = set()
     amount, delay = money(dice), delay_cells(dice, decisions, doubts)
     words = {"amount": dice.pick(AMOUNT), "delay": dice.pick(DELAY)}
-    task, option = dice.pick(TASK), dice.pick(("option", "alt", "alternative", "opt", "offer", "type"))
+    task, option = (
+        dice.pick(TASK),
+        dice.pick(("option", "alt", "alternative", "opt", "offer", "type")),
+    )
     names = dice.pick((*SOON_LATE, ("1", "2"), ("A", "B")))
     rows, of = [], []
     counter: dict[str, int] = {}
@@ -421,14 +463,21 @@ def discounting_long(dice: Dice) -> Draft:
             of.append(k)
     draft = Draft("discounting long", decisions, rows, of, "", "", doubts=doubts)
     draft.answers.update(decision=task, option=option, attributes=list(words.values()))
-    flagged(dice, draft, [decisions[k].chosen == names.index(r[option]) for k, r in zip(of, rows, strict=True)], [names[decisions[k].chosen or 0] for k in of])
+    flagged(
+        dice,
+        draft,
+        [decisions[k].chosen == names.index(r[option]) for k, r in zip(of, rows, strict=True)],
+        [names[decisions[k].chosen or 0] for k in of],
+    )
     return draft
 
 
 def flagged(dice: Dice, draft: Draft, is_taken: list[bool], taken_names: list[str]) -> None:
     """What was taken in a table with a row per option."""
     name = dice.pick((*ANSWER, "y", "chosen"))
-    yes, no = dice.pick((("1", "0"),) * 3 + (("TRUE", "FALSE"), ("yes", "no"), ("True", "False"), ("1", "")))
+    yes, no = dice.pick(
+        (("1", "0"),) * 3 + (("TRUE", "FALSE"), ("yes", "no"), ("True", "False"), ("1", ""))
+    )
     if dice.often(0.2):
         cells: list[str] = taken_names
         draft.story.append("the name of what was taken on every row")
@@ -446,7 +495,9 @@ def flagged(dice: Dice, draft: Draft, is_taken: list[bool], taken_names: list[st
 
 
 def percent(dice: Dice) -> Callable[[float], Any]:
-    return dice.pick((lambda p: p, lambda p: p, lambda p: f"{100 * p:g}%", lambda p: round(100 * p, 6)))
+    return dice.pick(
+        (lambda p: p, lambda p: p, lambda p: f"{100 * p:g}%", lambda p: round(100 * p, 6))
+    )
 
 
 def mixed_gambles(dice: Dice) -> Draft:
@@ -455,15 +506,51 @@ def mixed_gambles(dice: Dice) -> Draft:
     def make() -> tuple[list[Option], list[float], float]:
         gain, loss = float(dice.rng.integers(10, 41)), float(dice.rng.integers(5, 21))
         gamble = {"x1": gain, "p1": 0.5, "x2": -loss, "p2": 0.5}
-        return [{"x1": 0.0, "p1": 1.0, "x2": 0.0, "p2": 0.0}, gamble], [0.0, 0.5 * gain - 0.8 * loss], 3.0
+        return (
+            [{"x1": 0.0, "p1": 1.0, "x2": 0.0, "p2": 0.0}, gamble],
+            [0.0, 0.5 * gain - 0.8 * loss],
+            3.0,
+        )
 
     decisions = offered(dice, 20, make)
-    gain, loss = dice.pick((("gain", "loss"), ("Gain", "Loss"), ("win", "lose"), ("gain_amount", "loss_amount"), ("potential_gain", "potential_loss"), ("gewinn", "verlust"), ("up", "down")))
+    gain, loss = dice.pick(
+        (
+            ("gain", "loss"),
+            ("Gain", "Loss"),
+            ("win", "lose"),
+            ("gain_amount", "loss_amount"),
+            ("potential_gain", "potential_loss"),
+            ("gewinn", "verlust"),
+            ("up", "down"),
+        )
+    )
     sign = dice.pick((1, -1))
     amount = money(dice)
-    rows = [{gain: amount(d.options[1]["x1"]), loss: amount(-sign * d.options[1]["x2"])} for d in decisions]
+    rows = [
+        {gain: amount(d.options[1]["x1"]), loss: amount(-sign * d.options[1]["x2"])}
+        for d in decisions
+    ]
     draft = Draft("mixed gambles", decisions, rows, list(range(len(rows))), "", "")
-    yes_no_answer(dice, draft, dice.pick((("accept", "reject"), ("gamble", "no gamble"), ("play", "pass"), ("yes", "no"), ("bet", "skip"), ("take", "leave"), ("accepted", "declined"))))
+    lost = loss if sign < 0 else f"-{loss}"
+    draft.answers["offers"] = {
+        "outcome": [[0, 0], [gain, lost]],
+        "probability": [[1, 0], [0.5, 0.5]],
+    }
+    yes_no_answer(
+        dice,
+        draft,
+        dice.pick(
+            (
+                ("accept", "reject"),
+                ("gamble", "no gamble"),
+                ("play", "pass"),
+                ("yes", "no"),
+                ("bet", "skip"),
+                ("take", "leave"),
+                ("accepted", "declined"),
+            )
+        ),
+    )
     return draft
 
 
@@ -478,7 +565,9 @@ def yes_no_answer(dice: Dice, draft: Draft, words: tuple[str, str]) -> None:
         draft.answers["options"] = [words[1], words[0]]
     else:
         against = how == "against"
-        name = dice.pick((words[1], f"{words[1]}ed", f"is_{words[1]}") if against else (words[0], f"{words[0]}ed", f"chose_{words[0]}", f"is_{words[0]}"))
+        word = words[against].replace(" ", "_")
+        name = dice.pick((word, f"chose_{word}", f"is_{word}", f"{word}_chosen"))
+        draft.doubts.add("flag")
         cells = [str(int(c != against)) for c in chosen]
         draft.answers["options"] = ["1", "0"] if against else ["0", "1"]
         draft.counted = False
@@ -492,24 +581,49 @@ def sure_or_risky(dice: Dice) -> Draft:
     """An amount for sure, or a larger one with a probability."""
 
     def make() -> tuple[list[Option], list[float], float]:
-        win, p = float(dice.rng.integers(20, 80)), float(dice.pick((0.1, 0.25, 0.4, 0.5, 0.75, 0.9)))
+        win, p = (
+            float(dice.rng.integers(20, 80)),
+            float(dice.pick((0.1, 0.25, 0.4, 0.5, 0.75, 0.9))),
+        )
         sure = float(max(1, round(win * p * dice.rng.uniform(0.5, 1.5))))
         return [{"x1": sure, "p1": 1.0}, {"x1": win, "p1": p}], [sure, win * p], 4.0
 
     decisions = offered(dice, 20, make)
-    options = dice.pick((("sure", "risky"), ("safe", "risky"), ("certain", "gamble"), ("cert", "gamble"), ("sure", "lottery"), ("fixed", "lottery"), ("guaranteed", "probabilistic"), ("certain", "uncertain"), ("sicher", "riskant")))
+    options = dice.pick(
+        (
+            ("sure", "risky"),
+            ("safe", "risky"),
+            ("certain", "gamble"),
+            ("cert", "gamble"),
+            ("sure", "lottery"),
+            ("fixed", "lottery"),
+            ("guaranteed", "probabilistic"),
+            ("certain", "uncertain"),
+            ("sicher", "riskant"),
+        )
+    )
     join = joiner(dice, options)
     word, chance = dice.pick(AMOUNT), dice.pick(CHANCE)
     amount, share = money(dice), percent(dice)
     alone = dice.often(0.6)
-    names = (join(options[0], word), join(options[1], word), chance if alone else join(options[1], chance))
+    names = (
+        join(options[0], word),
+        join(options[1], word),
+        chance if alone else join(options[1], chance),
+    )
     rows = [
-        {names[0]: amount(d.options[0]["x1"]), names[1]: amount(d.options[1]["x1"]), names[2]: share(d.options[1]["p1"])}
+        {
+            names[0]: amount(d.options[0]["x1"]),
+            names[1]: amount(d.options[1]["x1"]),
+            names[2]: share(d.options[1]["p1"]),
+        }
         for d in decisions
     ]
     draft = Draft("sure or risky", decisions, rows, list(range(len(rows))), "", "")
     draft.answers["offers"] = {"amount": list(names[:2]), "probability": [1, names[2]]}
-    named_answer(dice, draft, options) if dice.often(0.7) else yes_no_answer(dice, draft, (options[1], options[0]))
+    named_answer(dice, draft, options) if dice.often(0.7) else yes_no_answer(
+        dice, draft, (options[1], options[0])
+    )
     return draft
 
 
@@ -526,7 +640,16 @@ def two_lotteries(dice: Dice) -> Draft:
         return options, [o["x1"] * o["p1"] + o["x2"] * o["p2"] for o in options], 6.0
 
     decisions = offered(dice, 20, make)
-    places = dice.pick((("A", "B"), ("1", "2"), ("left", "right"), ("lotA", "lotB"), ("gamble1", "gamble2"), ("L", "R")))
+    places = dice.pick(
+        (
+            ("A", "B"),
+            ("1", "2"),
+            ("left", "right"),
+            ("lotA", "lotB"),
+            ("gamble1", "gamble2"),
+            ("L", "R"),
+        )
+    )
     parts = dice.pick(
         (
             {"x1": "x1", "p1": "p1", "x2": "x2", "p2": "p2"},
@@ -540,7 +663,11 @@ def two_lotteries(dice: Dice) -> Draft:
     columns = attribute_columns(dice, places, parts)
     amount, share = money(dice), percent(dice)
     rows = [
-        {columns[i, n]: (share if n[0] == "p" else amount)(d.options[i][n]) for i in (0, 1) for n in parts}
+        {
+            columns[i, n]: (share if n[0] == "p" else amount)(d.options[i][n])
+            for i in (0, 1)
+            for n in parts
+        }
         for d in decisions
     ]
     draft = Draft("two lotteries", decisions, rows, list(range(len(rows))), "", "")
@@ -565,12 +692,24 @@ def efforts(dice: Dice) -> Draft:
         return options, [o["amount"] - o["effort"] for o in options], 1.5
 
     decisions = offered(dice, 20, make)
-    options = dice.pick((("easy", "hard"), ("low", "high"), ("rest", "work"), ("1", "2"), ("A", "B"), ("left", "right")))
+    options = dice.pick(
+        (
+            ("easy", "hard"),
+            ("low", "high"),
+            ("rest", "work"),
+            ("1", "2"),
+            ("A", "B"),
+            ("left", "right"),
+        )
+    )
     words = {"amount": dice.pick(AMOUNT), "effort": dice.pick(EFFORT)}
     columns = attribute_columns(dice, options, words)
     rows = [{columns[i, n]: d.options[i][n] for i in (0, 1) for n in words} for d in decisions]
     draft = Draft("effort", decisions, rows, list(range(len(rows))), "", "")
-    draft.answers["offers"] = {"reward": [columns[0, "amount"], columns[1, "amount"]], "effort": [columns[0, "effort"], columns[1, "effort"]]}
+    draft.answers["offers"] = {
+        "reward": [columns[0, "amount"], columns[1, "amount"]],
+        "effort": [columns[0, "effort"], columns[1, "effort"]],
+    }
     if options[0] in ("1", "A", "left"):
         placed_answer(dice, draft, options, [d.chosen for d in decisions])
     else:
@@ -593,7 +732,13 @@ def ultimatum(dice: Dice) -> Draft:
             row[dice.pick(("pie",))] = 10
     draft = Draft("ultimatum", decisions, rows, list(range(len(rows))), "", "")
     draft.answers["offers"] = {"offer": [0, name]}
-    yes_no_answer(dice, draft, dice.pick((("accept", "reject"), ("accepted", "rejected"), ("Accept", "Reject"), ("yes", "no"))))
+    yes_no_answer(
+        dice,
+        draft,
+        dice.pick(
+            (("accept", "reject"), ("accepted", "rejected"), ("Accept", "Reject"), ("yes", "no"))
+        ),
+    )
     return draft
 
 
@@ -601,12 +746,25 @@ def sharing(dice: Dice) -> Draft:
     """Two ways to share between oneself and another."""
 
     def make() -> tuple[list[Option], list[float], float]:
-        options = [{"own": float(dice.rng.integers(2, 20)), "other": float(dice.rng.integers(2, 20))} for _ in range(2)]
+        options = [
+            {"own": float(dice.rng.integers(2, 20)), "other": float(dice.rng.integers(2, 20))}
+            for _ in range(2)
+        ]
         return options, [o["own"] + 0.3 * o["other"] for o in options], 3.0
 
     decisions = offered(dice, 20, make)
-    places = dice.pick((("A", "B"), ("1", "2"), ("left", "right"), ("X", "Y"), ("option1", "option2")))
-    words = dice.pick(({"own": "self", "other": "other"}, {"own": "own", "other": "other"}, {"own": "me", "other": "you"}, {"own": "pay_self", "other": "pay_other"}, {"own": "self_payoff", "other": "other_payoff"}))
+    places = dice.pick(
+        (("A", "B"), ("1", "2"), ("left", "right"), ("X", "Y"), ("option1", "option2"))
+    )
+    words = dice.pick(
+        (
+            {"own": "self", "other": "other"},
+            {"own": "own", "other": "other"},
+            {"own": "me", "other": "you"},
+            {"own": "pay_self", "other": "pay_other"},
+            {"own": "self_payoff", "other": "other_payoff"},
+        )
+    )
     columns = attribute_columns(dice, places, words)
     rows = [{columns[i, n]: d.options[i][n] for i in (0, 1) for n in words} for d in decisions]
     draft = Draft("sharing", decisions, rows, list(range(len(rows))), "", "")
@@ -628,14 +786,33 @@ def ambiguity(dice: Dice) -> Draft:
         return [fixed, lottery], [5.0, (p - 0.2 * a) * win], 3.0
 
     decisions = offered(dice, 24, make)
-    names = dice.pick((("prob", "ambig", "amount", "fixed"), ("p_win", "ambiguity", "lottery_amount", "sure_amount"), ("probability", "ambiguity_level", "value", "reference"), ("P", "AL", "val", "fixed_amount"), ("risk_level", "ambig_level", "lottery_value", "certain_value")))
+    names = dice.pick(
+        (
+            ("prob", "ambig", "amount", "fixed"),
+            ("p_win", "ambiguity", "lottery_amount", "sure_amount"),
+            ("probability", "ambiguity_level", "value", "reference"),
+            ("P", "AL", "val", "fixed_amount"),
+            ("risk_level", "ambig_level", "lottery_value", "certain_value"),
+        )
+    )
     rows = [
-        {names[0]: d.options[1]["probability"], names[1]: d.options[1]["ambiguity"], names[2]: d.options[1]["amount"], names[3]: 5.0}
+        {
+            names[0]: d.options[1]["probability"],
+            names[1]: d.options[1]["ambiguity"],
+            names[2]: d.options[1]["amount"],
+            names[3]: 5.0,
+        }
         for d in decisions
     ]
     draft = Draft("ambiguity", decisions, rows, list(range(len(rows))), "", "")
-    draft.answers["offers"] = {"amount": [names[3], names[2]], "probability": [1, names[0]], "ambiguity": [0, names[1]]}
-    yes_no_answer(dice, draft, dice.pick((("lottery", "fixed"), ("gamble", "safe"), ("lottery", "reference"))))
+    draft.answers["offers"] = {
+        "amount": [names[3], names[2]],
+        "probability": [1, names[0]],
+        "ambiguity": [0, names[1]],
+    }
+    yes_no_answer(
+        dice, draft, dice.pick((("lottery", "fixed"), ("gamble", "safe"), ("lottery", "reference")))
+    )
     return draft
 
 
@@ -661,8 +838,13 @@ def worth(option: Option) -> float:
     return total
 
 
-def shopping(dice: Dice, n_options: int, opt_out: bool) -> tuple[list[Decision], list[str], list[str]]:
-    numbers = ["price", *dice.some([n for n in ATTRIBUTES if n != "price"], int(dice.rng.integers(1, 3)))]
+def shopping(
+    dice: Dice, n_options: int, opt_out: bool
+) -> tuple[list[Decision], list[str], list[str]]:
+    numbers = [
+        "price",
+        *dice.some([n for n in ATTRIBUTES if n != "price"], int(dice.rng.integers(1, 3))),
+    ]
     words = dice.some(list(LEVELS), int(dice.rng.integers(0, 3)))
 
     def make() -> tuple[list[Option], list[float], float]:
@@ -676,7 +858,18 @@ def shopping(dice: Dice, n_options: int, opt_out: bool) -> tuple[list[Decision],
     return offered(dice, int(dice.rng.integers(8, 13)), make), numbers, words
 
 
-OUT = ("none", "neither", "opt-out", "optout", "status quo", "No choice", "None of these", "sq", "no purchase", "keine")
+OUT = (
+    "none",
+    "neither",
+    "opt-out",
+    "optout",
+    "status quo",
+    "No choice",
+    "None of these",
+    "sq",
+    "no purchase",
+    "keine",
+)
 
 
 def survey(dice: Dice) -> Draft:
@@ -711,7 +904,9 @@ def survey(dice: Dice) -> Draft:
             cells = [str(0 if i == n_options and zero else i + 1) for i in at]
             draft.answers.update(opt_out="0" if zero else str(n_options + 1), base=1)
         draft.doubts.add("opt-out")
-        draft.story.append(f"opt-out by {how}: {all_places[-1] if how == 'word' else draft.answers['opt_out']}")
+        draft.story.append(
+            f"opt-out by {how}: {all_places[-1] if how == 'word' else draft.answers['opt_out']}"
+        )
         draft.counted = how == "number" or all(p.isdigit() for p in places)
         draft.answer = name if name not in draft.rows[0] else f"{name}_made"
         draft.add(draft.answer, cells)
@@ -729,10 +924,16 @@ def survey_long(dice: Dice) -> Draft:
     if len(set(called.values())) < len(called):
         called = {n: n for n in called}
     task = dice.pick(TASK)
-    option = dice.pick(("alt", "alternative", "option", "profile", "concept", "altern", "alt_id", "j", "card_no"))
+    option = dice.pick(
+        ("alt", "alternative", "option", "profile", "concept", "altern", "alt_id", "j", "card_no")
+    )
     out = dice.pick(OUT)
     style = dice.pick(("number", "letter", "mode"))
-    labels = {"number": [str(i + 1) for i in range(n_options)], "letter": list("ABCD"[:n_options]), "mode": list(dice.pick(MODES))[:n_options]}[style]
+    labels = {
+        "number": [str(i + 1) for i in range(n_options)],
+        "letter": list("ABCD"[:n_options]),
+        "mode": list(dice.pick(MODES))[:n_options],
+    }[style]
     labels = labels if len(labels) == n_options else [str(i + 1) for i in range(n_options)]
     labels = [*labels, str(n_options + 1) if labels[0].isdigit() else out] if opt_out else labels
     per_person = dice.often(0.6)
@@ -742,7 +943,10 @@ def survey_long(dice: Dice) -> Draft:
     for k, d in enumerate(decisions):
         counter[d.person] = counter.get(d.person, 0) + 1
         for i, o in enumerate(d.options):
-            row: dict[str, Any] = {task: counter[d.person] if per_person else k + 1, option: labels[i]}
+            row: dict[str, Any] = {
+                task: counter[d.person] if per_person else k + 1,
+                option: labels[i],
+            }
             for n, word in called.items():
                 if not o:
                     row[word] = empty if n in numbers else ("" if empty == 0 else empty)
@@ -756,7 +960,12 @@ def survey_long(dice: Dice) -> Draft:
         draft.answers["opt_out"] = labels[-1]
         draft.doubts.add("opt-out")
         draft.story.append(f"opt-out row {labels[-1]} with {empty!r}")
-    flagged(dice, draft, [decisions[k].chosen == labels.index(r[option]) for k, r in zip(of, rows, strict=True)], [labels[decisions[k].chosen or 0] for k in of])
+    flagged(
+        dice,
+        draft,
+        [decisions[k].chosen == labels.index(r[option]) for k, r in zip(of, rows, strict=True)],
+        [labels[decisions[k].chosen or 0] for k in of],
+    )
     return draft
 
 
@@ -784,7 +993,9 @@ def modes_of_travel(dice: Dice) -> Draft:
             row[av.format(mode)] = int(i in on)
         rows.append(row)
     draft = Draft("modes of travel", decisions, rows, list(range(len(rows))), "", "")
-    placed_answer(dice, draft, modes, [on[d.chosen] for d, on in zip(decisions, shown, strict=True)])
+    placed_answer(
+        dice, draft, modes, [on[d.chosen] for d, on in zip(decisions, shown, strict=True)]
+    )
     draft.story.append("availability")
     return draft
 
@@ -813,19 +1024,37 @@ def mess(dice: Dice, draft: Draft) -> None:
             cells.append(count[who])
         draft.add(dice.pick(TASK), cells, 1)
     if dice.often(0.5):
-        rt = [round(float(rng.uniform(400, 4000)), int(rng.integers(0, 2))) for _ in draft.decisions]
-        draft.add(dice.pick(("rt", "RT", "reaction_time", "response_time", "latency_ms", "rt_ms", "duration_s")), [rt[k] for k in draft.of])
+        rt = [
+            round(float(rng.uniform(400, 4000)), int(rng.integers(0, 2))) for _ in draft.decisions
+        ]
+        draft.add(
+            dice.pick(
+                ("rt", "RT", "reaction_time", "response_time", "latency_ms", "rt_ms", "duration_s")
+            ),
+            [rt[k] for k in draft.of],
+        )
     for name, values in (
         ("age", [int(v) for v in rng.integers(18, 70, len(everybody))]),
         (dice.pick(("gender", "sex")), [dice.pick(("f", "m")) for _ in everybody]),
-        (dice.pick(("group", "condition", "cohort")), [("patient", "control")[i % 2] for i in range(len(everybody))]),
-        (dice.pick(("income", "BIS", "score", "IQ")), [int(v) for v in rng.integers(10, 90, len(everybody))]),
+        (
+            dice.pick(("group", "condition", "cohort")),
+            [("patient", "control")[i % 2] for i in range(len(everybody))],
+        ),
+        (
+            dice.pick(("income", "BIS", "score", "IQ")),
+            [int(v) for v in rng.integers(10, 90, len(everybody))],
+        ),
     ):
         if dice.often(0.35):
             by = dict(zip(everybody, values, strict=True))
-            draft.add(name, [by[draft.decisions[k].person] for k in draft.of], int(rng.integers(1, 3)))
+            draft.add(
+                name, [by[draft.decisions[k].person] for k in draft.of], int(rng.integers(1, 3))
+            )
     if dice.often(0.3):
-        draft.add(dice.pick(("experiment", "study", "version", "exp_name", "task_name")), [dice.pick(("dd_v2",))] * len(draft.rows))
+        draft.add(
+            dice.pick(("experiment", "study", "version", "exp_name", "task_name")),
+            [dice.pick(("dd_v2",))] * len(draft.rows),
+        )
     if dice.often(0.2):
         draft.add(dice.pick(("weight", "wt", "pweight")), [1] * len(draft.rows))
     if wide and dice.often(0.3):
@@ -835,17 +1064,42 @@ def mess(dice: Dice, draft: Draft) -> None:
     if wide and dice.often(0.4):
         missed(dice, draft)
     if dice.often(0.15):
-        draft.add(dice.pick(("timestamp", "date", "start_time")), [f"2024-03-{1 + everybody.index(draft.decisions[k].person):02d}" for k in draft.of])
+        draft.add(
+            dice.pick(("timestamp", "date", "start_time")),
+            [f"2024-03-{1 + everybody.index(draft.decisions[k].person):02d}" for k in draft.of],
+        )
 
 
 def derived(dice: Dice, draft: Draft) -> None:
     """What somebody computed from the offers, for each decision."""
     values = [d.options for d in draft.decisions]
-    first = next((n for n in ("amount", "x1", "price", "offer", "own") if n in values[0][-1] or n in values[0][0]), None)
+    first = next(
+        (
+            n
+            for n in ("amount", "x1", "price", "offer", "own")
+            if n in values[0][-1] or n in values[0][0]
+        ),
+        None,
+    )
     if first is None:
         return
-    name = dice.pick(("ratio", "diff", "k_indiff", "value_diff", "EVdiff", "amount_ratio", "logratio", "ev", "indifference_k"))
-    cells = [round(float(o[0].get(first, 0) or 0) / max(float(o[1].get(first, 0) or 1), 1e-9), 4) for o in values]
+    name = dice.pick(
+        (
+            "ratio",
+            "diff",
+            "k_indiff",
+            "value_diff",
+            "EVdiff",
+            "amount_ratio",
+            "logratio",
+            "ev",
+            "indifference_k",
+        )
+    )
+    cells = [
+        round(float(o[0].get(first, 0) or 0) / max(float(o[1].get(first, 0) or 1), 1e-9), 4)
+        for o in values
+    ]
     draft.add(name, cells, int(dice.rng.integers(1, 3)))
     draft.extras.add(name)
     draft.story.append(f"derived {name}")
@@ -885,6 +1139,8 @@ def missed(dice: Dice, draft: Draft) -> None:
         if k < 0:
             continue
         draft.rows[i][draft.answer] = code
+        if "chose_ll" in draft.rows[i]:
+            draft.rows[i]["chose_ll"] = ""
         draft.decisions[k].chosen = None
     draft.doubts.add("missed")
     draft.story.append(f"missed as {code!r}")
@@ -907,9 +1163,16 @@ def written(dice: Dice, draft: Draft) -> bytes:
     out = io.StringIO()
     delimiter = {"semicolon": ";", "tab": "\t", "comma decimals": ";"}.get(style, ",")
     end = "\r\n" if dice.often(0.3) else "\n"
-    writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=csv.QUOTE_ALL if dice.often(0.1) else csv.QUOTE_MINIMAL)
+    writer = csv.writer(
+        out,
+        delimiter=delimiter,
+        lineterminator=end,
+        quoting=csv.QUOTE_ALL if dice.often(0.1) else csv.QUOTE_MINIMAL,
+    )
     writer.writerow(header)
-    writer.writerows([[f"{c:g}" if isinstance(c, float) and abs(c) < 1e5 else c for c in row] for row in cells])
+    writer.writerows(
+        [[f"{c:g}" if isinstance(c, float) and abs(c) < 1e5 else c for c in row] for row in cells]
+    )
     text = out.getvalue()
     if dice.often(0.1):
         text += end
@@ -932,10 +1195,22 @@ def as_jspsych(dice: Dice, draft: Draft) -> bytes:
         if row[draft.person] != who:
             who, elapsed = row[draft.person], 0
             index = 0
-            screens.append({"trial_type": "instructions", "trial_index": index, "time_elapsed": elapsed, **base})
-        for kind, cells in (("html-keyboard-response", {"stimulus": "+"}), ("html-button-response", row)):
+            screens.append(
+                {
+                    "trial_type": "instructions",
+                    "trial_index": index,
+                    "time_elapsed": elapsed,
+                    **base,
+                }
+            )
+        for kind, cells in (
+            ("html-keyboard-response", {"stimulus": "+"}),
+            ("html-button-response", row),
+        ):
             index, elapsed = index + 1, elapsed + 900
-            screens.append({"trial_type": kind, "trial_index": index, "time_elapsed": elapsed, **base, **cells})
+            screens.append(
+                {"trial_type": kind, "trial_index": index, "time_elapsed": elapsed, **base, **cells}
+            )
     draft.story.append("jsPsych")
     if dice.often(0.5):
         return json.dumps(screens).encode()
@@ -953,7 +1228,15 @@ def as_gorilla(dice: Dice, draft: Draft) -> bytes:
     who, index = None, 0
     for row in draft.rows:
         private = row[draft.person]
-        base = {"Event Index": 0, "UTC Timestamp": 1700000000, "Participant Private ID": private, "Task Name": "choices", "Trial Number": "", "Screen Name": "", "Zone Type": ""}
+        base = {
+            "Event Index": 0,
+            "UTC Timestamp": 1700000000,
+            "Participant Private ID": private,
+            "Task Name": "choices",
+            "Trial Number": "",
+            "Screen Name": "",
+            "Zone Type": "",
+        }
         if private != who:
             if who is not None:
                 out.append({**base, "Participant Private ID": who, "Event Index": "END OF FILE"})
@@ -963,7 +1246,15 @@ def as_gorilla(dice: Dice, draft: Draft) -> bytes:
         out.append({**base, "Event Index": index, "Screen Name": "fixation"})
         index += 1
         cells = {key: value for key, value in row.items() if key != draft.person}
-        out.append({**base, "Event Index": index, "Screen Name": "choice", "Zone Type": "response_keyboard", **cells})
+        out.append(
+            {
+                **base,
+                "Event Index": index,
+                "Screen Name": "choice",
+                "Zone Type": "response_keyboard",
+                **cells,
+            }
+        )
     header = list(dict.fromkeys(key for r in out for key in r))
     text = io.StringIO()
     writer = csv.DictWriter(text, header, restval="", lineterminator="\n")
@@ -987,7 +1278,9 @@ def as_folder(dice: Dice, draft: Draft) -> dict[str, bytes]:
         writer.writeheader()
         writer.writerows(rows)
         files[f"data/subject-{who}_data.csv"] = out.getvalue().encode()
-    files["dataset_description.json"] = b'{"@context": "https://schema.org/", "@type": "Dataset", "name": "choices"}'
+    files["dataset_description.json"] = (
+        b'{"@context": "https://schema.org/", "@type": "Dataset", "name": "choices"}'
+    )
     draft.story.append("folder")
     if not keep_id:
         draft.answers.pop("subject")
@@ -1031,4 +1324,14 @@ def made(seed: int, family: str | None = None) -> Made:
     else:
         content = written(dice, draft)
     decisions = [d for d in draft.decisions if d.chosen is not None]
-    return Made(seed, draft.family, name, content, decisions, draft.story, draft.answers, draft.doubts, draft.extras)
+    return Made(
+        seed,
+        draft.family,
+        name,
+        content,
+        decisions,
+        draft.story,
+        draft.answers,
+        draft.doubts,
+        draft.extras,
+    )

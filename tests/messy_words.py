@@ -44,15 +44,57 @@ DELAY = (
 CHANCE = ("prob", "probability", "p", "chance", "pct", "odds_pct", "likelihood", "wahrsch")
 EFFORT = ("effort", "work", "presses", "difficulty", "squeeze", "level", "load", "steps", "mvc")
 PERSON = (
-    *("subject", "subj", "subjID", "participant", "ppt", "ID", "id", "pid", "worker_id", "PROLIFIC_PID"),
-    *("respondent", "resp_id", "vp", "versuchsperson", "sujeto", "sujet", "code", "Participant ID", "sub"),
+    *(
+        "subject",
+        "subj",
+        "subjID",
+        "participant",
+        "ppt",
+        "ID",
+        "id",
+        "pid",
+        "worker_id",
+        "PROLIFIC_PID",
+    ),
+    *(
+        "respondent",
+        "resp_id",
+        "vp",
+        "versuchsperson",
+        "sujeto",
+        "sujet",
+        "code",
+        "Participant ID",
+        "sub",
+    ),
 )
 TASK = (
-    *("trial", "trial_number", "trialNum", "question", "q", "item", "set", "task", "round", "scenario"),
+    *(
+        "trial",
+        "trial_number",
+        "trialNum",
+        "question",
+        "q",
+        "item",
+        "set",
+        "task",
+        "round",
+        "scenario",
+    ),
     *("choice_set", "chid", "situation", "card", "obs", "durchgang", "ensayo", "trial_no"),
 )
 ANSWER = (
-    *("choice", "response", "resp", "answer", "chosen", "decision", "selection", "selected", "pick"),
+    *(
+        "choice",
+        "response",
+        "resp",
+        "answer",
+        "chosen",
+        "decision",
+        "selection",
+        "selected",
+        "pick",
+    ),
     *("choix", "eleccion", "wahl", "antwort", "scelta", "keuze", "picked", "preference"),
 )
 MISSED_WORDS = (
@@ -87,4 +129,9 @@ LEVELS = {
     "doctor": ("GP", "nurse", "specialist"),
     "engine": ("petrol", "hybrid", "electric"),
 }
-MODES = (("car", "bus", "train"), ("TRAIN", "SM", "CAR"), ("walk", "bike", "metro"), ("GP", "pharmacy", "online"))
+MODES = (
+    ("car", "bus", "train"),
+    ("TRAIN", "SM", "CAR"),
+    ("walk", "bike", "metro"),
+    ("GP", "pharmacy", "online"),
+)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.choices import Choices
@@ -17,12 +17,25 @@ from penchant.output.notes import counted
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.formula import Factor, Formula, formula_of, union_of
+from penchant.reading.offered import lone_column, part_of, rank_of, whose_column
 from penchant.reading.variables import MOST_LEVELS, Columns
+from penchant.reading.whose import may_be_people
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
 from penchant.tables.designs import alike_in, flags
 from penchant.tables.laboratory import CHOSEN, Cleaned
-from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
+from penchant.tables.surveys import (
+    DOUBTFUL,
+    OPT_OUTS,
+    Evident,
+    WideLayout,
+    halves,
+    is_evident,
+    likely_layouts,
+    plain,
+    tag,
+    wide_layout,
+)
 from penchant.wording import argument
 
 _TAKEN = ("1", "True", "1.0", "TRUE", "true", "yes")
@@ -72,16 +85,70 @@ def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | No
     used = {name for name in asked.columns.values() if isinstance(name, str)} | {chosen}
     free = [name for name in table.column_names if name not in used | clean.own]
     free = [name for name in free if not _is_count(name, table[name].to_pylist())]
+    words = seen_words(table, chosen, doubtful=True)
+    evident = evident_in(table, free)
     layout = wide_layout(
         free,
-        seen_words(table, chosen, doubtful=True),
-        options=asked.options,
+        words,
+        options=asked.options or _in_other_words(table, free, words, evident),
         opt_out=asked.opt_out,
         base=asked.base,
         column=chosen,
         alike=alike_in(table),
+        evident=evident,
     )
-    return None if layout is None else (chosen, layout)
+    return None if layout is None else (chosen, _without_words_of_one(table, layout))
+
+
+def _in_other_words(
+    table: pa.Table, names: Sequence[str], words: Sequence[str], evident: Evident
+) -> dict[str, str] | None:
+    """Which option each word means, where both say sooner and later, or sure and risky."""
+    rank = {word: rank_of(word) for word in words}
+    if sorted(r for r in rank.values() if r is not None) != [0, 1] or None in rank.values():
+        return None
+    for tags, by in likely_layouts(names, alike_in(table)):
+        known = [rank_of(one) for one in tags]
+        repeated = {tag(one) for one in tags} & {tag(word) for word in words}
+        ranked = len(tags) == 2 and sorted(r for r in known if r is not None) == [0, 1]
+        if ranked and not repeated and evident(tags, by):
+            return {word: tags[known.index(r)] for word, r in rank.items()}
+    return None
+
+
+def evident_in(table: pa.Table, names: Sequence[str]) -> Evident:
+    """Whether options are no coincidence: also where a delay or a chance is told of one of two."""
+    parts = {name: part_of(name, [name], table) for name in names}
+
+    def evident(tags: Sequence[str], attributes: Mapping[str, Any]) -> bool:
+        if is_evident(tags, attributes):
+            return True
+        own = {name for by in attributes.values() for name in by.values()}
+        others = [name for name in names if name not in own]
+        paid = all(part_of(n, list(by.values()), table) == "amount" for n, by in attributes.items())
+        more = any(parts[name] in ("delay", "probability") for name in others)
+        known = {tag(one) for one in tags}
+        of_one = [
+            name for name in others if {tag(h) for pair in halves(name) for h in pair} & known
+        ]
+        return len(tags) == 2 and paid and (more or any(_are_amounts(table, n) for n in of_one))
+
+    return evident
+
+
+def _without_words_of_one(table: pa.Table, layout: WideLayout) -> WideLayout:
+    """A layout without words that are told of some options only, such as where these stood."""
+    kept = {
+        name: columns
+        for name, columns in layout.attributes.items()
+        if None not in columns or all(c is None or _are_amounts(table, c) for c in columns)
+    }
+    return WideLayout(layout.options, kept, layout.words, layout.opt_out)
+
+
+def _are_amounts(table: pa.Table, name: str) -> bool:
+    cells = (cell for cell in pc.unique(table[name]).to_pylist() if not is_nothing(cell))
+    return all(amount(cell) is not None or amount(cell, ",") is not None for cell in cells)
 
 
 def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, place: Place) -> Built:
@@ -120,7 +187,7 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     built = _choices(sets, asked, table.take(pa.array(rows)), layout.opt_out)
     parts = {"subject": asked.columns.get("subject"), "chosen": chosen}
     if parts["subject"] is None:
-        notes += _may_be_people(table, {*layout.columns, chosen} | clean.own)
+        notes += may_be_people(table, {*layout.columns, chosen} | clean.own)
     shown = {
         name: ", ".join(column or "0" for column in layout.attributes[name])
         for name in built.arguments["attributes"]
@@ -135,6 +202,20 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
         (*notes, *built.notes),
         {**built.arguments, "chosen": chosen},
     )
+
+
+def ask_about_lone(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
+    """Ask about a column of few numbers that tells of no option, where one attribute tells of all.
+
+    It may be the delay, the chance or the effort of one of them.
+    """
+    if len(layout.attributes) != 1 or len(layout.options) != 2:
+        return
+    used = layout.columns | {chosen} | clean.own
+    lone = lone_column(clean.table, used, asked)
+    if lone is not None:
+        ((attribute, columns),) = layout.attributes.items()
+        raise whose_column(lone, {attribute: columns}, layout.options, attribute)
 
 
 def _without_availability(
@@ -162,26 +243,11 @@ def _is_always(table: pa.Table, column: Any) -> bool:
 def _empty_absent(sets: _Sets) -> None:
     """What is said of an option that was not on offer counts for nothing."""
     for name in sets.attributes:
-        given = next((c for c, on in zip(sets.cells[name], sets.cells[ON_OFFER], strict=True) if on), 0)
+        given = next(
+            (c for c, on in zip(sets.cells[name], sets.cells[ON_OFFER], strict=True) if on), 0
+        )
         pairs = zip(sets.cells[name], sets.cells[ON_OFFER], strict=True)
         sets.cells[name] = [cell if on else given for cell, on in pairs]
-
-
-def _may_be_people(table: pa.Table, used: Collection[str]) -> list[str]:
-    """That a column may name people, where none has a usual name: its rows stand together."""
-    found: dict[str, int] = {}
-    for name in table.column_names:
-        cells = table[name].to_pylist()
-        runs = 1 + sum(a != b for a, b in pairwise(cells))
-        if name not in used and 1 < runs == len({*cells}) <= len(cells) / 2:
-            found[name] = runs
-    if not found:
-        return []
-    most = max(found, key=lambda name: found[name])
-    return [
-        f"nobody is told apart: pass {argument('subject', most)} if {most} names {found[most]} "
-        "people"
-    ]
 
 
 def _is_made(cell: Any, layout: WideLayout) -> bool:

@@ -15,12 +15,21 @@ from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.reading.asked import Asked, Built, Place, seen_words
+from penchant.reading.commas import comma_number
 from penchant.reading.doubts import same_people
 from penchant.reading.earned import TOTAL
-from penchant.reading.experiment import from_long, from_wide, wide_experiment
-from penchant.reading.offered import from_offers, offers_of
+from penchant.reading.experiment import (
+    ask_about_lone,
+    evident_in,
+    from_long,
+    from_wide,
+    wide_experiment,
+)
+from penchant.reading.offered import by_rank, from_offers, offers_of
 from penchant.reading.played import from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
+from penchant.tables.answers import ask_about_sides
+from penchant.tables.cells import amount
 from penchant.tables.columns import (
     NO_COLUMN,
     is_long,
@@ -30,20 +39,26 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
     usual_column,
 )
-from penchant.tables.designs import alike_in, is_counter, of_people
+from penchant.tables.designs import alike_in, flags, is_counter, of_people
 from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
-from penchant.tables.offer_columns import FIRST_WORDS, NOTHING_WORDS, SECOND_WORDS, is_offers
+from penchant.tables.offer_columns import (
+    FIRST_WORDS,
+    NOTHING_WORDS,
+    SECOND_WORDS,
+    gain_and_loss,
+    is_offers,
+)
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import (
     WideLayout,
-    is_evident,
     likely_layouts,
     refuse_unknown_words,
     tag,
 )
 from penchant.wording import argument, either
 
+NEARLY = 0.95  # share of rows that is all but a few
 FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
@@ -236,9 +251,17 @@ def reading_of(
         clean = cleaned(raw.table, where=where, given=asked.columns)
         place.rows = clean.rows
         told = asked.with_hints(clean)
+        if clean.program is not None and kind != "play" and not _is_long(clean, told):
+            told = _with_answers(clean, told)
+            clean = cleaned(raw.table, where=where, given=told.columns)
+            place.rows = clean.rows
         found, built = _built(clean, told, kind, place)
     except DataError as error:
         words = raw.located(str(error), place.rows.tolist())
+        comma = comma_number(raw.table) if asked.decimal == "." and raw.pieces else None
+        if comma is not None and "decimal" not in words:
+            typed = argument("decimal", ",")
+            words += f" Before all else pass {typed}, as {comma!r} looks like a decimal comma."
         raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
     reading = Reading(
         data=built.data,
@@ -292,18 +315,23 @@ def _built(
         _check_policies(task.kind, asked)
         return task.kind, from_task(clean, asked, task, place)
     long = _is_long(clean, asked)
+    if not long and kind != "play":
+        asked = _with_answers(clean, asked)
+        clean = _with_places(clean, asked)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
     _check_policies(found, asked)
     if found == "play":
         return found, from_play(clean, asked, place)
     if found == "offers":
-        layout = None if wide is None or offers_of(wide[1]) is None else wide[1]
-        return found, from_offers(clean, asked, place, layout)
+        described = None if wide is None else _described(clean, asked, *wide)
+        layout = None if wide is None or described is None else wide[1]
+        return found, from_offers(clean, asked, place, layout, described)
     named_parts = {part: name for part, name in asked.columns.items() if name != NO_COLUMN}
     asked = replace(asked, columns=named_parts)
     if wide is not None:
         if asked.attributes is None and asked.rivals is None:
+            ask_about_lone(clean, asked, *wide)
             _ask_about_outcomes(*wide)
         return found, from_wide(clean, asked, *wide, place)
     if not long:
@@ -333,23 +361,52 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
     given = asked.columns.get("chosen")
     names = clean.table.column_names
     if given is None and named_column(CHOSEN, names) is None:
-        return _answered_by_name(clean, asked)
+        return None
     if given is not None and not isinstance(given, str):
         return None
     try:
         return wide_experiment(clean, asked)
     except DataError:
-        if _is_played(clean, names) and asked.attributes is None:
+        if asked.attributes is None and (_is_played(clean, names) or is_offers(names)):
             return None  # it can be read so, whatever else its columns may be
         raise
 
 
-def _answered_by_name(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
-    """The layout of a wide table in which no column has a usual name of choices."""
-    found = _answers(clean, asked)
+def _with_answers(clean: Cleaned, asked: Asked) -> Asked:
+    """What was asked, with the column of choices where none has a usual name, and one must be."""
+    known = asked.columns.get("chosen") or named_column(CHOSEN, clean.table.column_names)
+    found = None if known else _answers(clean, asked)
+    return replace(asked, columns={**asked.columns, "chosen": found}) if found else asked
+
+
+def _with_places(clean: Cleaned, asked: Asked) -> Cleaned:
+    """The table with places that were chosen, where its words tell what stood there."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if asked.options is not None or asked.offers is not None or chosen not in names:
+        return clean
+    free = [name for name in names if name not in clean.own and name != chosen]
+    found = by_rank(clean.table, str(chosen), free, asked)
     if found is None:
-        return None
-    return wide_experiment(clean, replace(asked, columns={**asked.columns, "chosen": found}))
+        return clean
+    return replace(clean, table=found[0], notes=(*clean.notes, found[1]))
+
+
+def _described(
+    clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout
+) -> dict[str, list[Any]] | None:
+    """What a wide table offers, with columns that tell a delay or a chance of one option."""
+    table, subject = clean.table, asked.columns.get("subject")
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
+    used |= {chosen} | layout.columns
+    lone = [
+        name
+        for name in table.column_names
+        if name not in used
+        and not of_people(table, name, subject)
+        and not is_counter(table, name, subject)
+    ]
+    return offers_of(layout, lone, table)
 
 
 def _answers(clean: Cleaned, asked: Asked) -> str | None:
@@ -359,6 +416,7 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
     free = [name for name in table.column_names if name not in used]
     layouts = likely_layouts(free, alike_in(table))
     tags = {tag(one) for options, _ in layouts for one in options}
+    is_evident = evident_in(table, free)
     evident = [(options, by) for options, by in layouts if is_evident(options, by)]
     crossed = {name for _, by in evident for own in by.values() for name in own.values()}
     named, others = [], []
@@ -371,9 +429,11 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         elif name not in crossed and not is_counter(table, name, subject):
             others.append(name)
     words_alone = [name for name in named if not seen_words(table, name)[0].isdigit()]
-    for likely in (words_alone, named, others if evident else []):
+    offered = bool(evident) or is_offers([*table.column_names, "chosen"]) or _accepts(clean, asked)
+    flagged = [name for name in others if flags(table[name]) is not None]
+    for likely in (words_alone, named, others if offered else [], flagged if offered else []):
         if len(likely) == 1:
-            return likely[0]
+            return str(likely[0])
     return None
 
 
@@ -404,11 +464,11 @@ def _kind(
     if is_offers(called):
         return "offers"
     played = _is_played(clean, called)
-    if played and _accepts(clean, asked):
+    if (played or gain_and_loss(called)) and _accepts(clean, asked):
         return "offers"
     if wide is not None:
         layout = wide[1]
-        other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
+        other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
         if not played or asked.options is not None:
             return other
         if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
@@ -424,6 +484,7 @@ def _kind(
         )
     if played:
         return "play"
+    _ask_about_sides(clean, asked)
     _refuse_words(clean, asked)
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     pressed = asked.columns.get("chosen")
@@ -513,13 +574,34 @@ def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
 
 
 def _accepts(clean: Cleaned, asked: Asked) -> bool:
-    """Whether gains and losses were offered, and taken or not, rather than paid."""
+    """Whether gains and losses were offered, and taken or not, rather than paid.
+
+    What was paid depends on the choice: there is a gain, or a loss, and none without a choice. What
+    is offered has both throughout.
+    """
     names = clean.table.column_names
+    both = gain_and_loss([name for name in names if name not in clean.own])
+    if both is not None and all(_is_never_nothing(clean, name) for name in both):
+        return True
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
     if chosen not in names or isinstance(usual_column("reward", names), str):
         return False
     words = {plain_name(word) for word in seen_words(clean.table, str(chosen))} - NOTHING_WORDS
     return bool(words) and words <= FIRST_WORDS | SECOND_WORDS
+
+
+def _is_never_nothing(clean: Cleaned, name: str) -> bool:
+    """Whether a column holds amounts other than 0 in nearly every row."""
+    cells = [amount(cell) for cell in clean.table[name].to_pylist()]
+    return bool(np.mean([cell is not None and cell[0] != 0 for cell in cells]) > NEARLY)
+
+
+def _ask_about_sides(clean: Cleaned, asked: Asked) -> None:
+    """Ask whether a place was chosen, or what stood there, where columns describe options."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen in names and "chosen" not in asked.said:
+        ask_about_sides(clean.table, str(chosen), clean.own, asked.columns.get("subject"))
 
 
 def _refuse_words(clean: Cleaned, asked: Asked) -> None:
@@ -529,7 +611,8 @@ def _refuse_words(clean: Cleaned, asked: Asked) -> None:
     if chosen in names:
         free = [name for name in names if name not in clean.own and name != chosen]
         words = seen_words(clean.table, str(chosen))
-        refuse_unknown_words(free, words, str(chosen), alike_in(clean.table))
+        evident = evident_in(clean.table, free)
+        refuse_unknown_words(free, words, str(chosen), alike_in(clean.table), evident)
 
 
 def read_task(name: str, source: Any, **options: Any) -> Reading:

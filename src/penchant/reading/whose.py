@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -93,3 +95,20 @@ def _may_have_aged(cells: list[Any]) -> bool:
     """Whether numbers are a year or two apart, as ages of one person may be."""
     numbers = [cell for cell in cells if isinstance(cell, (int, float))]
     return len(numbers) == len(cells) and max(numbers) - min(numbers) <= 2
+
+
+def may_be_people(table: pa.Table, used: Collection[str]) -> list[str]:
+    """That a column may name people, where none has a usual name: its rows stand together."""
+    found: dict[str, int] = {}
+    for name in table.column_names:
+        cells = table[name].to_pylist()
+        runs = 1 + sum(a != b for a, b in pairwise(cells))
+        if name not in used and 1 < runs == len({*cells}) <= len(cells) / 2:
+            found[name] = runs
+    if not found:
+        return []
+    most = max(found, key=lambda name: found[name])
+    return [
+        f"nobody is told apart: pass {argument('subject', most)} if {most} names {found[most]} "
+        "people"
+    ]

@@ -12,11 +12,13 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.tables.cells import TIMES, amount, is_nothing
-from penchant.tables.columns import LONG, named_column
+from penchant.tables.columns import LONG, USUAL, named_column, plain_name
 
 MOST_OPTIONS = 20  # of a decision that has a row for each
 FEWEST_DECISIONS = 3
 UNANSWERED = 0.34  # share of decisions without an answer, above which a column is none of answers
+FEW_LEVELS = 12  # of what an experiment varies
+FEWEST_EACH = 3  # rows of a person
 FEW_PARTS = 4  # of an experiment, as one column tells them
 FEW_FIRST = 0.25  # share of a person's rows that a first part has, which may be practice
 _YES = frozenset(("1", "true", "yes", "y", "1.0", "x", "ja", "oui"))
@@ -92,9 +94,11 @@ def long_parts(
 
 
 def _codes(column: pa.ChunkedArray) -> IntVector:
-    """A number for every different cell; -1 where it is empty."""
-    encoded = pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1)
-    return np.asarray(encoded.to_numpy(zero_copy_only=False), dtype=np.int64)
+    """A number for every different cell; -1 where it says nothing."""
+    encoded = column.combine_chunks().dictionary_encode()
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    known = [-1 if is_nothing(cell) else k for k, cell in enumerate(encoded.dictionary.to_pylist())]
+    return np.asarray(np.array([*known, -1], dtype=np.int64)[codes])
 
 
 def _starts(whose: IntVector, codes: IntVector) -> IntVector | None:
@@ -127,7 +131,7 @@ def _names_options(codes: IntVector, first: IntVector) -> bool:
 def _is_in_order(codes: IntVector, first: IntVector) -> bool:
     """Whether rows of all decisions say the same in the same order."""
     place = np.arange(len(codes)) - first[_groups(first, len(codes))]
-    return len(np.unique(place * (codes.max() + 2) + codes)) == place.max() + 1
+    return bool(len(np.unique(place * (codes.max() + 2) + codes)) == place.max() + 1)
 
 
 def _groups(first: IntVector, n: int) -> IntVector:
@@ -158,7 +162,7 @@ def flags(column: pa.ChunkedArray) -> BoolVector | None:
     ]
     if len({*words} - {""}) > 2 or not {*words} - {""} <= _YES | _NO or not {*words} & _YES:
         return None
-    codes = _codes(column)
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     known = np.array([word in _YES for word in (*words, "")])
     return np.asarray(known[codes], dtype=bool)
 
@@ -200,26 +204,36 @@ def of_people(table: pa.Table, name: str, subject: str | None) -> bool:
 def people_column(table: pa.Table, names: Sequence[str]) -> str | None:
     """The column of people by its rows, which stand together and begin a count anew.
 
-    >>> table = pa.table({"code": ["a", "a", "b", "b"], "k": [1, 2, 1, 2], "x": [3, 1, 2, 5]})
+    >>> table = pa.table({"code": ["a"] * 3 + ["b"] * 3, "k": [1, 2, 3] * 2, "x": [3, 1, 2] * 2})
     >>> people_column(table, table.column_names)
     'code'
     """
-    coded = {name: _codes(table[name]) for name in names if table[name].null_count == 0}
-    anew: set[bytes] = set()
-    for name in coded:
-        if not pa.types.is_integer(table[name].type):
-            continue
-        count = table[name].to_numpy().astype(np.int64)
-        steps = np.diff(count)
-        starts = np.flatnonzero(np.append(True, steps < 0))
-        if len(starts) > 1 and (steps >= 0).any() and ((steps < 0) | (steps == 0) | (steps == 1)).all():
-            anew.add(starts.tobytes())
+    usual = [*LONG["decision"], *(name for part in USUAL.values() for name in part)]
+    known = {plain_name(name) for name in usual}
+    coded = {
+        name: _codes(table[name])
+        for name in names
+        if table[name].null_count == 0 and plain_name(name) not in known
+    }
+    anew = {_restarts(table[name]) for name in names if pa.types.is_integer(table[name].type)}
     for name, codes in coded.items():
         starts = np.flatnonzero(np.append(True, np.diff(codes) != 0))
-        together = len(starts) == len(np.unique(codes)) > 1
+        n_people = len(np.unique(codes))
+        together = len(starts) == n_people > 1 and len(codes) >= FEWEST_EACH * n_people
         if together and not pa.types.is_floating(table[name].type) and starts.tobytes() in anew:
             return name
     return None
+
+
+def _restarts(column: pa.ChunkedArray) -> bytes | None:
+    """Rows where a count by ones begins again at its first number; None if it is no such count."""
+    if column.null_count:
+        return None
+    count = column.to_numpy().astype(np.int64)
+    steps = np.diff(count)
+    starts = np.flatnonzero(np.append(True, steps < 0))
+    counts = ((steps < 0) | (steps == 0) | (steps == 1)).all() and (steps == 1).any()
+    return starts.tobytes() if counts and len(np.unique(count[starts])) == 1 else None
 
 
 def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:
@@ -312,3 +326,34 @@ def is_counter(table: pa.Table, name: str, subject: str | None) -> bool:
     if subject is not None and subject in table.column_names:
         same = np.diff(_codes(table[subject])) == 0
     return bool((np.diff(values)[same] >= 0).all())
+
+
+def is_of_design(table: pa.Table, name: str, subject: str | None) -> bool:
+    """Whether a column holds few numbers that come again for everybody, in no order.
+
+    >>> table = pa.table({"x": [1, 5, 1, 5, 5, 1, 1, 5], "k": [1, 2, 3, 4, 5, 6, 7, 8]})
+    >>> is_of_design(table, "x", None), is_of_design(table, "k", None)
+    (True, False)
+    """
+    cells = [cell for cell in pc.unique(table[name]).to_pylist() if not is_nothing(cell)]
+    few = 2 <= len(cells) <= min(FEW_LEVELS, len(table) / 4)
+    if not few or any(isinstance(cell, bool) or amount(cell) is None for cell in cells):
+        return False
+    return not of_people(table, name, subject) and not is_counter(table, name, subject)
+
+
+def follows(table: pa.Table, name: str, others: Sequence[str]) -> bool:
+    """Whether a column says the same wherever the others do, and these come again.
+
+    >>> table = pa.table({"a": [1, 2, 1, 2], "b": [5, 6, 5, 6], "c": [1, 1, 2, 2]})
+    >>> follows(table, "b", ["a"]), follows(table, "c", ["a"])
+    (True, False)
+    """
+    joint = np.zeros(len(table), dtype=np.int64)
+    for other in others:
+        codes = _codes(table[other])
+        _, joint = np.unique(joint * (codes.max(initial=0) + 2) + codes + 1, return_inverse=True)
+    own = _codes(table[name])
+    pairs = np.unique(joint * (own.max(initial=0) + 2) + own + 1)
+    n_joint = len(np.unique(joint))
+    return len(pairs) == n_joint < len(table)

@@ -49,7 +49,7 @@ from penchant.tables.columns import (
 from penchant.tables.designs import LongParts, first_words, long_parts, of_people, people_column
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
-from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
+from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.programs import (
     GORILLA,
@@ -300,7 +300,7 @@ class _Work:
     def _ask_about_first_part(self, asked: set[str]) -> None:
         """Ask about the few rows that everybody began with, where a word tells them apart."""
         used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
-        if self.program.name is not None or self._is_played():
+        if self.program.name is not None or self.subject is None or self._is_played():
             return
         for name in self.table.column_names:
             word = None if name in used else first_words(self.table, name, self.subject)
@@ -510,7 +510,7 @@ class _Work:
                 if plain_name(option) in words | {"left", "right"}:
                     return option
         alone = plain_name(name)
-        return name if alone in FIRST_WORDS and plain_name(name) not in known else None
+        return name if alone in REFUSALS else None
 
     def _take_flag(self, name: str, option: str, chosen: str) -> None:
         """The choices by the flag of one of two options."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from penchant.errors import DataError, listing
 from penchant.tables.options import NOTHING_WORDS
-from penchant.wording import argument, either, ticked
+from penchant.wording import argument, either
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 CUTS = re.compile(
@@ -19,7 +19,6 @@ CUTS = re.compile(
 )
 _PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?(?=.)")
 # What surveys call the option that is none of those shown.
-CHANCES = frozenset(("probability", "prob", "p", "chance"))  # of what an option pays
 OPT_OUTS = frozenset(
     (
         *("neither", "optout", "noneofthese", "noneoftheabove", "statusquo", "nopurchase"),
@@ -39,12 +38,22 @@ SIDES = frozenset(
     )
 )
 FEW_OTHERS = 3  # words among the choices that are no option
+# What is told of options, and is none itself.
+OF_OPTIONS = frozenset(
+    (
+        *("amount", "amt", "money", "reward", "value", "val", "magnitude", "mag", "sum", "payoff"),
+        *("price", "cost", "fare", "time", "delay", "wait", "days", "probability", "prob", "p"),
+        *("chance", "effort", "betrag", "monto", "montant", "importo", "bedrag", "dias", "tage"),
+        *("jours", "preis", "prix", "precio", "brand", "color", "colour", "size", "distance"),
+    )
+)
 MARGIN = 0.25  # by which one way to read columns is clearly more likely than another
 NOT = "not "  # before the one of two options that was not chosen
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
 
 
 Alike = Callable[[Sequence[str]], float]
+Evident = Callable[[Sequence[str], Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True)
@@ -140,6 +149,7 @@ def wide_layout(
     base: int | None = None,
     column: str = "chosen",
     alike: Alike = lambda _: 1.0,
+    evident: Evident | None = None,
 ) -> WideLayout | None:
     """The one way in which the columns describe the options that people chose.
 
@@ -159,6 +169,8 @@ def wide_layout(
         The column of choices.
     alike
         How likely columns are one attribute of several options, by what they hold: 0 to 1.
+    evident
+        Whether options and attributes are no coincidence; `is_evident`, if not given.
 
     Examples
     --------
@@ -185,6 +197,7 @@ def wide_layout(
             if {*wanted} != {tag(t) for t in tags}:
                 continue
             tags = tuple(sorted(tags, key=lambda t: wanted.index(tag(t))))  # at once
+        matched: _Matched | None
         if mapping is not None:
             matched = _by_mapping(tags, said, mapping, opt_out, column)
         else:
@@ -202,7 +215,7 @@ def wide_layout(
             f"{options_said(fitting[1].layout.options)}."
         )
     if not fitting:
-        _ask_which(layouts, sure, column, opt_out)
+        _ask_which(layouts, sure, column, opt_out, evident or is_evident)
         return None
     doubtful += [word for word in fitting[0].matched.left if word not in doubtful]
     if doubtful and not isinstance(options, Mapping) and not in_order:
@@ -226,6 +239,7 @@ def likely_layouts(
     for tags, by in layouts:
         columns = frozenset(name for own in by.values() for name in own.values())
         score = sum(alike(list(own.values())) for own in by.values()) / len(by)
+        score -= any(plain(t) in OF_OPTIONS for t in tags)  # what options have is none
         scored.append((columns, score, (tags, by)))
         found.setdefault(columns, []).append(score)
     return [layout for columns, score, layout in scored if score > max(found[columns]) - MARGIN]
@@ -234,8 +248,10 @@ def likely_layouts(
 def is_evident(tags: Sequence[str], attributes: Mapping[str, Any]) -> bool:
     """Whether options are crossed with attributes so often that it is no coincidence.
 
-    >>> is_evident(["response", "reaction"], {"time": {}}), is_evident(["car", "bus"], {"a": 1, "b": 2})
-    (False, True)
+    >>> is_evident(["response", "reaction"], {"time": {}})
+    False
+    >>> is_evident(["car", "bus"], {"price": {}, "time": {}})
+    True
     """
     return len(tags) > 2 or len(attributes) > 1
 
@@ -295,6 +311,7 @@ def _ask_which(
     words: Sequence[str],
     column: str,
     opt_out: str | None,
+    evident: Evident,
 ) -> None:
     """Ask which option each number or letter is, where options have names of their own."""
     series = {word: tag(word) for word in words if word != opt_out and len(tag(word)) <= 2}
@@ -302,7 +319,7 @@ def _ask_which(
     bare = [series[word] for word in counted]
     for tags, attributes in sorted(layouts, key=lambda one: abs(len(one[0]) - len(counted))):
         m = len(tags)
-        if not is_evident(tags, attributes) or all(map(_is_usual, tags)):
+        if not evident(tags, attributes) or all(map(_is_usual, tags)):
             continue
         if len(words) > m + FEW_OTHERS:
             continue
@@ -393,17 +410,6 @@ def _by_mapping(
     return _Matched(found, none_of[0] if none_of else None)
 
 
-def _untold(attribute: str, options: Sequence[str], columns: Sequence[str | None]) -> DataError:
-    """What has no probability of its own may be for sure, or never come."""
-    told = [column for column in columns if column is not None]
-    without = [option for option, column in zip(options, columns, strict=True) if column is None]
-    return DataError(
-        f"{attribute} must be told of every option; got {listing(told)}, but none of option "
-        f"{listing(without)}, which can be read in two ways: it comes for sure (1), or never (0). "
-        "Add a column with one of them."
-    )
-
-
 def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
     """Attributes that only some options have, too."""
     index = {tag(option): i for i, option in enumerate(layout.options)}
@@ -421,9 +427,6 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
                     own = found.setdefault(attribute, [None] * len(index))
                     own[index[tag(option)]] = str(name)
     more = {attribute: tuple(own) for attribute, own in found.items()}
-    for attribute, columns in more.items():
-        if plain(attribute) in CHANCES:
-            raise _untold(attribute, layout.options, columns)
     return WideLayout(layout.options, {**layout.attributes, **more}, layout.words, layout.opt_out)
 
 
@@ -461,6 +464,18 @@ def _matched(
 
 
 def _doubtful(word: str, said: Sequence[str], tags: Sequence[str], column: str) -> DataError:
+    m = len(tags)
+    numbers = {w for w in said if re.fullmatch(r"\d+", w)}
+    if word in numbers and numbers <= {str(k) for k in range(m + 2)}:
+        last = ""
+        if {"0", str(m)} <= numbers:
+            last = f"; or {argument('opt_out', str(m))} if options are counted from 0"
+        return DataError(
+            f"{argument('opt_out')} must be given, as {column} holds {listing(said)}, and the "
+            f"columns describe {m} options, {listing(tags)}: {word} can be an option that "
+            f"is none of these, or a decision that nobody made. Pass {argument('opt_out', word)} "
+            f"for the first, or {_left_out(word, said, column)} to leave these rows out{last}."
+        )
     return DataError(
         f"{argument('opt_out')} must be given, as {word!r} in {column} can be read in two ways: an "
         f"option of its own beside {', '.join(tags)}, or a decision that nobody made. Pass "
@@ -540,6 +555,7 @@ def refuse_unknown_words(
     words: Sequence[str],
     column: str,
     alike: Alike = lambda _: 1.0,
+    evident: Evident | None = None,
 ) -> None:
     """Raise an error that asks what words mean, if the columns are those of options.
 
@@ -551,23 +567,34 @@ def refuse_unknown_words(
         What the column of choices holds.
     column
         Its name.
-    alike
+    alike, evident
         As of `wide_layout`.
     """
     layouts = likely_layouts(names, alike)
     usual = [tags for tags, _ in layouts if all(map(_is_usual, tags))]
-    usual += [tags for tags, by in layouts if is_evident(tags, by)]
+    usual += [tags for tags, by in layouts if (evident or is_evident)(tags, by)]
     usual = [tags for tags in usual if len(tags) <= len(words) <= len(tags) + FEW_OTHERS]
     if not usual:
         return
     tags = min(usual, key=lambda tags: len(words) - len(tags))
     m = len(tags)
+    numbers = sorted((word for word in words if re.fullmatch(r"\d+", word)), key=int)
+    if len(numbers) == len(words) == m + 1:
+        odd = numbers[0] if numbers[0] == "0" and numbers[-1] == str(m) else numbers[-1]
+        raise _doubtful(odd, numbers, tags, column)
     ordered = sorted(words, key=lambda word: (not word[:1].isalnum(), len(word), word))
+    if m == len(words) == 2:
+        one, other = (dict(zip(words, own, strict=True)) for own in (tags, tags[::-1]))
+        raise DataError(
+            f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as "
+            f"the columns describe the options {listing(tags)} and both can be meant. Pass "
+            f"{options_said(one)}, or {options_said(other)}."
+        )
     raise DataError(
         f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
         f"columns describe the options {listing(tags)}, and each can be any. Pass "
-        f"{options_said(ordered[:m])} if this is their order, or {options_said(ordered[m - 1 :: -1])}"
-        f"{'' if m == 2 else ', or another'}."
+        f"{options_said(ordered[:m])} if this is their order, or "
+        f"{options_said(ordered[m - 1 :: -1])}{'' if m == 2 else ', or another'}."
     )
 
 
