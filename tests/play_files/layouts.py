@@ -741,7 +741,7 @@ def one_row_each(rng: random.Random, words: Words, folder: Path) -> Made:
                 row[name] = json.dumps([typed(cell) for cell in column])
             elif kind in ("commas", "spaces"):
                 between = {"commas": ",", "spaces": " "}[kind]
-                row[name] = between.join(cell or "NaN" for cell in column)
+                row[name] = between.join(cell.replace(between, "_") or "NaN" for cell in column)
             else:
                 row |= {
                     lead.format(name, format(t + 1, pad)): cell for t, cell in enumerate(column)

@@ -217,14 +217,31 @@ def shown_at(
     """
     found = []
     for tags, attributes in wide_layouts(names):
-        bare = [tag(t) for t in tags]
-        places = {word: bare.index(tag(word)) for word in words if tag(word) in bare}
+        bare = [side(t) for t in tags]
+        places = {word: bare.index(side(word)) for word in words if side(word) in bare}
         if len(places) < len(words) and {*bare} == {"left", "right"}:
-            places = {word: bare.index(side) for word, side in keyboard_sides(words).items()}
+            places = {word: bare.index(own) for word, own in keyboard_sides(words).items()}
         if words and len(places) == len(words):
             for name, own in attributes.items():
                 found.append((name, tuple(own[t] for t in tags), places))
     return found
+
+
+# Left and right as columns and keys have them, in one word.
+_SIDE_WORDS = {
+    **dict.fromkeys(("l", "links", "gauche", "izquierda", "izq", "sinistra", "esquerda"), "left"),
+    **dict.fromkeys(("r", "rechts", "droite", "derecha", "der", "destra", "direita"), "right"),
+}
+
+
+def side(word: Any) -> str:
+    """An option's name in one spelling, sides in one word.
+
+    >>> side("L"), side("rechts"), side("ArrowLeft"), side("Option B")
+    ('left', 'right', 'left', 'b')
+    """
+    bare = tag(word)
+    return _SIDE_WORDS.get(bare, bare)
 
 
 def keyboard_sides(words: Sequence[str]) -> dict[str, str]:
