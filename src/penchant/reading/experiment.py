@@ -17,7 +17,7 @@ from penchant.output.notes import counted
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.formula import Factor, Formula, formula_of, union_of
-from penchant.reading.offered import lone_column, part_of, rank_of, whose_column
+from penchant.reading.offered import lone_column, offers_said, part_of, rank_of, whose_column
 from penchant.reading.variables import MOST_LEVELS, Columns
 from penchant.reading.whose import may_be_people
 from penchant.tables.cells import amount, is_nothing
@@ -32,6 +32,7 @@ from penchant.tables.surveys import (
     halves,
     is_evident,
     likely_layouts,
+    options_said,
     plain,
     tag,
     wide_layout,
@@ -154,6 +155,8 @@ def _are_amounts(table: pa.Table, name: str) -> bool:
 def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, place: Place) -> Built:
     """Choices from a table with one row per decision and columns for each option."""
     table = clean.table
+    if asked.attributes is None and asked.rivals is None and asked.options is None:
+        _check_outcomes(table, layout)
     picked = table[chosen].to_pylist()
     made = np.array([_is_made(cell, layout) for cell in picked])
     notes = []
@@ -216,6 +219,38 @@ def ask_about_lone(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout
     if lone is not None:
         ((attribute, columns),) = layout.attributes.items()
         raise whose_column(lone, {attribute: columns}, layout.options, attribute)
+
+
+def _check_outcomes(table: pa.Table, layout: WideLayout) -> None:
+    """Ask about columns that add up to 1: chances of the outcomes of one option, and no options."""
+    adding = {
+        name: columns
+        for name, columns in layout.attributes.items()
+        if None not in columns and _add_up(table, [str(column) for column in columns])
+    }
+    if not adding:
+        return
+    paid = [list(own) for name, own in layout.attributes.items() if name not in adding]
+    chances = [list(own) for own in adding.values()]
+    way = ""
+    if len(paid) == len(chances) > 1:
+        way = f"Pass {offers_said({'outcome': paid, 'probability': chances})} for these, or "
+    raise DataError(
+        f"{argument('offers')} must be given, as {listing(map(str, chances[0]))} add up to 1: they "
+        f"can be chances of the outcomes of one option, or of the options "
+        f"{listing(layout.options)}. {way}{options_said(layout.options)} for the options."
+    )
+
+
+def _add_up(table: pa.Table, columns: Sequence[str]) -> bool:
+    """Whether chances add up to 1, or 100, in every row, and are not the same throughout."""
+    cells = [[amount(cell) for cell in table[name].to_pylist()] for name in columns]
+    if any(one is None for own in cells for one in own):
+        return False
+    values = np.array([[one[0] for one in own if one is not None] for own in cells])
+    total = values.sum(axis=0)
+    same = np.allclose(total, total[0]) and (np.isclose(total[0], 1) or np.isclose(total[0], 100))
+    return bool(same and values.min() >= 0 and np.ptp(values[0]) > 0)
 
 
 def _without_availability(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ from penchant.tables.columns import named_column, plain_name
 from penchant.tables.designs import alike_in, follows, is_of_design
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import check_columns, column_floats, open_frame, row_place
+from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
@@ -37,7 +39,15 @@ from penchant.tables.offer_columns import (
     offer_columns,
 )
 from penchant.tables.play import FAR, MARKS
-from penchant.tables.surveys import CUTS, NOT, WideLayout, likely_layouts, options_said
+from penchant.tables.surveys import (
+    CUTS,
+    FEW_OTHERS,
+    NOT,
+    WideLayout,
+    likely_layouts,
+    options_said,
+    where_said,
+)
 from penchant.wording import argument, either, ticked
 
 AMOUNT = (
@@ -550,6 +560,8 @@ def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayou
                 return _Taken.by_value(by_value)
             _check_first_number(cells, seen, len(labels), found.chosen)
     unknown = [key for key in seen if key not in index and key not in ("-1",)]
+    if unknown and asked.options is None and not any(map(NUMBER.match, seen)):
+        _check_others(cells, seen, found.chosen, len(labels))
     if unknown:
         raise _not_understood(unknown, seen, found, labels)
     return _Taken(cells, {key: index[key] for key in seen if key in index}, labels, notes)
@@ -708,4 +720,20 @@ def _not_understood(
         f"{argument('options')} must say what {listing(map(repr, unknown))} in {found.chosen} "
         f"means, as it can be read in two ways. Pass {options_said(pair)} if {pair[0]!r} is "
         f"{labels[0]}, or {options_said(pair[::-1])} if it is {labels[-1]}."
+    )
+
+
+def _check_others(cells: Sequence[Any], seen: Sequence[str], column: str, m: int) -> None:
+    """Ask about the word that is rarest, where there are more words than options."""
+    if not m < len(seen) <= m + FEW_OTHERS:
+        return
+    count = Counter(word(cell) for cell in cells if not is_nothing(cell))
+    odd = min(seen, key=lambda key: count[key])
+    name = column if column.isidentifier() else f"`{column}`"
+    others = [key for key in seen if key != odd]
+    raise DataError(
+        f"{argument('where')} must be given, as {column} holds {listing(map(repr, seen))}, and "
+        f"{m} options are described: {odd!r}, which is rarest, may mark decisions that nobody "
+        f"made. Pass {where_said(f'{name} != {odd!r}')} to leave these rows out, or "
+        f"{options_said(others)} with the words of the options in their order."
     )

@@ -11,13 +11,20 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._frames import came_as, marked
-from penchant.errors import DataError, named
+from penchant.errors import DataError, listing, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.reading.asked import Asked, Built, Place, seen_words
 from penchant.reading.commas import comma_number
 from penchant.reading.doubts import same_people
-from penchant.reading.earned import TOTAL
+from penchant.reading.earned import (
+    TOTAL,
+    as_reward,
+    may_be_paid,
+    sounds_paid,
+    sounds_total,
+    varying,
+)
 from penchant.reading.experiment import (
     ask_about_lone,
     evident_in,
@@ -26,10 +33,10 @@ from penchant.reading.experiment import (
     wide_experiment,
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of
-from penchant.reading.played import from_play
+from penchant.reading.played import MOST_LABELS, from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides
-from penchant.tables.cells import amount
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     NO_COLUMN,
     is_long,
@@ -51,6 +58,8 @@ from penchant.tables.offer_columns import (
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import (
+    CHANCES,
+    CUTS,
     WideLayout,
     likely_layouts,
     refuse_unknown_words,
@@ -367,7 +376,8 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
     try:
         return wide_experiment(clean, asked)
     except DataError:
-        if asked.attributes is None and (_is_played(clean, names) or is_offers(names)):
+        can_be = _is_played(clean, names) or is_offers(names) or any(map(sounds_total, names))
+        if asked.attributes is None and can_be:
             return None  # it can be read so, whatever else its columns may be
         raise
 
@@ -470,8 +480,13 @@ def _kind(
         layout = wide[1]
         other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
         if not played or asked.options is not None:
+            if other == "choices" and asked.options is None:
+                _ask_about_rewards(clean, asked, *wide)
             return other
-        if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
+        if all(
+            plain_name(name).rstrip("s") in _OF_GAMES or _is_of_learning(clean.table, name, own)
+            for name, own in layout.attributes.items()
+        ):
             return "play"
         raise DataError(
             f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
@@ -484,19 +499,21 @@ def _kind(
         )
     if played:
         return "play"
+    _refuse_totals(clean, names)
     _ask_about_sides(clean, asked)
     _refuse_words(clean, asked)
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     pressed = asked.columns.get("chosen")
     if pressed is not None and clean.program is not None:
         free = [name for name in names if name not in clean.own and name != pressed]
+        ways = " or ".join(as_reward(name) for name in may_be_paid(clean, {str(pressed)})[:8])
+        ways = ways or f"{argument('reward')} with one of these"
         raise DataError(
             f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
             f"{clean.program}, and no column has a usual name of rewards; got columns "
-            f"{named(free)}. Pass {argument('reward')} with one of these; or name offers by "
-            f"{argument('offers')}, attributes by {argument('attributes')}."
+            f"{named(free)}. Pass {ways}; or name offers by {argument('offers')}, attributes by "
+            f"{argument('attributes')}."
         )
-    _refuse_totals(clean, names)
     _ask_for_part(clean, asked)
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
@@ -527,6 +544,34 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
     )
 
 
+def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
+    """Ask whether choices were paid, where a column may say so and options have no price."""
+    called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
+    named_so = [name for name in called if sounds_paid(name)]
+    bare = all(_is_of_learning(clean.table, name, own) for name, own in layout.attributes.items())
+    ways = named_so or (called if bare else [])
+    if not ways:
+        return
+    said = " or ".join(as_reward(name) for name in ways[:4])
+    raise DataError(
+        f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
+        f"two ways: {TITLES['play']}, if {listing(ways)} says what each choice paid; or "
+        f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
+        f"{argument('attributes', next(iter(layout.attributes)))} for the second."
+    )
+
+
+def _is_of_learning(table: pa.Table, attribute: str, columns: Sequence[str | None]) -> bool:
+    """Whether an attribute is a label, or a chance to be paid: what people learn about."""
+    cells = [cell for name in columns if name for cell in table[name].to_pylist()]
+    labels = {cell for cell in cells if isinstance(cell, str) and not is_nothing(cell)}
+    words = {part.lower() for part in CUTS.split(attribute)}
+    return bool(words & _CHANCES) or (0 < len(labels) <= MOST_LABELS)
+
+
+_CHANCES = CHANCES | {"p", "prob", "probs", "probability", "rewprob", "chance", "odds"}
+
+
 def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
     table = clean.table
@@ -539,12 +584,9 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
         *(usual_column(part, free) for part in ("subject", "block", "decision")),
     }
     left = [name for name in free if name not in parts]
-    numbers = [
-        n
-        for n in left
-        if (pa.types.is_integer(table[n].type) or pa.types.is_floating(table[n].type))
-    ]
-    few = [n for n in left if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
+    numbers = may_be_paid(clean, {name for name in free if name in parts})
+    varied = [name for name in left if name in varying(clean)] or left
+    few = [n for n in varied if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
     if chosen is not None and numbers and reward is None:
         part, found, what, ways = "reward", chosen, "choices", numbers
     elif chosen is None and few and isinstance(reward, str):
@@ -554,7 +596,7 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     raise DataError(
         f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
         f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
-        f"{' or '.join(argument(part, name) for name in ways[:4])} if that is it; or, if these are "
+        f"{' or '.join(argument(part, name) for name in ways[:8])} if that is it; or, if these are "
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )

@@ -16,7 +16,7 @@ from penchant.output.notes import counted
 from penchant.tables.cells import is_nothing, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place
-from penchant.tables.labels import in_natural_order
+from penchant.tables.labels import NUMBER, in_natural_order
 from penchant.tables.surveys import (
     CUTS,
     NOT,
@@ -238,6 +238,8 @@ def by_words(cells: Sequence[Any], said: str, name: str, rows: Sequence[int]) ->
             found.append(None)
         elif plain_name(cell) in known:
             found.append(known[plain_name(cell)])
+        elif NUMBER.match(str(cell).strip()):
+            found.append(float(cell))
         else:
             raise DataError(
                 f"{argument('reward')} must say what every word of {name} means; got {cell!r} at "
@@ -344,7 +346,8 @@ def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
 def _no_number(cells: Sequence[Any], row: int, name: str) -> DataError:
     """What words of outcomes may stand for, where they are few; else that a number is missing."""
     words = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_nothing(cell)))
-    if len(words) > 6 or any(told(word) for word in words):
+    words = [word for word in words if not NUMBER.match(word)]
+    if len(words) == 1 or len(words) > 6 or any(mark.isdigit() for word in words for mark in word):
         return DataError(
             f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. Correct "
             f"it, leave its row out by {argument('where')}, or name another column with "
@@ -520,24 +523,6 @@ def _apart(pressed: Sequence[Any], cells: Sequence[Any]) -> bool:
 
 
 MOST_OPTIONS = 12
-_CHOSEN = frozenset(("chosen", "chose", "selected", "picked", "pressed"))
-_OBJECTS = frozenset(
-    (
-        *("stim", "stimulus", "option", "arm", "side", "image", "img", "color", "colour", "card"),
-        *("deck", "item", "shape", "symbol", "cue", "object", "name", "label", "key", "button"),
-        *("bandit", "machine", "door", "action", "picture", "pic", "fractal", "slot"),
-    )
-)
-
-
-def says_choice(name: str) -> bool:
-    """Whether a name says what was chosen, such as chosen_stim or selected_card.
-
-    >>> says_choice("chosen_stim"), says_choice("chosenCard"), says_choice("chosen_value")
-    (True, True, False)
-    """
-    tokens = {part.lower() for part in CUTS.split(name) if part}
-    return len(tokens) == 2 and bool(tokens & _CHOSEN) and bool(tokens & _OBJECTS)
 
 
 def ask_about_rivals(table: pa.Table, chosen: str, names: Sequence[str]) -> None:

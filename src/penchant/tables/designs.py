@@ -94,11 +94,16 @@ def long_parts(
 
 
 def _codes(column: pa.ChunkedArray) -> IntVector:
-    """A number for every different cell; -1 where it says nothing."""
+    """A number for every different cell; -1 where it is empty."""
     encoded = column.combine_chunks().dictionary_encode()
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    known = [-1 if is_nothing(cell) else k for k, cell in enumerate(encoded.dictionary.to_pylist())]
-    return np.asarray(np.array([*known, -1], dtype=np.int64)[codes])
+    return np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _told_codes(column: pa.ChunkedArray) -> IntVector:
+    """A number for every different cell; -1 where it is empty, or a word for nothing."""
+    cells = column.combine_chunks().dictionary_encode().dictionary.to_pylist()
+    known = [-1 if is_nothing(cell) else k for k, cell in enumerate(cells)]
+    return np.asarray(np.array([*known, -1], dtype=np.int64)[_codes(column)])
 
 
 def _starts(whose: IntVector, codes: IntVector) -> IntVector | None:
@@ -162,9 +167,8 @@ def flags(column: pa.ChunkedArray) -> BoolVector | None:
     ]
     if len({*words} - {""}) > 2 or not {*words} - {""} <= _YES | _NO or not {*words} & _YES:
         return None
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     known = np.array([word in _YES for word in (*words, "")])
-    return np.asarray(known[codes], dtype=bool)
+    return np.asarray(known[_codes(column)], dtype=bool)
 
 
 def _repeats_one(
@@ -245,7 +249,7 @@ def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:
     """
     if not pa.types.is_string(table[name].type):
         return None
-    codes = _codes(table[name])
+    codes = _told_codes(table[name])
     filled = codes >= 0
     whose = np.zeros(len(codes), dtype=np.int64) if subject is None else _codes(table[subject])
     codes, whose = codes[filled], whose[filled]
@@ -338,6 +342,8 @@ def is_of_design(table: pa.Table, name: str, subject: str | None) -> bool:
     cells = [cell for cell in pc.unique(table[name]).to_pylist() if not is_nothing(cell)]
     few = 2 <= len(cells) <= min(FEW_LEVELS, len(table) / 4)
     if not few or any(isinstance(cell, bool) or amount(cell) is None for cell in cells):
+        return False
+    if flags(table[name]) is not None:
         return False
     return not of_people(table, name, subject) and not is_counter(table, name, subject)
 

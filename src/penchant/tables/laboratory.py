@@ -39,7 +39,9 @@ from penchant.tables.answers import (
 from penchant.tables.cells import array_cell, is_nothing
 from penchant.tables.columns import (
     FEWEST,
+    SESSION,
     USUAL,
+    is_called,
     is_long,
     is_play,
     named_column,
@@ -83,6 +85,9 @@ _CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are 
 _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
 _FEW_KINDS = 40
+# A column that others are asked for by: card[key], diff(score), outcome[win=1].
+_TOLD_OF = re.compile(r"diff\(([^,()]+).*\)|([^\[\]]+)\[[^\[\]]*[=\d][^\[\]]*\]")
+_FEW_OPTIONS = 12
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 # Names of choices that are flags of one option, too: chose_ll beside chose_ss.
 _ALSO_FLAGS = frozenset(map(plain_name, OFFERED["chosen"])) - frozenset(
@@ -152,6 +157,7 @@ def cleaned(
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:
         work.join_flags_for(where)
+        work.unfold_for(where)
         frame = nw.from_native(work.table, eager_only=True)
         mask = rows_where(frame, where)
         check_some_left(mask, frame, where)
@@ -182,12 +188,13 @@ class _Work:
         self.notes: list[str] = []
         self.words = False
         self.long: LongParts | None = None
+        self.loop: str | None = None
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
         self.people: str | None = None  # who, by the rows, where no column has a name of people
         if self.subject is None:
             self.people = people_column(self.table, self.table.column_names)
-        self.of_people = self._arms()
+        self.of_people = self._arms() | self._unpaid()
         self._count_restarts(given.get("block"))
 
     def _count_restarts(self, block: str | None) -> None:
@@ -209,12 +216,23 @@ class _Work:
 
     def part(self, part: str, usual: Sequence[str] | None = None) -> str | None:
         """The column of a part: given, or of a usual name."""
-        if self.given.get(part) in self.table.column_names:
-            return str(self.given[part])
+        given = self.given.get(part)
+        if given in self.table.column_names:
+            return str(given)
+        told = _TOLD_OF.fullmatch(given or "")
+        if told is not None and (told[1] or told[2]) in self.table.column_names:
+            return str(told[1] or told[2])
         free = [name for name in self.table.column_names if name not in self.of_people]
         names = usual or USUAL[part]
         nested = None if self.program.name == PSYCHOPY else nested_column(names, free)
-        return named_column(names, free if part == "chosen" else self.table.column_names) or nested
+        found = named_column(names, free if part == "chosen" else self.table.column_names) or nested
+        return self._decided(free) if found is None and part == "chosen" else found
+
+    def _decided(self, names: Sequence[str]) -> str | None:
+        """A column called decision that holds what was decided, as it does not count."""
+        called = [name for name in names if is_called(USUAL["decision"], name)]
+        few = [name for name in called if 2 <= len({*self.cells(name)} - {None}) <= _FEW_OPTIONS]
+        return few[0] if len(few) == 1 and len(self.table) > _FEW_KINDS else None
 
     @property
     def subject(self) -> str | None:
@@ -240,14 +258,31 @@ class _Work:
         """Columns that have a name of options, but tell people apart: the arm of a trial."""
         if self.subject is None or self.given.get("chosen") is not None:
             return frozenset()
-        usual = {plain_name(name) for name in CHOSEN}
-        names = [name for name in self.table.column_names if plain_name(name) in usual]
+        names = [name for name in self.table.column_names if is_called(CHOSEN, name)]
         people = Counter(self.cells(self.subject))
         if not names or len(people) < 2 or len(self.table) < FEWEST * len(people):
             return frozenset()
         found = [name for name in names if self._is_of_people(name) and self.filled(name).any()]
         alone = [name for name in found if plain_name(name) != "arm"] if found == names else []
         return frozenset(name for name in found if name not in alone)
+
+    def _unpaid(self) -> frozenset[str]:
+        """Columns that have a name of choices, but say nothing, or one thing, wherever it pays."""
+        reward = self.part("reward")
+        if reward is None or self.given.get("chosen") is not None:
+            return frozenset()
+        paid = self.filled(reward)
+        names = [name for name in self.table.column_names if is_called(CHOSEN, name)]
+        names = [name for name in names if name != reward and name not in self.of_people]
+        beside = {name: self._said_in(name, paid) for name in names}
+        if not any(len({*own}) > 1 and 2 * len(own) > paid.sum() for own in beside.values()):
+            return frozenset()
+        return frozenset(name for name, own in beside.items() if len({*own}) < 2)
+
+    def _said_in(self, name: str, rows: BoolVector) -> list[str]:
+        """What a column says in some rows, where it says something."""
+        cells = zip(self.cells(name), rows, strict=True)
+        return [str(cell) for cell, own in cells if own and not is_nothing(cell)]
 
     def blank(self) -> BoolVector:
         """Rows in which every cell is empty, as spreadsheets leave them below a table."""
@@ -275,7 +310,16 @@ class _Work:
         """What PsychoPy's loops say; nothing of other programs."""
         if self.program.name != PSYCHOPY:
             return Loops(np.zeros(len(self.table), dtype=bool))
-        return psychopy_loops(self.table, self.given.get("chosen"), self.of_people)
+        found = psychopy_loops(self.table, self._pressed_in(), self.of_people)
+        self.loop = found.block
+        return found
+
+    def _pressed_in(self) -> str | None:
+        """The column of choices that was named, or of places where it is asked for as card[key]."""
+        names, given = self.table.column_names, self.given.get("chosen")
+        inner = re.fullmatch(r".+\[(.+)\]", given or "")
+        asked = (given, inner[1] if inner is not None else None)
+        return next((name for name in asked if name in names), None)
 
     def leave_out_practice(self, loops: Loops, asked: set[str]) -> None:
         """Leave out practice, where a column or a loop says so and no condition asks for it."""
@@ -401,6 +445,7 @@ class _Work:
             self.leave_out(idle, f"nothing to choose ({self._named_kinds(keys, idle)})")
         if self.program.name is not None:
             self._leave_out_empty(chosen)
+            self._leave_out_unpaid(chosen)
 
     def _has_few_words(self, name: str) -> bool:
         """Whether a column is of words that come again and again, not of numbers or sentences."""
@@ -434,6 +479,20 @@ class _Work:
         if something.any():
             idle = ~something & self.filled(chosen)
             self.leave_out(idle, f"answers with nothing in {listing(contents)}")
+
+    def _leave_out_unpaid(self, chosen: str) -> None:
+        """Leave out answers that are never paid, such as the key that ends instructions."""
+        reward = self.part("reward")
+        if reward is None or reward == chosen:
+            return
+        paid, cells = self.filled(reward), self.cells(chosen)
+        options = {str(cell) for cell, own in zip(cells, paid, strict=True) if own}
+        other = np.array([not is_nothing(cell) and str(cell) not in options for cell in cells])
+        if len(options) > 1:
+            said = dict.fromkeys(
+                str(cell)[:_SHORT] for cell, own in zip(cells, other, strict=True) if own
+            )
+            self.leave_out(other & ~paid, f"answers that are never paid: {listing(said)}")
 
     def _is_of_people(self, name: str) -> bool:
         """Whether a column says the same in all rows of a subject."""
@@ -526,7 +585,7 @@ class _Work:
             return
         self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
-        self._take_rewards(self.given.get("reward"))
+        self._take_labels(self.given.get("reward"))
         for unfolding in (objects_apart, unfolded):
             step = unfolding(self.table)
             self.table, self.rows = step.table, self.rows[step.rows]
@@ -538,6 +597,22 @@ class _Work:
             self._take_by_level()
         if not step.notes:
             step = one_row_per_decision(self.table, self.subject)
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
+        self._take_labels(self.given.get("chosen"))
+        self._take_labels(self.given.get("reward"))
+        self._take_rewards(self.given.get("reward"))
+
+    def unfold_for(self, where: str) -> None:
+        """One row per decision before rows are kept, where the condition speaks of decisions."""
+        step = unfolded(self.table)
+        if len(step.table) == len(self.table):
+            step = one_row_per_decision(self.table, self.subject)
+        if len(step.table) == len(self.table):
+            return
+        before = self.table.take(pa.array(step.rows))
+        used = used_columns(where, step.table.column_names)
+        if any(n not in before.column_names or before[n] != step.table[n] for n in used):
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
@@ -593,19 +668,19 @@ class _Work:
             cells = self.cells(place["name"])
             paid = told_at(cells, int(place["place"]), place["name"], ".", self.rows.tolist())
             self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
-        else:
-            self._take_labels(reward)
 
     def _take_differences(self, reward: str, name: str, start: str | None) -> None:
         """What each choice paid, by what a person had earned so far."""
         totals = column_floats(nw.from_native(self.table, eager_only=True), name, "reward")
         who = self.cells(self.subject) if self.subject else [None] * len(self.table)
         order = np.arange(len(self.table))
-        number, block = self.part("decision"), self.part("block")
-        keys = [self.cells(part) for part in (block, number) if part is not None]
+        number, block = self.part("decision"), self.loop or self.part("block")
+        session = named_column(SESSION, self.table.column_names)
+        plays = [self.cells(part) for part in (session, block) if part is not None]
+        keys = [*plays, *([self.cells(number)] if number is not None else [])]
         if all(isinstance(cell, (int, float)) for own in keys for cell in own):
             order = np.lexsort([np.array(own, dtype=float) for own in reversed(keys)] or [order])
-        blocks = self.cells(block) if block is not None else [None] * len(self.table)
+        blocks = list(zip(*plays, strict=True)) if plays else [None] * len(self.table)
         found: dict[Any, dict[Any, list[int]]] = {}
         for row in order.tolist():
             found.setdefault(who[row], {}).setdefault(blocks[row], []).append(row)
@@ -656,8 +731,9 @@ class _Work:
         nested = self.part("reward")
         if nested in names and "." in str(nested) and nested not in self.program.own:
             hints["reward"] = nested
-        if self.of_people and self.part("chosen", CHOSEN) in names:
-            hints["chosen"] = self.part("chosen", CHOSEN)
+        taken = self.part("chosen", CHOSEN)
+        if taken in names and (self.of_people or not is_called(CHOSEN, taken)):
+            hints["chosen"] = taken
         for part in ("chosen", "decision", "block"):
             found = getattr(loops, part)
             if found in names:

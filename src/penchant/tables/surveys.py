@@ -18,6 +18,7 @@ CUTS = re.compile(
     r"|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
 )
 _PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?(?=.)")
+CHANCES = frozenset(("probability", "prob", "p", "chance"))  # of what an option pays
 # What surveys call the option that is none of those shown.
 OPT_OUTS = frozenset(
     (
@@ -361,14 +362,31 @@ def shown_at(
     """
     found = []
     for tags, attributes in wide_layouts(names):
-        bare = [tag(t) for t in tags]
-        places = {word: bare.index(tag(word)) for word in words if tag(word) in bare}
+        bare = [side(t) for t in tags]
+        places = {word: bare.index(side(word)) for word in words if side(word) in bare}
         if len(places) < len(words) and {*bare} == {"left", "right"}:
-            places = {word: bare.index(side) for word, side in keyboard_sides(words).items()}
+            places = {word: bare.index(own) for word, own in keyboard_sides(words).items()}
         if words and len(places) == len(words):
             for name, own in attributes.items():
                 found.append((name, tuple(own[t] for t in tags), places))
     return found
+
+
+# Left and right as columns and keys have them, in one word.
+_SIDE_WORDS = {
+    **dict.fromkeys(("l", "links", "gauche", "izquierda", "izq", "sinistra", "esquerda"), "left"),
+    **dict.fromkeys(("r", "rechts", "droite", "derecha", "der", "destra", "direita"), "right"),
+}
+
+
+def side(word: Any) -> str:
+    """An option's name in one spelling, sides in one word.
+
+    >>> side("L"), side("rechts"), side("ArrowLeft"), side("Option B")
+    ('left', 'right', 'left', 'b')
+    """
+    bare = tag(word)
+    return _SIDE_WORDS.get(bare, bare)
 
 
 def keyboard_sides(words: Sequence[str]) -> dict[str, str]:
@@ -456,7 +474,8 @@ def _matched(
     numbers = all(tag(t).isdigit() for t in tags)
     if found and not left:
         return _Matched(found, none_of, by_name=not numbers)
-    if not numbers and len({*found.values()}) > 1 and len(left) <= FEW_OTHERS:
+    named = not numbers or not all(word.isdigit() for word in found)
+    if named and len({*found.values()}) > 1 and len(left) <= FEW_OTHERS:
         return _Matched(found, none_of, tuple(left), by_name=True)
     if not usual and not all(_is_usual(t) for t in tags):
         return None
