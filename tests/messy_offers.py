@@ -14,23 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from messy_words import (
-    AMOUNT,
-    ANSWER,
-    ATTRIBUTES,
-    CHANCE,
-    DELAY,
-    EFFORT,
-    LEVELS,
-    MISSED_NUMBERS,
-    MISSED_WORDS,
-    MODES,
-    NUMBERED,
-    PERSON,
-    PRACTICE,
-    SOON_LATE,
-    TASK,
-)
+from messy_words import FIRST, Words
 
 Option = dict[str, Any]
 NAMES = "anna bert carl dora emil fay gus hana ines jo kim lena".split()
@@ -90,8 +74,9 @@ class Made:
 class Dice:
     """Random picks, in words."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, words: Words = FIRST) -> None:
         self.rng = np.random.default_rng(seed)
+        self.words = words
 
     def pick(self, of: Any) -> Any:
         return of[int(self.rng.integers(len(of)))]
@@ -255,15 +240,15 @@ def attribute_columns(
 def by_name(dice: Dice, decisions: list[Decision]) -> Draft:
     """Columns that say which option is the sooner one."""
     doubts: set[str] = set()
-    options = dice.pick(SOON_LATE)
-    words = {"amount": dice.pick(AMOUNT), "delay": dice.pick(DELAY)}
+    options = dice.pick(dice.words.soon_late)
+    words = {"amount": dice.pick(dice.words.amount), "delay": dice.pick(dice.words.delay)}
     columns = attribute_columns(dice, options, words)
     amount, delay = money(dice), delay_cells(dice, decisions, doubts)
     always_now = all(d.options[0]["delay"] == 0 for d in decisions)
     drop = always_now and dice.often(0.6)
     if drop and dice.often(0.5):  # one delay, of the later option
         columns[1, "delay"] = dice.pick(
-            ("delay", "Delay", "delay_days", "days", "wait", "DELAY", "delay (days)")
+            ("delay", "Delay", "delay_days", "days", "wait", "dice.words.delay", "delay (days)")
         )
     rows = []
     for d in decisions:
@@ -293,7 +278,7 @@ def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
         how = "word"
     chosen = [d.chosen for d in draft.decisions]
     draft.story.append(f"answer by {how}")
-    name = dice.pick(ANSWER)
+    name = dice.pick(dice.words.answer)
     if how == "flag":
         at = int(dice.often(0.7))
         word = options[at]
@@ -364,8 +349,8 @@ def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
 def by_place(dice: Dice, decisions: list[Decision]) -> Draft:
     """Columns of two places, either of which may show the later one."""
     doubts: set[str] = set()
-    places = dice.pick(NUMBERED)[:2]
-    words = {"amount": dice.pick(AMOUNT), "delay": dice.pick(DELAY)}
+    places = dice.pick(dice.words.numbered)[:2]
+    words = {"amount": dice.pick(dice.words.amount), "delay": dice.pick(dice.words.delay)}
     columns = attribute_columns(dice, places, words)
     amount, delay = money(dice), delay_cells(dice, decisions, doubts)
     rows, at = [], []
@@ -389,17 +374,22 @@ def by_place(dice: Dice, decisions: list[Decision]) -> Draft:
     return draft
 
 
+def are_counted(places: Any) -> bool:
+    """Whether the names of places count them: by a letter or a number at their end."""
+    return places[0][-1] == "1" or places[0] in ("A", "a", "X", "L") or places[0][-1] == "A"
+
+
 def placed_answer(dice: Dice, draft: Draft, places: Any, at: list[int]) -> None:
     """What was taken of options that are numbered: the number, the word, a key."""
     how = dice.pick(("number", "number", "word", "word", "spelt", "key"))
     draft.story.append(f"answer by {how}")
-    name = dice.pick(ANSWER)
+    name = dice.pick(dice.words.answer)
     if how == "number":
         base = int(dice.often(0.7))
         cells = [str(i + base) for i in at]
         draft.counted = True
         draft.answers["base"] = base
-        if places in MODES or places in [mode[:2] for mode in MODES]:
+        if not are_counted(places):
             draft.doubts.add("numbers of names")
             draft.answers["options"] = [str(i + base) for i in range(len(places))]
     elif how == "word":
@@ -417,7 +407,7 @@ def placed_answer(dice: Dice, draft: Draft, places: Any, at: list[int]) -> None:
             words = [f"{upper_first(p)}" for p in places]
         cells = [words[i] for i in at]
         draft.answers["options"] = words
-        draft.doubts |= {"numbers of names"} if any(m[:2] == places[:2] for m in MODES) else set()
+        draft.doubts |= set() if are_counted(places) else {"numbers of names"}
     else:
         keys = (("f", "j", "k"), ("q", "p", "z"), ("a", "l", "m"))
         words = list(dice.pick(keys))[: len(places)]
@@ -437,12 +427,12 @@ def discounting_long(dice: Dice) -> Draft:
     decisions = savings(dice)
     doubts: set[str] = set()
     amount, delay = money(dice), delay_cells(dice, decisions, doubts)
-    words = {"amount": dice.pick(AMOUNT), "delay": dice.pick(DELAY)}
+    words = {"amount": dice.pick(dice.words.amount), "delay": dice.pick(dice.words.delay)}
     task, option = (
-        dice.pick(TASK),
+        dice.pick(dice.words.task),
         dice.pick(("option", "alt", "alternative", "opt", "offer", "type")),
     )
-    names = dice.pick((*SOON_LATE, ("1", "2"), ("A", "B")))
+    names = dice.pick((*dice.words.soon_late, ("1", "2"), ("A", "B")))
     rows, of = [], []
     counter: dict[str, int] = {}
     per_person = dice.often(0.7)
@@ -474,7 +464,7 @@ def discounting_long(dice: Dice) -> Draft:
 
 def flagged(dice: Dice, draft: Draft, is_taken: list[bool], taken_names: list[str]) -> None:
     """What was taken in a table with a row per option."""
-    name = dice.pick((*ANSWER, "y", "chosen"))
+    name = dice.pick((*dice.words.answer, "y", "chosen"))
     yes, no = dice.pick(
         (("1", "0"),) * 3 + (("TRUE", "FALSE"), ("yes", "no"), ("True", "False"), ("1", ""))
     )
@@ -513,17 +503,7 @@ def mixed_gambles(dice: Dice) -> Draft:
         )
 
     decisions = offered(dice, 20, make)
-    gain, loss = dice.pick(
-        (
-            ("gain", "loss"),
-            ("Gain", "Loss"),
-            ("win", "lose"),
-            ("gain_amount", "loss_amount"),
-            ("potential_gain", "potential_loss"),
-            ("gewinn", "verlust"),
-            ("up", "down"),
-        )
-    )
+    gain, loss = dice.pick(dice.words.gain_loss)
     sign = dice.pick((1, -1))
     amount = money(dice)
     rows = [
@@ -539,17 +519,7 @@ def mixed_gambles(dice: Dice) -> Draft:
     yes_no_answer(
         dice,
         draft,
-        dice.pick(
-            (
-                ("accept", "reject"),
-                ("gamble", "no gamble"),
-                ("play", "pass"),
-                ("yes", "no"),
-                ("bet", "skip"),
-                ("take", "leave"),
-                ("accepted", "declined"),
-            )
-        ),
+        dice.pick(dice.words.accepts),
     )
     return draft
 
@@ -559,7 +529,7 @@ def yes_no_answer(dice: Dice, draft: Draft, words: tuple[str, str]) -> None:
     how = dice.pick(("word", "word", "flag", "flag", "against"))
     chosen = [d.chosen for d in draft.decisions]
     draft.story.append(f"answer by {how} of {words[0]}")
-    name = dice.pick(ANSWER)
+    name = dice.pick(dice.words.answer)
     if how == "word":
         cells = [words[0] if c else words[1] for c in chosen]
         draft.answers["options"] = [words[1], words[0]]
@@ -589,21 +559,9 @@ def sure_or_risky(dice: Dice) -> Draft:
         return [{"x1": sure, "p1": 1.0}, {"x1": win, "p1": p}], [sure, win * p], 4.0
 
     decisions = offered(dice, 20, make)
-    options = dice.pick(
-        (
-            ("sure", "risky"),
-            ("safe", "risky"),
-            ("certain", "gamble"),
-            ("cert", "gamble"),
-            ("sure", "lottery"),
-            ("fixed", "lottery"),
-            ("guaranteed", "probabilistic"),
-            ("certain", "uncertain"),
-            ("sicher", "riskant"),
-        )
-    )
+    options = dice.pick(dice.words.sure_risky)
     join = joiner(dice, options)
-    word, chance = dice.pick(AMOUNT), dice.pick(CHANCE)
+    word, chance = dice.pick(dice.words.amount), dice.pick(dice.words.chance)
     amount, share = money(dice), percent(dice)
     alone = dice.often(0.6)
     names = (
@@ -640,16 +598,7 @@ def two_lotteries(dice: Dice) -> Draft:
         return options, [o["x1"] * o["p1"] + o["x2"] * o["p2"] for o in options], 6.0
 
     decisions = offered(dice, 20, make)
-    places = dice.pick(
-        (
-            ("A", "B"),
-            ("1", "2"),
-            ("left", "right"),
-            ("lotA", "lotB"),
-            ("gamble1", "gamble2"),
-            ("L", "R"),
-        )
-    )
+    places = dice.pick(dice.words.lotteries)
     parts = dice.pick(
         (
             {"x1": "x1", "p1": "p1", "x2": "x2", "p2": "p2"},
@@ -692,17 +641,8 @@ def efforts(dice: Dice) -> Draft:
         return options, [o["amount"] - o["effort"] for o in options], 1.5
 
     decisions = offered(dice, 20, make)
-    options = dice.pick(
-        (
-            ("easy", "hard"),
-            ("low", "high"),
-            ("rest", "work"),
-            ("1", "2"),
-            ("A", "B"),
-            ("left", "right"),
-        )
-    )
-    words = {"amount": dice.pick(AMOUNT), "effort": dice.pick(EFFORT)}
+    options = dice.pick(dice.words.easy_hard)
+    words = {"amount": dice.pick(dice.words.amount), "effort": dice.pick(dice.words.effort)}
     columns = attribute_columns(dice, options, words)
     rows = [{columns[i, n]: d.options[i][n] for i in (0, 1) for n in words} for d in decisions]
     draft = Draft("effort", decisions, rows, list(range(len(rows))), "", "")
@@ -725,7 +665,7 @@ def ultimatum(dice: Dice) -> Draft:
         return [{"offer": 0.0}, {"offer": own}], [0.0, own - 3], 1.5
 
     decisions = offered(dice, 20, make)
-    name = dice.pick(("offer", "Offer", "offer_amount", "amount_offered", "angebot", "proposal"))
+    name = dice.pick(dice.words.offer)
     rows: list[dict[str, Any]] = [{name: d.options[1]["offer"]} for d in decisions]
     if dice.often(0.4):
         for row in rows:
@@ -753,18 +693,8 @@ def sharing(dice: Dice) -> Draft:
         return options, [o["own"] + 0.3 * o["other"] for o in options], 3.0
 
     decisions = offered(dice, 20, make)
-    places = dice.pick(
-        (("A", "B"), ("1", "2"), ("left", "right"), ("X", "Y"), ("option1", "option2"))
-    )
-    words = dice.pick(
-        (
-            {"own": "self", "other": "other"},
-            {"own": "own", "other": "other"},
-            {"own": "me", "other": "you"},
-            {"own": "pay_self", "other": "pay_other"},
-            {"own": "self_payoff", "other": "other_payoff"},
-        )
-    )
+    places = dice.pick(dice.words.lotteries)
+    words = dict(zip(("own", "other"), dice.pick(dice.words.own_other), strict=True))
     columns = attribute_columns(dice, places, words)
     rows = [{columns[i, n]: d.options[i][n] for i in (0, 1) for n in words} for d in decisions]
     draft = Draft("sharing", decisions, rows, list(range(len(rows))), "", "")
@@ -786,15 +716,7 @@ def ambiguity(dice: Dice) -> Draft:
         return [fixed, lottery], [5.0, (p - 0.2 * a) * win], 3.0
 
     decisions = offered(dice, 24, make)
-    names = dice.pick(
-        (
-            ("prob", "ambig", "amount", "fixed"),
-            ("p_win", "ambiguity", "lottery_amount", "sure_amount"),
-            ("probability", "ambiguity_level", "value", "reference"),
-            ("P", "AL", "val", "fixed_amount"),
-            ("risk_level", "ambig_level", "lottery_value", "certain_value"),
-        )
-    )
+    names = dice.pick(dice.words.ambiguity)
     rows = [
         {
             names[0]: d.options[1]["probability"],
@@ -824,15 +746,15 @@ def profile(dice: Dice, numbers: Any, words: Any) -> Option:
     for name in numbers:
         found[name] = float(dice.pick((1, 2, 3, 5, 8))) * (5 if name in ("time", "distance") else 1)
     for name in words:
-        found[name] = dice.pick(LEVELS[name])
+        found[name] = dice.pick(dice.words.levels[name])
     return found
 
 
-def worth(option: Option) -> float:
+def worth(option: Option, levels: dict[str, tuple[str, ...]]) -> float:
     total = 0.0
     for name, value in option.items():
         if isinstance(value, str):
-            total += 0.8 * LEVELS[name].index(value) if name in LEVELS else 0.0
+            total += 0.8 * levels[name].index(value)
         else:
             total -= 0.06 * value if name in ("time", "distance") else 0.3 * value
     return total
@@ -843,13 +765,15 @@ def shopping(
 ) -> tuple[list[Decision], list[str], list[str]]:
     numbers = [
         "price",
-        *dice.some([n for n in ATTRIBUTES if n != "price"], int(dice.rng.integers(1, 3))),
+        *dice.some(
+            [n for n in dice.words.attributes if n != "price"], int(dice.rng.integers(1, 3))
+        ),
     ]
-    words = dice.some(list(LEVELS), int(dice.rng.integers(0, 3)))
+    words = dice.some(list(dice.words.levels), int(dice.rng.integers(0, 3)))
 
     def make() -> tuple[list[Option], list[float], float]:
         options = [profile(dice, numbers, words) for _ in range(n_options)]
-        values = [worth(o) for o in options]
+        values = [worth(o, dice.words.levels) for o in options]
         if opt_out:
             options.append({})
             values.append(-2.5)
@@ -858,28 +782,14 @@ def shopping(
     return offered(dice, int(dice.rng.integers(8, 13)), make), numbers, words
 
 
-OUT = (
-    "none",
-    "neither",
-    "opt-out",
-    "optout",
-    "status quo",
-    "No choice",
-    "None of these",
-    "sq",
-    "no purchase",
-    "keine",
-)
-
-
 def survey(dice: Dice) -> Draft:
     """One row per task, a column for each option and attribute."""
     n_options = int(dice.rng.integers(2, 4))
     opt_out = dice.often(0.35)
     decisions, numbers, words = shopping(dice, n_options, opt_out)
-    choices = [p for p in NUMBERED if len(p) >= n_options] + list(MODES)
+    choices = [p for p in dice.words.numbered if len(p) >= n_options] + list(dice.words.modes)
     places = dice.pick(choices)[:n_options]
-    called = {n: dice.pick(ATTRIBUTES[n]) for n in numbers} | {w: w for w in words}
+    called = {n: dice.pick(dice.words.attributes[n]) for n in numbers} | {w: w for w in words}
     columns = attribute_columns(dice, places, called)
     amount = money(dice)
     rows = [
@@ -891,11 +801,11 @@ def survey(dice: Dice) -> Draft:
         for d in decisions
     ]
     draft = Draft("survey, wide", decisions, rows, list(range(len(rows))), "", "")
-    all_places = [*places, dice.pick(OUT)] if opt_out else list(places)
+    all_places = [*places, dice.pick(dice.words.out)] if opt_out else list(places)
     at = [d.chosen for d in decisions]
     if opt_out:
         how = dice.pick(("word", "number"))
-        name = dice.pick(ANSWER)
+        name = dice.pick(dice.words.answer)
         if how == "word":
             cells = [all_places[i] for i in at]
             draft.answers["opt_out"] = all_places[-1]
@@ -920,19 +830,17 @@ def survey_long(dice: Dice) -> Draft:
     n_options = int(dice.rng.integers(2, 5))
     opt_out = dice.often(0.3)
     decisions, numbers, words = shopping(dice, n_options, opt_out)
-    called = {n: dice.pick(ATTRIBUTES[n]) for n in numbers} | {w: w for w in words}
+    called = {n: dice.pick(dice.words.attributes[n]) for n in numbers} | {w: w for w in words}
     if len(set(called.values())) < len(called):
         called = {n: n for n in called}
-    task = dice.pick(TASK)
-    option = dice.pick(
-        ("alt", "alternative", "option", "profile", "concept", "altern", "alt_id", "j", "card_no")
-    )
-    out = dice.pick(OUT)
+    task = dice.pick(dice.words.task)
+    option = dice.pick(dice.words.option)
+    out = dice.pick(dice.words.out)
     style = dice.pick(("number", "letter", "mode"))
     labels = {
         "number": [str(i + 1) for i in range(n_options)],
         "letter": list("ABCD"[:n_options]),
-        "mode": list(dice.pick(MODES))[:n_options],
+        "mode": list(dice.pick(dice.words.modes))[:n_options],
     }[style]
     labels = labels if len(labels) == n_options else [str(i + 1) for i in range(n_options)]
     labels = [*labels, str(n_options + 1) if labels[0].isdigit() else out] if opt_out else labels
@@ -971,19 +879,22 @@ def survey_long(dice: Dice) -> Draft:
 
 def modes_of_travel(dice: Dice) -> Draft:
     """Labelled alternatives that are not all on offer, each with attributes of its own."""
-    modes = dice.pick(MODES)
+    modes = dice.pick(dice.words.modes)
     shown: list[list[int]] = []
 
     def make() -> tuple[list[Option], list[float], float]:
         on = [0, 1, 2] if dice.often(0.7) else sorted(dice.some([0, 1, 2], 2))
         shown.append(on)
         options = [profile(dice, ["price", "time"], []) for _ in on]
-        return options, [worth(o) for o in options], 1.0
+        return options, [worth(o, dice.words.levels) for o in options], 1.0
 
     decisions = offered(dice, 10, make)
-    words = {"price": dice.pick(ATTRIBUTES["price"]), "time": dice.pick(ATTRIBUTES["time"])}
+    words = {
+        "price": dice.pick(dice.words.attributes["price"]),
+        "time": dice.pick(dice.words.attributes["time"]),
+    }
     columns = attribute_columns(dice, modes, words)
-    av = dice.pick(("{}_av", "av_{}", "avail_{}", "{}_available", "{}_AV"))
+    av = dice.pick(dice.words.availability)
     rows = []
     for d, on in zip(decisions, shown, strict=True):
         row: dict[str, Any] = {}
@@ -1008,7 +919,7 @@ def mess(dice: Dice, draft: Draft) -> None:
     rng = dice.rng
     draft.design = list(draft.rows[0])
     names = {key.lower() for key in draft.rows[0]}
-    person = dice.pick([p for p in PERSON if p.lower() not in names])
+    person = dice.pick([p for p in dice.words.person if p.lower() not in names])
     draft.person = person
     draft.add(person, [draft.decisions[k].person for k in draft.of], 0)
     draft.answers.setdefault("chosen", draft.answer)
@@ -1022,15 +933,13 @@ def mess(dice: Dice, draft: Draft) -> None:
             who = draft.decisions[k].person
             count[who] = count.get(who, 0) + 1
             cells.append(count[who])
-        draft.add(dice.pick(TASK), cells, 1)
+        draft.add(dice.pick(dice.words.task), cells, 1)
     if dice.often(0.5):
         rt = [
             round(float(rng.uniform(400, 4000)), int(rng.integers(0, 2))) for _ in draft.decisions
         ]
         draft.add(
-            dice.pick(
-                ("rt", "RT", "reaction_time", "response_time", "latency_ms", "rt_ms", "duration_s")
-            ),
+            dice.pick(dice.words.reaction),
             [rt[k] for k in draft.of],
         )
     for name, values in (
@@ -1083,19 +992,7 @@ def derived(dice: Dice, draft: Draft) -> None:
     )
     if first is None:
         return
-    name = dice.pick(
-        (
-            "ratio",
-            "diff",
-            "k_indiff",
-            "value_diff",
-            "EVdiff",
-            "amount_ratio",
-            "logratio",
-            "ev",
-            "indifference_k",
-        )
-    )
+    name = dice.pick(dice.words.derived)
     cells = [
         round(float(o[0].get(first, 0) or 0) / max(float(o[1].get(first, 0) or 1), 1e-9), 4)
         for o in values
@@ -1107,7 +1004,7 @@ def derived(dice: Dice, draft: Draft) -> None:
 
 def practice(dice: Dice, draft: Draft) -> None:
     """Decisions of practice before those of each person."""
-    name, before, after = dice.pick(PRACTICE)
+    name, before, after = dice.pick(dice.words.practice)
     if name.lower() in {key.lower() for key in draft.rows[0]}:
         return
     draft.add(name, [after] * len(draft.rows), 1)
@@ -1132,7 +1029,11 @@ def practice(dice: Dice, draft: Draft) -> None:
 
 def missed(dice: Dice, draft: Draft) -> None:
     """Decisions that nobody made in time."""
-    code = dice.pick(MISSED_WORDS if not draft.counted or dice.often(0.6) else MISSED_NUMBERS)
+    code = dice.pick(
+        dice.words.missed_words
+        if not draft.counted or dice.often(0.6)
+        else dice.words.missed_numbers
+    )
     n = len(draft.rows)
     for i in dice.some(range(n), max(2, n // 15)):
         k = draft.of[i]
@@ -1240,7 +1141,7 @@ def as_gorilla(dice: Dice, draft: Draft) -> bytes:
         if private != who:
             if who is not None:
                 out.append({**base, "Participant Private ID": who, "Event Index": "END OF FILE"})
-            out.append({**base, "Event Index": 1, "Trial Number": "BEGIN TASK"})
+            out.append({**base, "Event Index": 1, "Trial Number": "BEGIN dice.words.task"})
             who, index = private, 1
         index += 1
         out.append({**base, "Event Index": index, "Screen Name": "fixation"})
@@ -1304,9 +1205,9 @@ FAMILIES: dict[str, Callable[[Dice], Draft]] = {
 OFTEN = ("discounting",) * 4 + ("survey",) * 3 + ("survey long",) * 3
 
 
-def made(seed: int, family: str | None = None) -> Made:
-    """A file that the seed decides."""
-    dice = Dice(seed)
+def made(seed: int, family: str | None = None, words: Words = FIRST) -> Made:
+    """A file that the seed decides, in one vocabulary."""
+    dice = Dice(seed, words)
     which = family or dice.pick((*FAMILIES, *OFTEN))
     draft = FAMILIES[which](dice)
     mess(dice, draft)

@@ -174,7 +174,7 @@ def rank_of(text: str) -> int | None:
     (0, 1, 1, None)
     """
     bare = plain_name(text.removeprefix(NOT))
-    if bare not in FIRST_WORDS | SECOND_WORDS:
+    if bare not in FIRST_WORDS | SECOND_WORDS or bare in _YES_OR_NO | _ACCEPTS:
         return None
     return int((bare in SECOND_WORDS) != text.startswith(NOT))
 
@@ -646,10 +646,14 @@ def _only_word(text: str) -> str:
     words = [plain_name(word) for word in text.split()]
     if {*words} & {"not", "nicht", "pas", "no", "non"}:
         return ""
-    sides = [[word for word in words if word in own] for own in (FIRST_WORDS, SECOND_WORDS)]
+    sides = [
+        [word for word in words if word in own - _OF_ANYTHING]
+        for own in (FIRST_WORDS, SECOND_WORDS)
+    ]
     return next((own[0] for own in sides if own), "") if not all(sides) else ""
 
 
+_OF_ANYTHING = frozenset(("take", "leave", "play", "pass", "bet", "skip"))
 _YES_OR_NO = frozenset(("yes", "no"))
 _ACCEPTS = frozenset(("accept", "accepted", "reject", "rejected", "decline"))
 _SAYS_LATTER = re.compile(r".*(later|ll|delay|wait|gambl|risk|lotter|accept).*")

@@ -623,13 +623,16 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
     """
     names = clean.table.column_names
     both = gain_and_loss([name for name in names if name not in clean.own])
-    if both is not None and all(_is_never_nothing(clean, name) for name in both):
-        return True
+    throughout = both is not None and all(_is_never_nothing(clean, name) for name in both)
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
-    if chosen not in names or isinstance(usual_column("reward", names), str):
-        return False
+    if chosen not in names:
+        return throughout
     words = {plain_name(word) for word in seen_words(clean.table, str(chosen))} - NOTHING_WORDS
-    return bool(words) and words <= FIRST_WORDS | SECOND_WORDS
+    bare = {word.removeprefix("not") for word in words}
+    if not words or not bare <= FIRST_WORDS | SECOND_WORDS | {"0", "1"}:
+        return False
+    paid = isinstance(usual_column("reward", names), str)
+    return throughout or (not paid and words <= FIRST_WORDS | SECOND_WORDS)
 
 
 def _is_never_nothing(clean: Cleaned, name: str) -> bool:
