@@ -1141,7 +1141,7 @@ def as_gorilla(dice: Dice, draft: Draft) -> bytes:
         if private != who:
             if who is not None:
                 out.append({**base, "Participant Private ID": who, "Event Index": "END OF FILE"})
-            out.append({**base, "Event Index": 1, "Trial Number": "BEGIN dice.words.task"})
+            out.append({**base, "Event Index": 1, "Trial Number": "BEGIN TASK"})
             who, index = private, 1
         index += 1
         out.append({**base, "Event Index": index, "Screen Name": "fixation"})

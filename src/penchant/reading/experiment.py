@@ -32,7 +32,6 @@ from penchant.tables.surveys import (
     halves,
     is_evident,
     likely_layouts,
-    options_said,
     plain,
     tag,
     wide_layout,
@@ -155,7 +154,7 @@ def _are_amounts(table: pa.Table, name: str) -> bool:
 def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, place: Place) -> Built:
     """Choices from a table with one row per decision and columns for each option."""
     table = clean.table
-    if asked.attributes is None and asked.rivals is None and asked.options is None:
+    if asked.attributes is None and asked.rivals is None:
         _check_outcomes(table, layout)
     picked = table[chosen].to_pylist()
     made = np.array([_is_made(cell, layout) for cell in picked])
@@ -169,7 +168,8 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     options = [*layout.options, *([layout.opt_out] if layout.opt_out else [])]
     m = len(options)
     place.rows = np.repeat(place.rows[rows], m)
-    layout, on_offer, said = _without_availability(table, rows, layout)
+    taken = [layout.words.get(word(picked[row])) for row in rows.tolist()]
+    layout, on_offer, said = _without_availability(table, rows, layout, taken)
     notes += said
     sets = _wide_sets(table, rows, layout, options)
     if on_offer is not None:
@@ -238,7 +238,8 @@ def _check_outcomes(table: pa.Table, layout: WideLayout) -> None:
     raise DataError(
         f"{argument('offers')} must be given, as {listing(map(str, chances[0]))} add up to 1: they "
         f"can be chances of the outcomes of one option, or of the options "
-        f"{listing(layout.options)}. {way}{options_said(layout.options)} for the options."
+        f"{listing(layout.options)}. {way}"
+        f"{argument('attributes', ' + '.join(layout.attributes))} for the options."
     )
 
 
@@ -254,20 +255,40 @@ def _add_up(table: pa.Table, columns: Sequence[str]) -> bool:
 
 
 def _without_availability(
-    table: pa.Table, rows: IntVector, layout: WideLayout
+    table: pa.Table, rows: IntVector, layout: WideLayout, taken: Sequence[str | None]
 ) -> tuple[WideLayout, Any, list[str]]:
     """The layout without columns that say which options were on offer, and what they say."""
     for name, columns in layout.attributes.items():
-        if plain(name) not in AVAILABILITY or None in columns:
+        if None in columns or len(layout.attributes) < 2:
             continue
         set_ = [flags(table[str(column)]) for column in columns]
         if any(own is None for own in set_) and not all(_is_always(table, c) for c in columns):
             continue
-        found = np.column_stack([[True] * len(table) if own is None else own for own in set_])
+        found = np.column_stack([[True] * len(table) if own is None else own for own in set_])[rows]
         others = {key: own for key, own in layout.attributes.items() if key != name}
+        if plain(name) not in AVAILABILITY and not _are_absent(table, rows, others, found):
+            continue
+        places = [None if one is None else layout.options.index(one) for one in taken]
+        if any(k is not None and not on[k] for k, on in zip(places, found, strict=True)):
+            continue  # taken all the same: an attribute
         left = WideLayout(layout.options, others, layout.words, layout.opt_out)
-        return left, found[rows], [f"{listing(map(str, columns))} say which options were on offer"]
+        return left, found, [f"{listing(map(str, columns))} say which options were on offer"]
     return layout, None, []
+
+
+def _are_absent(
+    table: pa.Table, rows: IntVector, others: Mapping[str, Sequence[str | None]], on: Any
+) -> bool:
+    """Whether nothing, or 0, is told of options wherever a flag is not set, and only there."""
+    if on.all():
+        return False
+    for columns in others.values():
+        for k, column in enumerate(columns):
+            cells = table[str(column)].take(pa.array(rows)).to_pylist() if column else []
+            said = [is_nothing(cell) or word(cell) == "0" for cell in cells]
+            if any(not one for one, shown in zip(said, on[:, k], strict=False) if not shown):
+                return False
+    return True
 
 
 def _is_always(table: pa.Table, column: Any) -> bool:
@@ -367,7 +388,10 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     }
     said = {part: str(name) for part, name in columns.items() if name}
     arguments = {**built.arguments, **parts}
-    return Built(built.data, said, {}, built.table, built.notes, arguments)
+    notes = list(built.notes)
+    if not asked.columns.get("subject"):
+        notes += may_be_people(table, used | clean.own)
+    return Built(built.data, said, {}, built.table, tuple(notes), arguments)
 
 
 def _check_codes(sets: _Sets, columns: Mapping[str, Sequence[str]]) -> None:

@@ -560,6 +560,8 @@ def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayou
                 return _Taken.by_value(by_value)
             _check_first_number(cells, seen, len(labels), found.chosen)
     unknown = [key for key in seen if key not in index and key not in ("-1",)]
+    if unknown and asked.options is not None and len(index) >= len(labels):
+        raise _left(unknown[0], found.chosen)
     if unknown and asked.options is None and not any(map(NUMBER.match, seen)):
         _check_others(cells, seen, found.chosen, len(labels))
     if unknown:
@@ -724,6 +726,15 @@ def _not_understood(
         f"{argument('options')} must say what {listing(map(repr, unknown))} in {found.chosen} "
         f"means, as it can be read in two ways. Pass {options_said(pair)} if {pair[0]!r} is "
         f"{labels[0]}, or {options_said(pair[::-1])} if it is {labels[-1]}."
+    )
+
+
+def _left(odd: str, column: str) -> DataError:
+    """Say how to leave out a word for which no option was named."""
+    name = column if column.isidentifier() else f"`{column}`"
+    return DataError(
+        f"{argument('options')} must say what every word of {column} means; got none for {odd!r}. "
+        f"Pass {where_said(f'{name} != {odd!r}')} if it marks decisions that nobody made."
     )
 
 

@@ -32,10 +32,10 @@ from penchant.reading.experiment import (
     from_wide,
     wide_experiment,
 )
-from penchant.reading.offered import by_rank, from_offers, offers_of
+from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
 from penchant.reading.played import MOST_LABELS, from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
-from penchant.tables.answers import ask_about_sides
+from penchant.tables.answers import ask_about_sides, side_of
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     NO_COLUMN,
@@ -60,7 +60,9 @@ from penchant.tables.reading import TITLES, Reading, ReadingKind
 from penchant.tables.surveys import (
     CHANCES,
     CUTS,
+    SIDES,
     WideLayout,
+    halves,
     likely_layouts,
     refuse_unknown_words,
     tag,
@@ -384,9 +386,24 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
 
 def _with_answers(clean: Cleaned, asked: Asked) -> Asked:
     """What was asked, with the column of choices where none has a usual name, and one must be."""
-    known = asked.columns.get("chosen") or named_column(CHOSEN, clean.table.column_names)
+    given, names = asked.columns.get("chosen"), clean.table.column_names
+    known = given or named_column(CHOSEN, names)
+    if given is None and known is not None and _is_of_another(clean, known):
+        known = None  # chose_ll, where columns describe left and right
     found = None if known else _answers(clean, asked)
     return replace(asked, columns={**asked.columns, "chosen": found}) if found else asked
+
+
+def _is_of_another(clean: Cleaned, name: str) -> bool:
+    """Whether a flag is named by an option that is none of those which columns describe."""
+    if flags(clean.table[name]) is None:
+        return False
+    option = next((o for pair in halves(name) for o in pair if rank_of(o) is not None), None)
+    others = [other for other in clean.table.column_names if other != name]
+    layouts = likely_layouts(others, alike_in(clean.table))
+    described = [tags for tags, by in layouts if len(tags) == 2 and len(by) > 1]
+    known = {tag(one) for tags in described for one in tags}
+    return option is not None and bool(known) and tag(option) not in known
 
 
 def _with_places(clean: Cleaned, asked: Asked) -> Cleaned:
@@ -435,9 +452,9 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
             continue
         if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
-            named.append(name)
+            named += [] if side_of(name) else [name]
         elif name not in crossed and not is_counter(table, name, subject):
-            others.append(name)
+            others += [] if side_of(name) else [name]
     words_alone = [name for name in named if not seen_words(table, name)[0].isdigit()]
     offered = bool(evident) or is_offers([*table.column_names, "chosen"]) or _accepts(clean, asked)
     flagged = [name for name in others if flags(table[name]) is not None]
@@ -629,6 +646,9 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
         return throughout
     words = {plain_name(word) for word in seen_words(clean.table, str(chosen))} - NOTHING_WORDS
     bare = {word.removeprefix("not") for word in words}
+    labels = any(len(word) == 1 or word[-1].isdigit() for word in words - {"0", "1", "y", "n"})
+    if throughout and len(words) == 2 and not labels and not words & SIDES:
+        return True
     if not words or not bare <= FIRST_WORDS | SECOND_WORDS | {"0", "1"}:
         return False
     paid = isinstance(usual_column("reward", names), str)

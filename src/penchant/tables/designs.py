@@ -18,7 +18,7 @@ MOST_OPTIONS = 20  # of a decision that has a row for each
 FEWEST_DECISIONS = 3
 UNANSWERED = 0.34  # share of decisions without an answer, above which a column is none of answers
 FEW_LEVELS = 12  # of what an experiment varies
-FEWEST_EACH = 3  # rows of a person
+FEWEST_EACH = 4  # rows of a person
 FEW_PARTS = 4  # of an experiment, as one column tells them
 FEW_FIRST = 0.25  # share of a person's rows that a first part has, which may be practice
 _YES = frozenset(("1", "true", "yes", "y", "1.0", "x", "ja", "oui"))
@@ -205,39 +205,35 @@ def of_people(table: pa.Table, name: str, subject: str | None) -> bool:
     return len(np.unique(pairs)) == len(np.unique(whose))
 
 
-def people_column(table: pa.Table, names: Sequence[str]) -> str | None:
-    """The column of people by its rows, which stand together and begin a count anew.
+# What stands together in a table, and is no person.
+_NO_PEOPLE = frozenset(
+    (
+        *("condition", "group", "phase", "part", "stage", "day", "run", "list", "version", "order"),
+        *("site", "wave", "arm", "cohort", "experiment", "study", "task", "age", "sex", "gender"),
+        *("set", "choiceset", "scenario", "sequence", "date", "timestamp", "mode", "section"),
+    )
+)
 
-    >>> table = pa.table({"code": ["a"] * 3 + ["b"] * 3, "k": [1, 2, 3] * 2, "x": [3, 1, 2] * 2})
+
+def people_column(table: pa.Table, names: Sequence[str]) -> str | None:
+    """The column of people by its rows: the first one whose rows stand together, some of each.
+
+    >>> table = pa.table({"code": ["a"] * 4 + ["b"] * 4, "k": [1, 2, 3, 4] * 2})
     >>> people_column(table, table.column_names)
     'code'
     """
     usual = [*LONG["decision"], *(name for part in USUAL.values() for name in part)]
-    known = {plain_name(name) for name in usual}
-    coded = {
-        name: _codes(table[name])
-        for name in names
-        if table[name].null_count == 0 and plain_name(name) not in known
-    }
-    anew = {_restarts(table[name]) for name in names if pa.types.is_integer(table[name].type)}
-    for name, codes in coded.items():
+    known = {plain_name(name) for name in usual} | _NO_PEOPLE
+    for name in names:
+        column = table[name]
+        if column.null_count or pa.types.is_floating(column.type) or plain_name(name) in known:
+            continue
+        codes = _codes(column)
         starts = np.flatnonzero(np.append(True, np.diff(codes) != 0))
         n_people = len(np.unique(codes))
-        together = len(starts) == n_people > 1 and len(codes) >= FEWEST_EACH * n_people
-        if together and not pa.types.is_floating(table[name].type) and starts.tobytes() in anew:
-            return name
+        if len(starts) == n_people > 1 and len(codes) >= FEWEST_EACH * n_people:
+            return str(name)
     return None
-
-
-def _restarts(column: pa.ChunkedArray) -> bytes | None:
-    """Rows where a count by ones begins again at its first number; None if it is no such count."""
-    if column.null_count:
-        return None
-    count = column.to_numpy().astype(np.int64)
-    steps = np.diff(count)
-    starts = np.flatnonzero(np.append(True, steps < 0))
-    counts = ((steps < 0) | (steps == 0) | (steps == 1)).all() and (steps == 1).any()
-    return starts.tobytes() if counts and len(np.unique(count[starts])) == 1 else None
 
 
 def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:

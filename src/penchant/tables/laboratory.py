@@ -26,7 +26,6 @@ from penchant.tables.answers import (
     DIFFERENCES,
     FLAG_VERBS,
     agreement,
-    are_flags,
     by_flag,
     by_level,
     by_words,
@@ -48,7 +47,14 @@ from penchant.tables.columns import (
     nested_column,
     plain_name,
 )
-from penchant.tables.designs import LongParts, first_words, long_parts, of_people, people_column
+from penchant.tables.designs import (
+    LongParts,
+    first_words,
+    is_counter,
+    long_parts,
+    of_people,
+    people_column,
+)
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
 from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS
@@ -88,6 +94,7 @@ _FEW_KINDS = 40
 # A column that others are asked for by: card[key], diff(score), outcome[win=1].
 _TOLD_OF = re.compile(r"diff\(([^,()]+).*\)|([^\[\]]+)\[[^\[\]]*[=\d][^\[\]]*\]")
 _FEW_OPTIONS = 12
+_FEW_ODD = 0.2  # share of a flag's cells that say something else
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 # Names of choices that are flags of one option, too: chose_ll beside chose_ss.
 _ALSO_FLAGS = frozenset(map(plain_name, OFFERED["chosen"])) - frozenset(
@@ -170,9 +177,11 @@ def cleaned(
     if "chosen" not in known:
         several_pressed(work.table)
     loops = work.loops()
-    work.leave_out_practice(loops, used_columns(where, work.table.column_names))
+    used = used_columns(where, work.table.column_names)
+    work.leave_out_practice(loops, used)
     work.rewards_from_below()
     work.leave_out_other_kinds(loops)
+    work.ask_about_first_part(used)
     work.unfold()
     work.find_arms()
     return work.done(loops)
@@ -188,14 +197,23 @@ class _Work:
         self.notes: list[str] = []
         self.words = False
         self.long: LongParts | None = None
+        self.practised = False
         self.loop: str | None = None
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
         self.people: str | None = None  # who, by the rows, where no column has a name of people
         if self.subject is None:
-            self.people = people_column(self.table, self.table.column_names)
+            self.people = self._people()
         self.of_people = self._arms() | self._unpaid()
         self._count_restarts(given.get("block"))
+
+    def _people(self) -> str | None:
+        """The column of people by its rows, unless the table is of play."""
+        names = self.table.column_names
+        found = people_column(self.table, names)
+        if found is None:
+            return None
+        return None if is_play([n for n in names if not of_people(self.table, n, found)]) else found
 
     def _count_restarts(self, block: str | None) -> None:
         """A column that counts how often the number of a person's trials begins anew."""
@@ -232,6 +250,7 @@ class _Work:
         """A column called decision that holds what was decided, as it does not count."""
         called = [name for name in names if is_called(USUAL["decision"], name)]
         few = [name for name in called if 2 <= len({*self.cells(name)} - {None}) <= _FEW_OPTIONS]
+        few = [name for name in few if not is_counter(self.table, name, self.subject)]
         return few[0] if len(few) == 1 and len(self.table) > _FEW_KINDS else None
 
     @property
@@ -334,17 +353,16 @@ class _Work:
                 words = listing(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
                 practice |= own
                 why.append(f"{name} is {words}")
-        if not practice.any():
-            self._ask_about_first_part(asked)
+        self.practised = bool(practice.any())
         if practice.any() and not practice.all():
             where = argument("where")
             said = f"practice ({' and '.join(why)}); name the column in {where} to decide otherwise"
             self.leave_out(practice, said)
 
-    def _ask_about_first_part(self, asked: set[str]) -> None:
+    def ask_about_first_part(self, asked: set[str]) -> None:
         """Ask about the few rows that everybody began with, where a word tells them apart."""
         used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
-        if self.program.name is not None or self.subject is None or self._is_played():
+        if self.practised or self.subject is None or self._is_played():
             return
         for name in self.table.column_names:
             word = None if name in used else first_words(self.table, name, self.subject)
@@ -397,6 +415,8 @@ class _Work:
 
     def _is_played(self) -> bool:
         """Whether a column may be of rewards that people learn from."""
+        if self.long is not None:
+            return False
         names = self.table.column_names
         own = [name for name in names if not of_people(self.table, name, self.subject)]
         return is_play(own)
@@ -554,8 +574,9 @@ class _Work:
 
     def _flagged_option(self, name: str) -> str | None:
         """The one of two options that a flag is about, by its name; None if it is about none."""
-        cells = self.cells(name)
-        if not are_flags(cells) or len({flag(cell) for cell in cells} - {None}) < 2:
+        cells = [cell for cell in self.cells(name) if not is_nothing(cell)]
+        said = Counter(flag(cell) for cell in cells)
+        if not {True, False} <= {*said} or said[None] > _FEW_ODD * len(cells):
             return None
         others = [other for other in self.table.column_names if other != name]
         pairs = [tags for tags, _ in wide_layouts(others) if len(tags) == 2]
@@ -566,17 +587,33 @@ class _Work:
             if plain_name(verb) in FLAG_VERBS and not option.isdigit():
                 if tag(option) in known:
                     return known[tag(option)]
-                if plain_name(option) in words | {"left", "right"}:
+                if plain_name(option) in words | {"left", "right"} and not self._are_placed(others):
                     return option
         alone = plain_name(name)
         return name if alone in REFUSALS else None
 
+    def _are_placed(self, names: Sequence[str]) -> bool:
+        """Whether several columns tell of two places, and one says which of these was taken."""
+        for tags, by in wide_layouts(names):
+            if len(tags) == 2 and len(by) > 1:
+                known = {tag(one) for one in tags}
+                own = {column for columns in by.values() for column in columns.values()}
+                for name in names:
+                    cells = pc.unique(self.table[name]).to_pylist()
+                    if name not in own and {tag(c) for c in cells if not is_nothing(c)} >= known:
+                        return True
+        return False
+
     def _take_flag(self, name: str, option: str, chosen: str) -> None:
         """The choices by the flag of one of two options."""
-        words = by_flag(self.cells(name), option)
+        cells = self.cells(name)
+        words = [
+            str(cell) if word is None and not is_nothing(cell) else word  # asked about later
+            for cell, word in zip(cells, by_flag(cells, option), strict=True)
+        ]
         self.table = self.table.drop_columns([name])
         self.table = self.table.append_column(chosen, pa.array(words, pa.string()))
-        other = next((word for word in words if word not in (None, option)), f"not {option}")
+        other = next((o for o in by_flag(cells, option) if o not in (None, option)), "")
         self.notes.append(f"{name} taken for the choice: {option} where it is set, else {other}")
 
     def unfold(self) -> None:
@@ -727,7 +764,7 @@ class _Work:
         if self.subject is not None:
             hints["subject"] = self.subject
         if self.subject is not None and self.subject == self.people:
-            self.notes.append(f"{self.people} taken for people: counts begin anew with each")
+            self.notes.append(f"{self.people} taken for people: rows of each stand together")
         nested = self.part("reward")
         if nested in names and "." in str(nested) and nested not in self.program.own:
             hints["reward"] = nested

@@ -43,7 +43,7 @@ FEW_OTHERS = 3  # words among the choices that are no option
 OF_OPTIONS = frozenset(
     (
         *("amount", "amt", "money", "reward", "value", "val", "magnitude", "mag", "sum", "payoff"),
-        *("price", "cost", "fare", "time", "delay", "wait", "days", "probability", "prob", "p"),
+        *("price", "cost", "fare", "time", "delay", "days", "probability", "prob", "p"),
         *("chance", "effort", "betrag", "monto", "montant", "importo", "bedrag", "dias", "tage"),
         *("jours", "preis", "prix", "precio", "brand", "color", "colour", "size", "distance"),
     )
@@ -130,7 +130,11 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
             options = frozenset(own)
             if len(options) < 2 or options in found:
                 continue
-            full = {a: cols for a, cols in crossed.items() if {*cols} == options}
+            full = {
+                a: {option: cols[option] for option in own}
+                for a, cols in crossed.items()
+                if {*cols} >= options
+            }
             found[options] = (tuple(own), full)
     return list(found.values())
 
@@ -187,7 +191,7 @@ def wide_layout(
     sure = [word for word in said if word not in doubtful]
     fitting: list[_Fit] = []
     wanted = None if options is None else _wanted(options)
-    layouts = likely_layouts(names, alike)
+    layouts = wide_layouts(names)
     by_tags = any({*(wanted or ())} == {tag(t) for t in tags} for tags, _ in layouts)
     in_order = wanted is not None and not by_tags and {*map(str, options or ())} <= {*said}
     for tags, attributes in layouts:
@@ -207,7 +211,8 @@ def wide_layout(
             own = {a: tuple(cols[t] for t in tags) for a, cols in attributes.items()}
             layout = WideLayout(tags, own, matched.words, matched.opt_out)
             fitting.append(_Fit(layout, matched))
-    fitting = _likeliest(fitting)
+    likely = [tags for tags, _ in likely_layouts(names, alike)]
+    fitting = _likeliest(fitting, likely)
     if len(fitting) > 1:
         shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
         raise DataError(
@@ -216,7 +221,7 @@ def wide_layout(
             f"{options_said(fitting[1].layout.options)}."
         )
     if not fitting:
-        _ask_which(layouts, sure, column, opt_out, evident or is_evident)
+        _ask_which(likely_layouts(names, alike), sure, column, opt_out, evident or is_evident)
         return None
     doubtful += [word for word in fitting[0].matched.left if word not in doubtful]
     if doubtful and not isinstance(options, Mapping) and not in_order:
@@ -284,16 +289,24 @@ class _Fit(NamedTuple):
     layout: WideLayout
     matched: _Matched
 
+    def are_all_taken(self) -> bool:
+        """Whether every option was taken by somebody."""
+        return {*self.matched.words.values()} == {*self.layout.options}
 
-def _likeliest(fitting: Sequence[_Fit]) -> list[_Fit]:
+
+def _likeliest(fitting: Sequence[_Fit], likely: Sequence[tuple[str, ...]]) -> list[_Fit]:
     """The readings that are as likely as any: all words understood, options that are called so."""
     whole = [fit for fit in fitting if not fit.matched.left] or list(fitting)
+    whole = [fit for fit in whole if fit.matched.by_name or _is_among(fit, likely)] or whole
+    whole = [
+        fit for fit in whole if {*fit.matched.words.values()} == {*fit.layout.options}
+    ] or whole
     whole = [
         fit
         for fit in whole
         if not any(fit.layout.columns < other.layout.columns for other in whole)
     ]
-    usual = [fit for fit in whole if all(map(_is_usual, fit.layout.options))]
+    usual = [fit for fit in whole if are_usual(fit.layout.options)]
     named = [fit for fit in whole if fit.matched.by_name]
     best = named or usual or whole
     apart: dict[frozenset[tuple[str | None, ...]], _Fit] = {}
@@ -305,6 +318,10 @@ def _likeliest(fitting: Sequence[_Fit]) -> list[_Fit]:
         # the same options may be spelt otherwise in other columns, which are added later
         spelt.setdefault(frozenset(map(tag, fit.layout.options)), fit)
     return list(spelt.values())
+
+
+def _is_among(fit: _Fit, likely: Sequence[tuple[str, ...]]) -> bool:
+    return any({*fit.layout.options} == {*tags} for tags in likely)
 
 
 def _ask_which(
@@ -320,7 +337,7 @@ def _ask_which(
     bare = [series[word] for word in counted]
     for tags, attributes in sorted(layouts, key=lambda one: abs(len(one[0]) - len(counted))):
         m = len(tags)
-        if not evident(tags, attributes) or all(map(_is_usual, tags)):
+        if not evident(tags, attributes) or are_usual(tags):
             continue
         if len(words) > m + FEW_OTHERS:
             continue
@@ -477,7 +494,7 @@ def _matched(
     named = not numbers or not all(word.isdigit() for word in found)
     if named and len({*found.values()}) > 1 and len(left) <= FEW_OTHERS:
         return _Matched(found, none_of, tuple(left), by_name=True)
-    if not usual and not all(_is_usual(t) for t in tags):
+    if not usual and not are_usual(tags):
         return None
     return _by_number(tags, list(dict.fromkeys(words)), opt_out, base)
 
@@ -590,9 +607,10 @@ def refuse_unknown_words(
         As of `wide_layout`.
     """
     layouts = likely_layouts(names, alike)
-    usual = [tags for tags, _ in layouts if all(map(_is_usual, tags))]
+    usual = [tags for tags, _ in layouts if are_usual(tags)]
     usual += [tags for tags, by in layouts if (evident or is_evident)(tags, by)]
     usual = [tags for tags in usual if len(tags) <= len(words) <= len(tags) + FEW_OTHERS]
+    usual = [tags for tags in usual if not any(plain(t) in OF_OPTIONS for t in tags)]
     if not usual:
         return
     tags = min(usual, key=lambda tags: len(words) - len(tags))
@@ -603,11 +621,12 @@ def refuse_unknown_words(
         raise _doubtful(odd, numbers, tags, column)
     ordered = sorted(words, key=lambda word: (not word[:1].isalnum(), len(word), word))
     if m == len(words) == 2:
-        one, other = (dict(zip(words, own, strict=True)) for own in (tags, tags[::-1]))
+        pairs = list(dict.fromkeys(own for own in usual if len(own) == 2))[:2]
+        ways = [dict(zip(words, own, strict=True)) for pair in pairs for own in (pair, pair[::-1])]
         raise DataError(
             f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as "
-            f"the columns describe the options {listing(tags)} and both can be meant. Pass "
-            f"{options_said(one)}, or {options_said(other)}."
+            f"the columns describe the options {' or '.join(map(listing, pairs))} and both can be "
+            f"meant. Pass {', or '.join(map(options_said, ways))}."
         )
     raise DataError(
         f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
@@ -615,6 +634,21 @@ def refuse_unknown_words(
         f"{options_said(ordered[:m])} if this is their order, or "
         f"{options_said(ordered[m - 1 :: -1])}{'' if m == 2 else ', or another'}."
     )
+
+
+def are_usual(options: Sequence[str]) -> bool:
+    """Whether words are what options are called: letters, numbers, sides, or counted by these.
+
+    >>> are_usual(["A", "B"]), are_usual(["plan1", "plan2"]), are_usual(["car", "bus"])
+    (True, True, False)
+    """
+    if all(map(_is_usual, options)):
+        return True
+    bare = [plain(option) for option in options]
+    stems = {word[:-1] for word in bare}
+    ends = [word[-1:] for word in bare]
+    series = (["1", "2", "3", "4", "5", "6"], [*"abcdef"])
+    return len(stems) == 1 and any(ends == own[: len(ends)] for own in series)
 
 
 def _is_usual(option: str) -> bool:
