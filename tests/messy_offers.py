@@ -1029,11 +1029,10 @@ def practice(dice: Dice, draft: Draft) -> None:
 
 def missed(dice: Dice, draft: Draft) -> None:
     """Decisions that nobody made in time."""
-    code = dice.pick(
-        dice.words.missed_words
-        if not draft.counted or dice.often(0.6)
-        else dice.words.missed_numbers
-    )
+    words = draft.counted and not dice.often(0.6)
+    codes = dice.words.missed_numbers if words else dice.words.missed_words
+    taken = {str(row[draft.answer]) for row in draft.rows}
+    code = dice.pick([code for code in codes if code not in taken])
     n = len(draft.rows)
     for i in dice.some(range(n), max(2, n // 15)):
         k = draft.of[i]
