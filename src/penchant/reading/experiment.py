@@ -212,13 +212,37 @@ def ask_about_lone(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout
 
     It may be the delay, the chance or the effort of one of them.
     """
-    if len(layout.attributes) != 1 or len(layout.options) != 2:
+    whole = {name: own for name, own in layout.attributes.items() if None not in own}
+    if len(whole) != 1 or len(layout.options) != 2:
+        return
+    for name, own in layout.attributes.items():
+        told = [column for column in own if column is not None]
+        part = part_of(name, told, clean.table)
+        if name not in whole and part not in ("delay", "ambiguity"):
+            raise _told_of_one(name, own, whole, layout.options)
+    if len(layout.attributes) > 1:
         return
     used = layout.columns | {chosen} | clean.own
     lone = lone_column(clean.table, used, asked)
     if lone is not None:
         ((attribute, columns),) = layout.attributes.items()
         raise whose_column(lone, {attribute: columns}, layout.options, attribute)
+
+
+def _told_of_one(
+    name: str,
+    own: Sequence[str | None],
+    whole: Mapping[str, Sequence[str | None]],
+    options: Sequence[str],
+) -> DataError:
+    """Ask what an option has of which only the other one's is told: none, or all of it."""
+    without = options[own.index(None)]
+    zero, one = ({**whole, name: [x if c is None else c for c in own]} for x in (0, 1))
+    return DataError(
+        f"{argument('offers')} must be given, as {name} is not told of option {without}, which can "
+        f"be read in two ways: 0, as of a delay, or 1, as of a chance. Pass {offers_said(zero)}, "
+        f"or {offers_said(one)}; models know amount, delay, probability, ambiguity and effort."
+    )
 
 
 def _check_outcomes(table: pa.Table, layout: WideLayout) -> None:
@@ -362,7 +386,8 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     whose = [*several, *([asked.columns["subject"]] if asked.columns.get("subject") else [])]
     decisions = list(zip(*(cells[name] for name in whose), strict=True))
     varying = _varying(free, cells, decisions)
-    outside = _outside(option, cells, varying, parts["chosen"], asked)
+    taken = _taken(cells[parts["chosen"]], option, decisions, parts["chosen"])
+    outside = _outside(option, cells, varying, taken, asked)
     for name in varying:  # 0 of an option that is none of those shown is nothing
         pairs = zip(cells[name], outside.tolist(), strict=True)
         cells[name] = [None if out and word(cell) == "0" else cell for cell, out in pairs]
@@ -371,7 +396,7 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
         free,
         decisions,
         [str(label) for label in option],
-        _taken(cells[parts["chosen"]], option, decisions, parts["chosen"]),
+        taken,
         np.arange(len(table)),
         outside,
     )
@@ -453,7 +478,7 @@ def _outside(
     option: Sequence[Any],
     cells: dict[str, list[Any]],
     varying: Sequence[str],
-    chosen: str,
+    flagged: Sequence[Any],
     asked: Asked,
 ) -> BoolVector:
     """Rows of an option that is none of those shown: by its name, or as nothing is said of it."""
@@ -468,7 +493,7 @@ def _outside(
     for label in dict.fromkeys(rows.tolist()):
         own = rows == label
         by_name = label in OPT_OUTS or (asked.opt_out and label == plain(asked.opt_out))
-        taken = any(str(cells[chosen][row]) in _TAKEN for row in np.flatnonzero(own))
+        taken = any(str(flagged[row]) in _TAKEN for row in np.flatnonzero(own).tolist())
         if by_name or (label in DOUBTFUL and empty[own].any()) or (zero[own].all() and taken):
             found |= own
     return found

@@ -44,6 +44,7 @@ from penchant.tables.surveys import (
     FEW_OTHERS,
     NOT,
     WideLayout,
+    halves,
     likely_layouts,
     options_said,
     where_said,
@@ -197,6 +198,9 @@ def by_rank(
     """
     words = seen_words(table, chosen)
     rank = {text: rank_of(text) for text in words}
+    ranked = [r for pair in halves(chosen) for o in pair if (r := rank_of(o)) is not None]
+    if ranked and {*words} == {"0", "1"}:  # chose_ll
+        rank = {"1": ranked[0], "0": 1 - ranked[0]}
     answers = {plain_name(text) for text in words} & (_YES_OR_NO | _ACCEPTS)
     if not words or answers or None in rank.values():
         return None

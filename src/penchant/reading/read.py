@@ -389,8 +389,15 @@ def _with_answers(clean: Cleaned, asked: Asked) -> Asked:
     given, names = asked.columns.get("chosen"), clean.table.column_names
     known = given or named_column(CHOSEN, names)
     if given is None and known is not None and _is_of_another(clean, known):
-        known = None  # chose_ll, where columns describe left and right
-    found = None if known else _answers(clean, asked)
+        found = _answers(clean, asked)  # chose_ll, where columns describe left and right
+        if found is None and by_rank(clean.table, known, names, asked) is None:
+            raise DataError(
+                f"{argument('chosen')} must be given, as {known} is named by no option that "
+                f"columns describe; got columns {named(names)}. Pass {argument('chosen')} with a "
+                "column that says the option."
+            )
+    else:
+        found = None if known else _answers(clean, asked)
     return replace(asked, columns={**asked.columns, "chosen": found}) if found else asked
 
 
@@ -451,6 +458,8 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         words = seen_words(table, name, doubtful=True)
         if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
             continue
+        if _is_of_another(clean, name):
+            continue
         if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
             named += [] if side_of(name) else [name]
         elif name not in crossed and not is_counter(table, name, subject):
@@ -466,13 +475,24 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
 
 def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
     """Whether columns are those of play, with a reward that is not the same for all of a person."""
-    subject = clean.hints.get("subject")
+    subject, table = clean.hints.get("subject"), clean.table
     left = list(names)
+    layouts = likely_layouts(names, alike_in(table)) if is_play(left) else []
+    crossed = {
+        column
+        for tags, by in layouts
+        if len(by) > 1 and len(tags) > 1
+        for own in by.values()
+        for column in own.values()
+    }
     while is_play(left):
         reward = usual_column("reward", left)
-        if reward not in clean.table.column_names or not of_people(clean.table, reward, subject):
+        paid = {reward} if isinstance(reward, str) else {*(reward or ())}
+        told = {n for n in paid if n in table.column_names and of_people(table, n, subject)}
+        told |= paid & crossed  # what an option offers is not what was paid
+        if not told:
             return True
-        left.remove(reward)
+        left = [name for name in left if name not in told]
     return False
 
 

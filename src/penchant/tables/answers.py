@@ -68,6 +68,24 @@ def flag(cell: Any) -> bool | None:
     return True if text in _YES else False if text in _NO else None
 
 
+_PAIRS = (("1", "0"), ("true", "false"), ("yes", "no"), ("y", "n"), ("ja", "nein"), ("oui", "non"))
+
+
+def in_one_pair(cells: Sequence[Any]) -> list[Any]:
+    """Flags as they are, and None for cells that say neither word of the pair that others do.
+
+    >>> in_one_pair(["yes", "no", "x", "no"])
+    ['yes', 'no', None, 'no']
+    """
+    words = [
+        "" if is_nothing(c) else plain_name(f"{c:g}" if isinstance(c, float) else c) for c in cells
+    ]
+    pair = next((own for own in _PAIRS if {*own} <= {*words}), None)
+    if pair is None:
+        return list(cells)
+    return [cell if word in pair else None for cell, word in zip(cells, words, strict=True)]
+
+
 def are_flags(cells: Sequence[Any]) -> bool:
     """Whether all cells that are filled say yes or no."""
     given = [cell for cell in cells if not is_nothing(cell)]

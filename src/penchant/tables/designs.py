@@ -17,6 +17,7 @@ from penchant.tables.columns import LONG, USUAL, named_column, plain_name
 MOST_OPTIONS = 20  # of a decision that has a row for each
 FEWEST_DECISIONS = 3
 UNANSWERED = 0.34  # share of decisions without an answer, above which a column is none of answers
+OFTEN = 0.8  # of as many rows, different ones at most, where offers come again
 FEW_LEVELS = 12  # of what an experiment varies
 FEWEST_EACH = 4  # rows of a person
 FEW_PARTS = 4  # of an experiment, as one column tells them
@@ -345,7 +346,7 @@ def is_of_design(table: pa.Table, name: str, subject: str | None) -> bool:
 
 
 def follows(table: pa.Table, name: str, others: Sequence[str]) -> bool:
-    """Whether a column says the same wherever the others do, and these come again.
+    """Whether a column says the same wherever the others do, and these come again and again.
 
     >>> table = pa.table({"a": [1, 2, 1, 2], "b": [5, 6, 5, 6], "c": [1, 1, 2, 2]})
     >>> follows(table, "b", ["a"]), follows(table, "c", ["a"])
@@ -358,4 +359,4 @@ def follows(table: pa.Table, name: str, others: Sequence[str]) -> bool:
     own = _codes(table[name])
     pairs = np.unique(joint * (own.max(initial=0) + 2) + own + 1)
     n_joint = len(np.unique(joint))
-    return len(pairs) == n_joint < len(table)
+    return len(pairs) == n_joint <= OFTEN * len(table)

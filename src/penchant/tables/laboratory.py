@@ -32,6 +32,7 @@ from penchant.tables.answers import (
     differences,
     flag,
     flags_of_options,
+    in_one_pair,
     one_choice,
     told_at,
 )
@@ -49,6 +50,7 @@ from penchant.tables.columns import (
 )
 from penchant.tables.designs import (
     LongParts,
+    alike_in,
     first_words,
     is_counter,
     long_parts,
@@ -74,7 +76,14 @@ from penchant.tables.programs import (
     several_pressed,
 )
 from penchant.tables.questions import conjoint, offers_of_questions
-from penchant.tables.surveys import halves, shown_at, tag, where_said, wide_layouts
+from penchant.tables.surveys import (
+    halves,
+    likely_layouts,
+    shown_at,
+    tag,
+    where_said,
+    wide_layouts,
+)
 from penchant.tables.unfolding import (
     objects_apart,
     offers_apart,
@@ -575,7 +584,8 @@ class _Work:
     def _flagged_option(self, name: str) -> str | None:
         """The one of two options that a flag is about, by its name; None if it is about none."""
         cells = [cell for cell in self.cells(name) if not is_nothing(cell)]
-        said = Counter(flag(cell) for cell in cells)
+        said = Counter(flag(cell) for cell in in_one_pair(self.cells(name)) if cell is not None)
+        said[None] = len(cells) - said[True] - said[False]
         if not {True, False} <= {*said} or said[None] > _FEW_ODD * len(cells):
             return None
         others = [other for other in self.table.column_names if other != name]
@@ -593,27 +603,24 @@ class _Work:
         return name if alone in REFUSALS else None
 
     def _are_placed(self, names: Sequence[str]) -> bool:
-        """Whether several columns tell of two places, and one says which of these was taken."""
-        for tags, by in wide_layouts(names):
-            if len(tags) == 2 and len(by) > 1:
-                known = {tag(one) for one in tags}
-                own = {column for columns in by.values() for column in columns.values()}
-                for name in names:
-                    cells = pc.unique(self.table[name]).to_pylist()
-                    if name not in own and {tag(c) for c in cells if not is_nothing(c)} >= known:
-                        return True
-        return False
+        """Whether several columns tell of two places, in words that are no option of a flag."""
+        words = FIRST_WORDS | SECOND_WORDS
+        return any(
+            len(tags) == 2 and len(by) > 1 and not any(plain_name(t) in words for t in tags)
+            for tags, by in likely_layouts(names, alike_in(self.table))
+        )
 
     def _take_flag(self, name: str, option: str, chosen: str) -> None:
         """The choices by the flag of one of two options."""
         cells = self.cells(name)
+        by_option = by_flag(in_one_pair(cells), option)
         words = [
             str(cell) if word is None and not is_nothing(cell) else word  # asked about later
-            for cell, word in zip(cells, by_flag(cells, option), strict=True)
+            for cell, word in zip(cells, by_option, strict=True)
         ]
         self.table = self.table.drop_columns([name])
         self.table = self.table.append_column(chosen, pa.array(words, pa.string()))
-        other = next((o for o in by_flag(cells, option) if o not in (None, option)), "")
+        other = next((one for one in by_option if one not in (None, option)), "")
         self.notes.append(f"{name} taken for the choice: {option} where it is set, else {other}")
 
     def unfold(self) -> None:
