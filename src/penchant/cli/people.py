@@ -22,9 +22,8 @@ from penchant.cli.workflow_options import Played, Prediction, Written
 from penchant.errors import DataError, listing
 from penchant.files.output import TABLES, json_text, write_table
 from penchant.inference.fit import fit
-from penchant.inference.fit_each import fit_each
-from penchant.inference.portions import OF_CHOICES as OF_CHOICES_ALONE
-from penchant.inference.portions import portion_fit
+from penchant.inference.fit_each import OF_CHOICES as OF_CHOICES_ALONE
+from penchant.inference.fit_each import fit_each, portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.reading.played import columns_of

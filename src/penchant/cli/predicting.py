@@ -25,7 +25,7 @@ from penchant.figures.results import overview
 from penchant.figures.saving import save
 from penchant.files.output import TABLES, json_text, without_nan, write_table
 from penchant.inference.fit import fit_model
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.output.notes import counted
 from penchant.output.table import NARROW
