@@ -15,9 +15,9 @@ from penchant.arguments import check_level, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.cli.comparing import rival_agents
-from penchant.cli.model import prior
 from penchant.cli.options import Agent, World, parts_of
 from penchant.cli.options import World as PlayedWorld
+from penchant.cli.running import prior
 from penchant.cli.settings import COORDINATES, TAKEN, map_words, model_named, ucl, width_height
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import only_offers

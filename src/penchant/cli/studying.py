@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from penchant.arguments import check_threads
 from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.model import prior
 from penchant.cli.options import Agent, History
+from penchant.cli.running import prior
 from penchant.cli.settings import model_named, nominal
 from penchant.cli.tables import (
     check_base,
