@@ -27,7 +27,7 @@ from penchant.models.model import Agents
 from penchant.models.simulate import picked
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.output.shown import Shown
+from penchant.output import Shown
 
 ALONE = ("expert", "own map", "no prior")
 WATCHED = ("map", "rewards", "rewards and map", "rewards and counts")

@@ -35,9 +35,7 @@ from penchant.models.kept import check_kept, model_document, model_of
 from penchant.models.model import Declared
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
-from penchant.output.notes import counted
-from penchant.output.shown import MOST_ROWS, Shown, cell_words, decoded, encoded
-from penchant.output.table import Table
+from penchant.output import MOST_ROWS, Shown, Table, cell_words, counted, decoded, encoded
 
 Mode = Literal["watch", "suggest", "decide"]
 MODES: tuple[Mode, ...] = ("watch", "suggest", "decide")

@@ -25,7 +25,7 @@ from penchant.models.model import Agents
 from penchant.models.simulate import agents_of, picked
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
-from penchant.output.shown import Shown
+from penchant.output import Shown
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")

@@ -24,7 +24,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.output.shown import Shown
+from penchant.output import Shown
 from penchant.population.growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior

@@ -13,7 +13,7 @@ import numpy as np
 from penchant._frames import Backend, as_it_came
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
-from penchant.output import notes
+from penchant.output import single_option_notes, weight_notes
 from penchant.tables import arrays, long, wide
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.numbers import aligned, exact_floats
@@ -372,7 +372,7 @@ def from_arrays(
     said: tuple[str, ...] = ()
     if chosen is not None:
         on_sets = sizes if on_offer is None else available_counts(on_offer, first_row)
-        said = notes.single_option_notes(on_sets) + notes.weight_notes(counts)
+        said = single_option_notes(on_sets) + weight_notes(counts)
     return cls(
         explanatory=rows,
         first_row=first_row,

@@ -36,7 +36,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.output.table import NARROW
+from penchant.output import NARROW
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
 from penchant.population.subjects import dragged

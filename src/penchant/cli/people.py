@@ -33,7 +33,7 @@ from penchant.cli.words import check_file, refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Populated, Prediction, Written
 from penchant.errors import DataError, listing, named, nearest
 from penchant.figures.results import overview
-from penchant.figures.saving import save
+from penchant.figures.style import save
 from penchant.files.atomic import check_new_folder, locked, new_folder
 from penchant.files.output import TABLES, json_text, write_json, write_table, write_text
 from penchant.files.table import read_table

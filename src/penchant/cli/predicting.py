@@ -25,16 +25,14 @@ from penchant.cli.workflow_options import Believed, Described, Played, Predictio
 from penchant.errors import DataError, NotWrittenError, listing
 from penchant.figures.play import belief_map
 from penchant.figures.results import overview
-from penchant.figures.saving import inline_svg, panels, save
-from penchant.figures.style import figure
+from penchant.figures.style import figure, inline_svg, panels, save
 from penchant.files.output import TABLES, json_text, without_nan, write_table, write_text
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
-from penchant.output.notes import counted
-from penchant.output.table import NARROW
+from penchant.output import NARROW, counted
 from penchant.reading.offered import TAKEN
 from penchant.reading.played import event_rows
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page

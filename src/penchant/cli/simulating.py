@@ -40,7 +40,7 @@ from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.workflow.design import Differ, Narrow, design
 from penchant.workflow.recover import recover
 from penchant.workflow.recover_models import recover_models

@@ -35,8 +35,7 @@ from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.output.document import plain
-from penchant.output.notes import counted
+from penchant.output import counted, plain
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short

@@ -41,7 +41,7 @@ from penchant.inference.status import are_lost, estimate_at
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.natural import Shape
 from penchant.models.record import as_episodes, for_task, refuse_no_model
-from penchant.output.notes import pooled_notes
+from penchant.output import pooled_notes
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

@@ -30,9 +30,7 @@ from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output.notes import counted
-from penchant.output.shown import Shown, decoded, encoded
-from penchant.output.table import Table
+from penchant.output import Shown, Table, counted, decoded, encoded
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING

@@ -23,8 +23,7 @@ from penchant.errors import DataError, nearest
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
-from penchant.output.notes import counted
-from penchant.output.shown import Shown
+from penchant.output import Shown, counted
 from penchant.tables.events import places_of
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 from penchant.errors import DataError
 from penchant.models.priors import NaturalPrior, PopulationPrior
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output.shown import decoded, encoded
+from penchant.output import decoded, encoded
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
 

@@ -15,7 +15,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural, ShapeParameter
-from penchant.output.document import numbers, plain
+from penchant.output import numbers, plain
 from penchant.softmax.prior import GaussianPrior, ParameterPrior
 from penchant.wording import prior_said
 

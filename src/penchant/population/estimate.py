@@ -13,9 +13,7 @@ from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, listing
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Shown, Table, number, plain, plain_label
 from penchant.population.subjects import LeftOut, Scale
 from penchant.softmax.hypotheses import Parameter
 from penchant.tails import chi_square_tail, t_point

@@ -34,9 +34,7 @@ from penchant._version import __version__
 from penchant.arguments import check_threads
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
-from penchant.output.notes import counted
-from penchant.output.shown import Framed
-from penchant.output.table import Table, number
+from penchant.output import Framed, Table, counted, number
 from penchant.scale.portions import Limits, Portion, Span, portions_of
 from penchant.scale.stored import StoredFile
 from penchant.softmax.estimate import Estimate

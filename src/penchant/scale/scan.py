@@ -16,7 +16,7 @@ from penchant._progress import progress
 from penchant._typing import IntVector, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, named
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.scale.chunk_rows import (
     Layout,
     Part,

@@ -13,8 +13,7 @@ from penchant._frames import Backend, came_as, frame, marked
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
-from penchant.output.shown import Framed
-from penchant.output.table import Table, number
+from penchant.output import Framed, Table, number
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.hypotheses import Parameter

@@ -14,7 +14,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns, Chunks
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.softmax.careful import Careful, CarefulMoments
 from penchant.softmax.column_moments import column_moments
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers

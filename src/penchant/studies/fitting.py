@@ -19,7 +19,7 @@ from penchant.inference.fit_each_model import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output.document import numbers, plain
+from penchant.output import numbers, plain
 from penchant.softmax import document
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

@@ -23,8 +23,7 @@ from penchant.models.kept import prior_document, prior_of
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
-from penchant.output.shown import Shown
-from penchant.output.table import Table
+from penchant.output import Shown, Table
 from penchant.softmax.estimate import Estimate
 from penchant.wording import argument
 from penchant.workflow.ask_beliefs import (

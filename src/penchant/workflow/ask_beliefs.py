@@ -24,9 +24,7 @@ from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
-from penchant.output.notes import counted
-from penchant.output.shown import Shown
-from penchant.output.table import Table
+from penchant.output import Shown, Table, counted
 from penchant.workflow.ask_offers import Offer, Place, Units, as_record, variables
 
 LARGEST_GRID = 3  # parameters

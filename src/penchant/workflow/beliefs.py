@@ -28,8 +28,7 @@ from penchant.inference.from_episodes import model_source
 from penchant.inference.portions import PortionFit
 from penchant.models.model import Declared
 from penchant.models.record import as_episodes, data_of
-from penchant.output.notes import counted
-from penchant.output.shown import Shown
+from penchant.output import Shown, counted
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.softmax.from_choices import FromChoices

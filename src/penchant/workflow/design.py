@@ -16,9 +16,7 @@ from penchant.inference.fit_each_model import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Shown, Table, number, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail

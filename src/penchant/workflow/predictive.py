@@ -21,8 +21,7 @@ from penchant.models.model import Declared, natural_parameters, positive_weights
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Shown, Table, number
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.tables.events import NOTHING

@@ -20,9 +20,7 @@ from penchant.models.natural import Natural
 from penchant.models.record import for_agents, refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Shown, Table, number, plain
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind

@@ -18,9 +18,7 @@ from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import NARROW, Table
+from penchant.output import NARROW, Shown, Table, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion

@@ -27,8 +27,7 @@ from scipy import special
 from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
-from penchant.output.shown import Shown
-from penchant.output.table import Table
+from penchant.output import Shown, Table
 from penchant.tails import chi_square_tail
 
 ROUNDING = 1e-4  # log-units by which a larger model may seem worse

@@ -21,9 +21,7 @@ from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.natural import Natural
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number, p_value
+from penchant.output import Shown, Table, number, p_value, plain
 from penchant.population.hierarchy.likelihoods import Conditions, Players
 from penchant.tails import chi_square_tail, t_point, t_tail
 

@@ -17,9 +17,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.priors import PopulationPrior, with_ratios
-from penchant.output.document import numbers, plain, plain_label
-from penchant.output.shown import Framed
-from penchant.output.table import ABSENT, Table, number
+from penchant.output import ABSENT, Framed, Table, number, numbers, plain, plain_label
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
     Comparison,

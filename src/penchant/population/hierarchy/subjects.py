@@ -18,8 +18,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import probabilities
 from penchant.models.links import Link
 from penchant.models.record import as_episodes
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
+from penchant.output import Shown, plain, plain_label
 from penchant.population.hierarchy.inferences import People
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.population.hierarchy.nodes import EACH, Rule
