@@ -12,7 +12,7 @@ from scipy import stats
 import every_model
 import penchant as pn
 from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
-from penchant.models.kept import model_document, model_of
+from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
 from penchant.output import Framed, decoded, encoded
 

@@ -31,8 +31,8 @@ from penchant.assistance.knowledge import (
 )
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
-from penchant.models.kept import check_kept, model_document, model_of
 from penchant.models.model import Declared
+from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
 from penchant.output import MOST_ROWS, Shown, Table, cell_words, counted, decoded, encoded

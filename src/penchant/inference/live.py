@@ -19,15 +19,15 @@ from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_gri
 from penchant.inference.search.peaks import Peak, settled_at_limits
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
-from penchant.models.kept import (
+from penchant.models.model import Declared, Model
+from penchant.models.priors import (
+    Prior,
     check_kept,
     model_document,
     model_of,
     prior_document,
     prior_of,
 )
-from penchant.models.model import Declared, Model
-from penchant.models.priors import Prior
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import Shown, Table, counted, decoded, encoded

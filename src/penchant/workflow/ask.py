@@ -19,10 +19,9 @@ from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import nothing_known
 from penchant.models.catalogue import CATALOGUE
-from penchant.models.kept import prior_document, prior_of
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
-from penchant.models.priors import Prior
+from penchant.models.priors import Prior, prior_document, prior_of
 from penchant.output import Shown, Table
 from penchant.softmax.estimate import Estimate
 from penchant.wording import argument

@@ -25,7 +25,6 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive
 from penchant.models.learning._kernels import hybrid
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
@@ -35,6 +34,7 @@ from penchant.models.learning.kalman import (
     check_variance,
     prior_variances,
 )
+from penchant.models.model import Habits, finite, positive
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
     TASK,

@@ -31,8 +31,8 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive, share, softmax
 from penchant.models.learning._kernels import kalman, kalman_values
+from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
     TASK,

@@ -36,7 +36,6 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive, share, softmax
 from penchant.models.learning._kernels import (
     BY_OUTCOME,
     FICTITIOUS,
@@ -46,6 +45,7 @@ from penchant.models.learning._kernels import (
     learner_goes_on,
     learner_values,
 )
+from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
     TASK,

@@ -24,8 +24,8 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import Habits, finite, positive, softmax
 from penchant.models.learning._kernels import counts_and_means
+from penchant.models.model import Habits, finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
     TASK,
