@@ -1,22 +1,110 @@
-"""One way to show a result: text, HTML, LaTeX, JSON; and what its reader should know."""
+"""One way to show a result: text, HTML, LaTeX, JSON, data frames; and progress on the way.
+
+What a table is made into (choices, episodes, offers, readings) remembers its kind, and what a verb
+makes of them remembers it in turn: `as_it_came` decorates all such verbs but `fit`, whose estimate
+holds the data. `to_frame()` then gives a pandas frame for pandas, a polars one for polars, a pyarrow
+table for pyarrow, and a pandas one for files, arrays and everything else.
+"""
 
 from __future__ import annotations
 
+import functools
 import html
 import math
+import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
-from typing import Any, Self
+from importlib.util import find_spec
+from typing import Any, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant._frames import Backend
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.wording import either
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
+KIND = "_frame_kind"  # where an object remembers it
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
+    """A data frame with these columns: a pandas one, unless another kind is asked for.
+
+    What comes back never depends on what else is installed.
+    """
+    chosen = backend or "pandas"
+    if chosen not in BACKENDS:
+        raise DataError(
+            f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}. Choose one of these."
+        )
+    if not find_spec(chosen):
+        raise DataError(
+            f"backend must be a library that is installed; got {chosen}, which is not. Use "
+            "backend='pyarrow', to_polars() or to_pandas(), or install it."
+        )
+    library = import_module(chosen)
+    data = {name: list(values) for name, values in columns.items()}
+    return library.table(data) if chosen == "pyarrow" else library.DataFrame(data)
+
+
+def came_as(given: Any) -> Backend | None:
+    """The kind of frame that something is, or was made from; None where there is none.
+
+    Of several things, as in a list or by name, the first one's.
+
+    >>> import pyarrow as pa
+    >>> came_as(pa.table({"x": [1]})), came_as([1.0, 2.0]), came_as("file.csv")
+    ('pyarrow', None, None)
+    """
+    kept: Backend | None = getattr(given, KIND, None)
+    if kept is not None or isinstance(given, (str, bytes)):
+        return kept
+    library = type(given).__module__.partition(".")[0]
+    if library == "penchant":  # an estimate that holds what it was fitted to
+        return came_as(getattr(given, "choices", None) or getattr(given, "episodes", None))
+    if library in BACKENDS and hasattr(given, "columns"):
+        return library
+    if isinstance(given, Mapping):
+        return came_as(next(iter(given.values()), None))
+    return came_as(given[0]) if isinstance(given, (list, tuple)) and given else None
+
+
+def marked(found: T, kind: Backend | None) -> T:
+    """The same, which remembers the kind of frame that it comes from; so do results in it."""
+    for one in found if isinstance(found, (list, tuple)) else (found,):
+        if not _remembers(one):
+            continue
+        object.__setattr__(one, KIND, kind)  # results are frozen, but this is no part of them
+        for part in vars(one).values():
+            if _remembers(part) and hasattr(part, "to_frame"):
+                object.__setattr__(part, KIND, kind)
+    return found
+
+
+def _remembers(one: Any) -> bool:
+    return type(one).__module__.partition(".")[0] == "penchant" and hasattr(one, "__dict__")
+
+
+def as_it_came(verb: Verb) -> Verb:
+    """Decorate a function whose result shall come as the kind of frame that it was given.
+
+    The first argument that knows a kind says it.
+    """
+
+    @functools.wraps(verb)
+    def remembering(*given: Any, **named: Any) -> Any:
+        kinds = (came_as(one) for one in (*given, *named.values()))
+        return marked(verb(*given, **named), next((k for k in kinds if k is not None), None))
+
+    return cast(Verb, remembering)
+
 
 PLAIN = 1e6  # below which numbers are written without a power of ten
 ABSENT = "-"
@@ -480,3 +568,29 @@ def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Ha
     row *= 2 * position.astype(np.uint64) + 1
     hashes: Hashes = np.add.reduceat(row, first_row[:-1])
     return hashes
+
+
+FEW = 2
+_watched: list[str] = []  # what is being shown: the outermost work only
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of things just done.
+
+    Work inside other work that shows its progress shows none of its own.
+    """
+    if total < FEW or _watched or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    _watched.append(what)
+    try:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.advance(task, done)
+    finally:
+        _watched.remove(what)

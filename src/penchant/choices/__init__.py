@@ -10,10 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, as_it_came
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
-from penchant.output import single_option_notes, weight_notes
+from penchant.output import Backend, as_it_came, single_option_notes, weight_notes
 from penchant.tables import arrays, long, wide
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.numbers import aligned, exact_floats

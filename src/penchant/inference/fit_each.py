@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-from penchant._frames import as_it_came
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
@@ -17,6 +16,7 @@ from penchant.models.model import Model
 from penchant.models.priors import Prior
 from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.output import as_it_came
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions

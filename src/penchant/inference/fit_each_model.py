@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from penchant._progress import progress
 from penchant.bandit.episode import Episode
 from penchant.inference.fit import check_prior, fit_model, fit_profiles
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -16,6 +15,7 @@ from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import for_task
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.output import progress
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.likelihood import available_threads

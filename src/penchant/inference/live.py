@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from penchant._frames import Backend
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
@@ -30,7 +29,7 @@ from penchant.models.priors import (
 )
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Shown, Table, counted, decoded, encoded
+from penchant.output import Backend, Shown, Table, counted, decoded, encoded
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING

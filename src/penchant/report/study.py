@@ -12,14 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant.arguments import check_threads
 from penchant.errors import DataError, listing
 from penchant.figures.letters import in_words
 from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import for_task, refuse_no_model, refuse_word
-from penchant.output import Kept, Table, numbers, plain
+from penchant.output import Kept, Table, as_it_came, numbers, plain
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders
 from penchant.population.pool import pool

@@ -28,13 +28,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penchant._frames import Backend
-from penchant._progress import progress
 from penchant._version import __version__
 from penchant.arguments import check_threads
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
-from penchant.output import Framed, Table, counted, number
+from penchant.output import Backend, Framed, Table, counted, number, progress
 from penchant.scale.portions import Limits, Portion, Span, portions_of
 from penchant.scale.stored import StoredFile
 from penchant.softmax.estimate import Estimate

@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, named, nearest
 from penchant.models.offers.offers import offers_from_frame
-from penchant.output import counted
+from penchant.output import counted, progress
 from penchant.scale.chunk_rows import type_word
 from penchant.scale.fit_people import People
 from penchant.scale.portions import Limits, Portion, joined, located

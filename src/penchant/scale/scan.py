@@ -12,11 +12,10 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 
-from penchant._progress import progress
 from penchant._typing import IntVector, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, named
-from penchant.output import counted
+from penchant.output import counted, progress
 from penchant.scale.chunk_rows import (
     Layout,
     Part,

@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from penchant._frames import Backend
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
@@ -22,7 +21,7 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, prior_document, prior_of
-from penchant.output import Shown, Table
+from penchant.output import Backend, Shown, Table
 from penchant.softmax.estimate import Estimate
 from penchant.wording import argument
 from penchant.workflow.ask_beliefs import (

@@ -15,11 +15,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.models.model import Model
-from penchant.output import NARROW, Shown, Table, counted, number, p_value, plain, plain_label
+from penchant.output import (
+    NARROW,
+    Backend,
+    Shown,
+    Table,
+    as_it_came,
+    came_as,
+    counted,
+    frame,
+    number,
+    p_value,
+    plain,
+    plain_label,
+)
 from penchant.population.hierarchy.contrasts import Comparison, compared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.output import NARROW, Shown, Table, plain
+from penchant.output import NARROW, Backend, Shown, Table, came_as, frame, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion

@@ -24,10 +24,9 @@ import numpy as np
 import scipy
 from scipy import special
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
-from penchant.output import Shown, Table
+from penchant.output import Backend, Shown, Table, came_as, frame
 from penchant.tails import chi_square_tail
 
 ROUNDING = 1e-4  # log-units by which a larger model may seem worse
