@@ -2,8 +2,8 @@
 
 What a table is made into (choices, episodes, offers, readings) remembers its kind, and what a verb
 makes of them remembers it in turn: `as_it_came` decorates all such verbs but `fit`, whose estimate
-holds the data. `to_frame()` then gives a pandas frame for pandas, a polars one for polars, a pyarrow
-table for pyarrow, and a pandas one for files, arrays and everything else.
+holds the data. `to_frame()` then gives a pandas frame for pandas, a polars one for polars, a
+pyarrow table for pyarrow, and a pandas one for files, arrays and everything else.
 """
 
 from __future__ import annotations
