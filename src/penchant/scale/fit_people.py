@@ -552,3 +552,34 @@ class People:
             about = {"reader": reader, "work": work}
             doing = Doing(reader, work)
             return portions, streamed(portions, doing, about, output, engine, threads, what)
+
+
+class OfPeople:
+    """Base of scans whose rows are those of subjects."""
+
+    @property
+    def people(self) -> People:
+        """The subjects."""
+        raise NotImplementedError
+
+    def fit_people(
+        self,
+        work: Any,
+        *,
+        output: Any = None,
+        overwrite: bool = False,
+        engine: Any = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Estimates of all subjects, in a file."""
+        return self.people.fit(
+            work, output=output, overwrite=overwrite, engine=engine, threads=threads
+        )
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
+    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on some subjects after others."""
+        return self.people.each(work, what)
