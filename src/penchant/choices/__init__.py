@@ -13,9 +13,17 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.output import Backend, as_it_came, single_option_notes, weight_notes
-from penchant.tables import arrays, long, wide
+from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
+from penchant.tables.long import LongColumns, column_names, long_fields
 from penchant.tables.numbers import aligned, exact_floats
+from penchant.tables.wide import (
+    WideColumns,
+    by_option,
+    option_names,
+    variable_columns,
+    wide_fields,
+)
 from penchant.wording import argument, either
 
 
@@ -447,17 +455,17 @@ def from_frame(
     ... )
     Choices: 2 decisions, 2 options each, 1 variable (price)
     """
-    columns = long.LongColumns(
-        decision=long.column_names(decision, "decision"),
+    columns = LongColumns(
+        decision=column_names(decision, "decision"),
         option=option,
         chosen=chosen,
-        explanatory=long.column_names(explanatory, "explanatory"),
+        explanatory=column_names(explanatory, "explanatory"),
         weight=weight,
         subject=subject,
         available=available,
         offset=offset,
     )
-    return cls(**long.long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
+    return cls(**long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
 @as_it_came
@@ -519,18 +527,18 @@ def from_wide(
     ... )
     Choices: 2 decisions, 2 options each, 1 variable (price)
     """
-    labels = wide.option_names(options, explanatory)
-    columns = wide.WideColumns(
+    labels = option_names(options, explanatory)
+    columns = WideColumns(
         options=labels,
         chosen=chosen,
-        explanatory=wide.variable_columns(explanatory, labels),
-        decision=() if decision is None else long.column_names(decision, "decision"),
+        explanatory=variable_columns(explanatory, labels),
+        decision=() if decision is None else column_names(decision, "decision"),
         subject=subject,
         weight=weight,
-        available=None if available is None else wide.by_option(available, labels, "available"),
-        offset=None if offset is None else wide.by_option(offset, labels, "offset"),
+        available=None if available is None else by_option(available, labels, "available"),
+        offset=None if offset is None else by_option(offset, labels, "offset"),
     )
-    return cls(**wide.wide_fields(frame, columns, weight_kind=weight_kind, missing=missing))
+    return cls(**wide_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)

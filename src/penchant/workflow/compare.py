@@ -36,8 +36,15 @@ from penchant.workflow.comparison import (
     PopulationCriterion,
     compare_populations,
 )
-from penchant.workflow.folds import Folds, HeldOut, held_out, is_missing, splits
-from penchant.workflow.selection import checked_pairs, likelihood_ratios
+from penchant.workflow.selection import (
+    Folds,
+    HeldOut,
+    checked_pairs,
+    held_out,
+    is_missing,
+    likelihood_ratios,
+    splits,
+)
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,8 @@ from penchant.output import (
 from penchant.population.hierarchy.contrasts import Comparison, compared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.workflow.folds import HeldOut
 from penchant.workflow.selection import (
+    HeldOut,
     LikelihoodRatio,
     ModelSelection,
     checked_pairs,

@@ -21,8 +21,8 @@ from penchant.output import NARROW, Backend, Shown, Table, came_as, frame, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
-from penchant.workflow.folds import Folds
 from penchant.workflow.recover import check_simulated, drawn_people, played_by
+from penchant.workflow.selection import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
