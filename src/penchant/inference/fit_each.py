@@ -11,8 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
-from penchant._frames import as_it_came
-from penchant._progress import progress
 from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -32,6 +30,7 @@ from penchant.models.record import (
     refuse_word,
 )
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.output import as_it_came, progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

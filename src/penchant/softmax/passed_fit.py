@@ -16,7 +16,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
-from penchant.output.notes import counted, single_option_notes
+from penchant.output import counted, single_option_notes
 from penchant.softmax import separation
 from penchant.softmax.diagnostics import Separation
 from penchant.softmax.estimate import Estimate

@@ -14,7 +14,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns, Chunks
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.softmax import _column_kernels as kernels
 from penchant.softmax._lanes import LANES, kind_of
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers

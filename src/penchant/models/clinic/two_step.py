@@ -40,9 +40,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import stay, two_step
 from penchant.models.clinic.recursion import Recursion, codes, column, rates, shapes, unrolled
+from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record, known_number
 
