@@ -31,7 +31,7 @@ from penchant.inference.weakness import (
 from penchant.models.model import Declared
 from penchant.models.priors import DensityPrior, Prior
 from penchant.models.record import doubts_of
-from penchant.output.notes import pooled_notes
+from penchant.output import pooled_notes
 from penchant.softmax.batch import Batch, settled
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
