@@ -20,8 +20,7 @@ from kept import Kept
 from machine import about, load
 
 import penchant as pn
-from penchant.assistance.apprentice import apprentice_gains
-from penchant.assistance.team import KINDS, World, team_gains
+from penchant.assistance.team import KINDS, World, apprentice_gains, team_gains
 from penchant.assistance.warning import warning_scores
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import distances

@@ -12,9 +12,9 @@ from scipy import stats
 import every_model
 import penchant as pn
 from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
-from penchant.models.kept import model_document, model_of
+from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
-from penchant.output.shown import Framed, decoded, encoded
+from penchant.output import Framed, decoded, encoded
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -335,7 +335,7 @@ def test_what_another_class_wrote_is_refused(results):
 
 
 def test_no_code_of_others_runs_when_a_file_is_read():
-    for name in ("os.system", "penchant.errors.DataError", "penchant.output.shown.encoded"):
+    for name in ("os.system", "penchant.errors.DataError", "penchant.output.encoded"):
         with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
             decoded({"class": name, "fields": {}})
 

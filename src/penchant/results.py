@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from penchant._lazy import lazily
 
 if TYPE_CHECKING:
-    from penchant.assistance.apprentice import Apprenticeship as Apprenticeship
-    from penchant.assistance.apprentice import apprentice_gains as apprentice_gains
     from penchant.assistance.helper import Advice as Advice
     from penchant.assistance.helper import Helper as Helper
     from penchant.assistance.helper import replay as replay
+    from penchant.assistance.team import Apprenticeship as Apprenticeship
     from penchant.assistance.team import Gains as Gains
+    from penchant.assistance.team import apprentice_gains as apprentice_gains
     from penchant.assistance.team import team_gains as team_gains
     from penchant.assistance.warning import EarlyWarning as EarlyWarning
     from penchant.assistance.warning import Warned as Warned

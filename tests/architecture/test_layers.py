@@ -14,8 +14,6 @@ LAYERS = {
     "wording": 0,
     "_typing": 0,
     "_version": 0,
-    "_frames": 0,
-    "_progress": 0,
     "files": 1,
     "output": 1,
     "tables": 2,

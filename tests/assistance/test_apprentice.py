@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.assistance.apprentice import (
+from penchant.assistance.team import (
     ALONE,
     PRESENT,
     WATCHED,

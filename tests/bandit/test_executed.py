@@ -13,7 +13,7 @@ import penchant as pn
 from penchant.errors import DataError
 from penchant.models.simulate import play_like
 from penchant.models.task import Task
-from penchant.workflow.folds import rescored
+from penchant.workflow.selection import rescored
 
 CHOSEN = [4, 2, 6, 1, 3, 0, 5, 2]
 EXECUTED = [4, 5, 6, 3, 3, 1, 5, 4]

@@ -15,7 +15,7 @@ from penchant.inference.fit import fit
 from penchant.inference.linearized import fit_linearized
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL as UCLModel
-from penchant.output.document import plain
+from penchant.output import plain
 
 MODEL = UCLModel(grid(4, 3), 2.5, 1.5, cooling="constant")
 

@@ -9,15 +9,14 @@ from functools import cache
 import pytest
 
 from penchant._version import __version__
-from penchant.cli import helping
-from penchant.cli.helping import EXAMPLES, USUAL, topics
-from penchant.cli.main import app, run
+from penchant.cli import main
+from penchant.cli.main import EXAMPLES, USUAL, app, run, topics
 
 COMMANDS = ["fit", "check", "simulate", "study", "models", "reproduce"]
 COMMANDS += ["recover", "compare", "predict", "distinguish", "design", "population"]
 COMMANDS += ["ask", "assist", "believe", "serve", "play", "export", "forget", "backup"]
 COMMANDS += ["completion"]
-FOUND = helping._arguments
+FOUND = main._arguments
 
 
 @cache
@@ -30,7 +29,7 @@ def arguments(command):
 def found_once():
     """Find what a command takes once for all pages about it."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(helping, "_arguments", lambda _, command: arguments(command))
+        patched.setattr(main, "_arguments", lambda _, command: arguments(command))
         yield
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 DEAF = """
 import time
 from penchant.cli.words import heed_interrupts, when_interrupted
-from penchant.files.atomic import written
+from penchant.files.output import written
 
 heed_interrupts()
 with when_interrupted(lambda: "half is kept."), written("out.csv", overwrite=True) as file:
@@ -31,7 +31,7 @@ with when_interrupted(lambda: "half is kept."), written("out.csv", overwrite=Tru
 LATE = """
 import signal
 from penchant.cli.words import heed_interrupts
-from penchant.files.atomic import written
+from penchant.files.output import written
 
 heed_interrupts()
 try:

@@ -9,9 +9,17 @@ from matplotlib.text import Text
 
 from penchant import figures
 from penchant.figures.edges import Scale
-from penchant.figures.letters import FONT_SIZE, lines, plain, row_height, width, wrapped
+from penchant.figures.letters import (
+    FONT_SIZE,
+    in_words,
+    lines,
+    on_axis,
+    plain,
+    row_height,
+    width,
+    wrapped,
+)
 from penchant.figures.style import give_room
-from penchant.figures.words import in_words, on_axis
 
 LONG = [
     "cannabis use disorder, heavy users (at least 20 days a month)",
@@ -384,8 +392,7 @@ def test_a_legend_of_many_lines_makes_the_figure_higher_not_the_axes_lower():
 
 
 def test_a_panel_by_itself_shows_nothing_of_its_neighbour():
-    from penchant.figures.saving import panels
-    from penchant.figures.style import figure
+    from penchant.figures.style import figure, panels
 
     drawn = figure(columns=2)
     for axes in drawn.subplots(1, 3):

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from penchant.files.output import json_text
-from penchant.paper.conclusion import (
+from penchant.paper.report import reproduction_document
+from penchant.paper.reproduction import Run, reproduce
+from penchant.paper.statements import (
     SCALES,
     VARIANCES,
     RealTime,
@@ -17,8 +19,6 @@ from penchant.paper.conclusion import (
     real_time,
     smaller,
 )
-from penchant.paper.report import reproduction_document
-from penchant.paper.reproduction import Run, reproduce
 
 GOOD = np.tile([4.0, 200.0, 1.0], (2, 300, 1))
 

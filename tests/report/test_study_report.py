@@ -12,7 +12,7 @@ from markupsafe import escape
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.output.table import number, p_value
+from penchant.output import number, p_value
 from penchant.report.page import DataTable
 from penchant.report.study_everybody import population_figures, population_section
 from penchant.report.study_figures import study_figures

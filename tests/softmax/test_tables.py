@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.output.table import Table, number, p_value
+from penchant.output import Table, number, p_value
 
 TABLE = Table(
     caption="A <b>bold</b> caption",

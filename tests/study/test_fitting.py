@@ -9,12 +9,12 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.files.output import json_text
+from penchant.report.study import carry_out
 from penchant.studies import fitting
 from penchant.studies.findings import TABLES
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.landscapes import landscapes_of
 from penchant.studies.plan import Plan, changed, fingerprint
-from penchant.studies.run import carry_out
 from small_study import MEANS, MODEL, NOMINALS, data, table
 
 PLAN = Plan(MODEL, NOMINALS, n_replicates=2, n_bootstrap=5, intervals="wald", seed=3)

@@ -11,11 +11,10 @@ pytest.importorskip("starlette", reason="no server: pip install 'penchant[task]'
 import penchant as pn
 from penchant.assistance.helper import Advice, Helper
 from penchant.errors import DataError
-from penchant.task import advising
-from penchant.task.advising import is_assisted
+from penchant.task import sessions
 from penchant.task.exporting import export
 from penchant.task.plan import read_study_text
-from penchant.task.sessions import RefusedError
+from penchant.task.sessions import RefusedError, is_assisted
 from task.conftest import PLAIN, come, take
 
 PREFIX = "/api/v1"
@@ -36,7 +35,7 @@ ADVISED = '[study]\nname = "advised"\nseed = 11\n' + BLOCK + BLOCK
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch):
-    monkeypatch.setattr(advising, "LATE", np.inf)
+    monkeypatch.setattr(sessions, "LATE", np.inf)
 
 
 @pytest.fixture
@@ -145,7 +144,7 @@ def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, su
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
-    alone = advising._machine(wanted.cell.blocks[1], wanted.seed)
+    alone = sessions._machine(wanted.cell.blocks[1], wanted.seed)
     for row in wanted.rows:
         if row["block"] > alone.episode_number:
             alone.end_episode()
@@ -166,7 +165,7 @@ def asked(service, token, block, decision, option):
         cell = service._cell(session)
         rows = service._with_proposals(connection, session, cell)
         seed = advising_seed(service, session)
-        return advising.Asked(session.session, seed, cell, block, decision, option, rows)
+        return sessions.Asked(session.session, seed, cell, block, decision, option, rows)
 
     return service._do(token, look).result()
 
@@ -179,7 +178,7 @@ def advising_seed(service, session):
 
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):
     service, token = assisted(serving, file)
-    monkeypatch.setattr(advising, "LATE", -1.0)
+    monkeypatch.setattr(sessions, "LATE", -1.0)
     said = service.propose(token, 1, 0, 1, tab=None)
     assert said["option"] is None and "came too late" in said["reason"]
 

@@ -32,7 +32,7 @@ def address(tmp_path):
     shutil.copy(root / "examples" / "task" / "jspsych.html", tmp_path / "index.html")
     shutil.copy(LIBRARY, tmp_path / "jspsych.js")
     for name in ("board.js", "dom.js", "jspsych-grid.js", "style.css"):
-        text = files("penchant.task.page").joinpath(name).read_text(encoding="utf-8")
+        text = files("penchant.task").joinpath("page", name).read_text(encoding="utf-8")
         (tmp_path / name).write_text(text)
 
     class Quiet(http.server.SimpleHTTPRequestHandler):

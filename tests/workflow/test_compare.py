@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 import penchant as pn
-from penchant.workflow.folds import fold_labels, splits
+from penchant.workflow.selection import fold_labels, splits
 
 MODELS = {
     "learner": pn.QLearning(3, initial_value=0.0),

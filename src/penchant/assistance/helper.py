@@ -15,7 +15,6 @@ from typing import Any, Literal, Self, cast
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Vector
 from penchant.arguments import whole_number
 from penchant.assistance.knowledge import (
@@ -31,13 +30,22 @@ from penchant.assistance.knowledge import (
 )
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
-from penchant.models.kept import check_kept, model_document, model_of
 from penchant.models.model import Declared
+from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis
 from penchant.models.spatial.ucl import UCL
-from penchant.output.notes import counted
-from penchant.output.shown import MOST_ROWS, Shown, cell_words, decoded, encoded
-from penchant.output.table import Table
+from penchant.output import (
+    MOST_ROWS,
+    Backend,
+    Shown,
+    Table,
+    came_as,
+    cell_words,
+    counted,
+    decoded,
+    encoded,
+    frame,
+)
 
 Mode = Literal["watch", "suggest", "decide"]
 MODES: tuple[Mode, ...] = ("watch", "suggest", "decide")

@@ -14,17 +14,16 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import cumulative_regret, grid, landscape_a
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.output.shown import Shown
+from penchant.output import Backend, Shown, came_as, frame
 from penchant.population.growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.events import (
     LARGEST_REWARD,
     NOTHING,

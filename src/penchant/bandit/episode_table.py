@@ -8,11 +8,11 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, Seen, read_seen
 from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, listing
+from penchant.output import as_it_came
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (

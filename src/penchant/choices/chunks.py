@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from penchant._typing import IntVector, Vector
-from penchant.choices.choices import Choices
+from penchant.choices import Choices
 
 
 @dataclass(frozen=True)

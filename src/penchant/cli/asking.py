@@ -20,7 +20,7 @@ from penchant.files.text import source
 from penchant.models.catalogue import entry_of
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.models.priors import PopulationPrior
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns
 from penchant.workflow.ask import Asker, ask

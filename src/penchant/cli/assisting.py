@@ -11,11 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.assistance.apprentice import ABOUT as APPRENTICES
-from penchant.assistance.apprentice import apprentice_gains
 from penchant.assistance.helper import assist
 from penchant.assistance.knowledge import Field
-from penchant.assistance.team import ABOUT, KINDS, Gains, team_gains
+from penchant.assistance.team import ABOUT, KINDS, TAKEN_OVER, Gains, apprentice_gains, team_gains
 from penchant.assistance.warning import warning_scores
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
@@ -95,7 +93,7 @@ def _apprentices(asked: Assisted, rng: np.random.Generator) -> Simulated:
             f"{', '.join(said)}; {'; '.join(told)}; map read with a correlation of "
             f"{found.similarity.mean():.2f}"
         )
-    for name, about in APPRENTICES.items():
+    for name, about in TAKEN_OVER.items():
         say(f"{name}: {about}.")
     return rows, words
 

@@ -36,7 +36,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, model_words
 from penchant.models.record import doubts_of, for_task
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.reading.doubts import FEW
 from penchant.reading.read import reading_of
 from penchant.reading.tasks import task_named

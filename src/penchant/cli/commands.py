@@ -87,7 +87,7 @@ def backup(
     overwrite
         Replace a file that exists.
     """
-    from penchant.cli.study_checking import check_extra
+    from penchant.cli.rehearsing import check_extra
 
     check_extra()
     from penchant.cli.serving import run_backup
@@ -225,7 +225,7 @@ def export(
     with_ids
         Write the ids of the recruiting platform, too; pseudonyms alone if not given.
     """
-    from penchant.cli.study_checking import check_extra
+    from penchant.cli.rehearsing import check_extra
 
     check_extra()
     from penchant.cli.serving import run_export
@@ -267,7 +267,7 @@ def fit(
 
     agent = _with_model(agent, history.task)
     if data.price is not None:
-        from penchant.cli.worth import run_fit_worth
+        from penchant.cli.fitting import run_fit_worth
 
         return run_fit_worth(file, data, terms, model, show, agent, history)
     each = data.subject is not None and model.covariance != "clustered"
@@ -297,7 +297,7 @@ def forget(store: str, who: str, /) -> int:
     who
         Id of the recruiting platform, or the pseudonym of an export.
     """
-    from penchant.cli.study_checking import check_extra
+    from penchant.cli.rehearsing import check_extra
 
     check_extra()
     from penchant.cli.serving import run_forget
@@ -324,7 +324,7 @@ def models(
     json
         Print JSON instead of words.
     """
-    from penchant.cli.listing_models import run_models
+    from penchant.cli.settings import run_models
 
     return run_models(name, json, task)
 
@@ -347,7 +347,7 @@ def play(
         Address of the study, as penchant serve prints it.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.playing import run_play
+    from penchant.cli.rehearsing import run_play
 
     return run_play(url, agent, playing)
 
@@ -375,7 +375,7 @@ def population(
         CSV or Parquet file as `fit` takes it, with subjects; - for stdin.
     """
     # Numerical libraries load here, so that help and usage errors answer at once.
-    from penchant.cli.populating import run_population
+    from penchant.cli.people import run_population
 
     agent = _with_model(agent, history.task)
     return run_population(file, data, terms, agent, history, populated, written)
@@ -431,7 +431,7 @@ def believe(
     file
         CSV or Parquet file, one row per trial with subject, choice and reward; - for stdin.
     """
-    from penchant.cli.believing import run_believe
+    from penchant.cli.predicting import run_believe
 
     return run_believe(file, table, agent, asked)
 
@@ -548,7 +548,7 @@ def serve(
     json
         With --status: print JSON instead of words.
     """
-    from penchant.cli.study_checking import check_extra, run_check_study, run_new
+    from penchant.cli.rehearsing import check_extra, run_check_study, run_new
 
     if new:
         return run_new(file)

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from penchant.arguments import check_threads
 from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.model import prior
 from penchant.cli.options import Agent, Data, History
 from penchant.cli.people import check_people, scanned
-from penchant.cli.running import is_scanned
+from penchant.cli.running import is_scanned, prior
 from penchant.cli.settings import PLACES, TAKEN, model_named, task_words
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import (
@@ -37,7 +36,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.output.table import NARROW
+from penchant.output import NARROW
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
 from penchant.population.subjects import dragged

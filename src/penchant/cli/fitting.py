@@ -1,4 +1,4 @@
-"""What `fit` does with task data (a history of play) or offers: load, fit, arrange, show."""
+"""What `fit` does with a model of task data or offers, and with the price of an experiment."""
 
 from __future__ import annotations
 
@@ -6,22 +6,27 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
-from penchant.cli.model import fit_options
+from penchant.cli.loading import load_choices
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.running import shown
+from penchant.cli.running import fit_options, say_notes, show_fit
 from penchant.cli.settings import counts_options, model_named, nominal, say_places, ucl
 from penchant.cli.showing import Result, many, one
 from penchant.cli.tables import load_offers, load_play
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.fit import fit_model
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit import fit, fit_model
+from penchant.inference.fit_each import fit_each, fit_each_model
 from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
+from penchant.models.offers.attributes import Attributes
 from penchant.models.record import for_task
+from penchant.population.subjects import dragged
+from penchant.softmax.estimate import Estimate
 from penchant.tables.reading import Reading
 
 OF_CHOICES = {"method", "constraint", "covariance", "max_steps"}
@@ -42,7 +47,7 @@ def run_fit_play(
         refuse(terms, "with --model")
         return play_result(file, data, model, show, agent, history)
 
-    return shown(result, file, show)
+    return show_fit(result, file, show)
 
 
 def play_result(
@@ -189,3 +194,48 @@ def _linearized(
     if found.n_valid < len(found):
         say(f"Warning: {found.validity_words()}")
     return many(found, show)
+
+
+def run_fit_worth(
+    file: str | None,
+    data: Data,
+    terms: Terms,
+    model: Model,
+    show: Show,
+    agent: Agent,
+    history: History,
+) -> int:
+    """Fit the willingness to pay for every attribute, write, print; the exit code."""
+    for options in (agent, history):
+        refuse(options, "with --price", "It is for choice experiments, which need no model")
+    refuse(model, "with --price", names={"method", "constraint", "max_steps"})
+
+    def result() -> Result:
+        options = fit_options(model)
+        choices = load_choices(file, data, terms)
+        say_notes(choices)
+        worth = Attributes(choices.names, price=data.price)
+        say(f"Model: {worth}.")
+        prior, threads = options["parameter_prior"], options["threads"]
+        kind = model.covariance
+        if choices.subject is None or kind == "clustered":
+            return one(_with_errors(fit(choices, worth, parameter_prior=prior), kind), show)
+        if kind == "robust":
+            raise DataError(
+                "--covariance must be model or clustered with --price and --subject; got robust. "
+                "Leave it out for an estimate of each, or pass clustered for one of all."
+            )
+        people = fit_each(choices, worth, parameter_prior=prior, threads=threads)
+        doubt = dragged(zip(people.subjects, people, strict=True))
+        if doubt:
+            say(f"Note: {doubt}")
+        return many(people, show)
+
+    return show_fit(result, file, show)
+
+
+def _with_errors(found: Estimate, kind: str) -> Estimate:
+    """The estimate with robust or clustered errors, where it has errors at all."""
+    if kind == "model" or not np.isfinite(found.standard_errors).all():
+        return found
+    return found.robust() if kind == "robust" else found.clustered()

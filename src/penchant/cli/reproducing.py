@@ -12,7 +12,6 @@ from penchant.cli.options import Experiments
 from penchant.cli.words import say
 from penchant.files.atomic import check_new_folder, locked
 from penchant.files.output import json_text
-from penchant.paper.conclusion import Conclusion
 from penchant.paper.published import Claim
 from penchant.paper.report import (
     MET,
@@ -27,6 +26,7 @@ from penchant.paper.reproduction import (
     chosen_experiments,
     reproduce,
 )
+from penchant.paper.statements import Conclusion
 
 WIDTH = 88
 

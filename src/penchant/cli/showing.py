@@ -17,10 +17,10 @@ from penchant.cli.options import Show
 from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, listing
-from penchant.figures.saving import save
+from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
-from penchant.output.table import NARROW, Table
+from penchant.output import NARROW, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,9 +15,9 @@ from penchant.arguments import check_level, check_threads
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, landscape_a, landscape_b
 from penchant.cli.comparing import rival_agents
-from penchant.cli.model import prior
 from penchant.cli.options import Agent, World, parts_of
 from penchant.cli.options import World as PlayedWorld
+from penchant.cli.running import prior
 from penchant.cli.settings import COORDINATES, TAKEN, map_words, model_named, ucl, width_height
 from penchant.cli.showing import kept, of_table, reserved, shown
 from penchant.cli.tables import only_offers
@@ -40,7 +40,7 @@ from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.workflow.design import Differ, Narrow, design
 from penchant.workflow.recover import recover
 from penchant.workflow.recover_models import recover_models
@@ -168,21 +168,13 @@ def _parameters(words: Sequence[str], model: Any) -> dict[str, float]:
     """Natural parameters by name, all that the model has and no other."""
     found: dict[str, float] = {}
     wanted = [natural.name for natural in natural_parameters(model)]
-    for word in words:
-        name, _, value = (part.strip() for part in word.partition("="))
-        if name not in wanted:
-            raise DataError(
-                f"--parameters must name {', '.join(wanted)}; got {word!r}."
-                f"{nearest(name, wanted) or ' Write NAME=VALUE,NAME=VALUE.'}"
-            )
-        if name in found:
-            raise DataError(f"--parameters must name {name} once; got it twice. Drop one.")
-        try:
-            found[name] = float(value)
-        except ValueError:
+    for name, value, word in _named(words, wanted, "--parameters", "NAME=VALUE,NAME=VALUE"):
+        number = number_or_none(value)
+        if number is None:
             raise DataError(
                 f"--parameters must give {name} a number; got {word!r}. Write {name}=VALUE."
-            ) from None
+            )
+        found[name] = number
     missing = [name for name in wanted if name not in found and name != "implied_noise_sd"]
     if missing:
         given = ",".join(f"{name}=VALUE" for name in missing)
@@ -298,15 +290,7 @@ def some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]
     """Numbers and ranges by name, of some natural parameters."""
     wanted = [natural.name for natural in natural_parameters(model)]
     found: dict[str, Any] = {}
-    for word in words:
-        name, _, value = (part.strip() for part in word.partition("="))
-        if name not in wanted:
-            raise DataError(
-                f"{option} must name {', '.join(wanted)}; got {word!r}."
-                f"{nearest(name, wanted) or ' Write NAME=VALUE or NAME=LOW:HIGH.'}"
-            )
-        if name in found:
-            raise DataError(f"{option} must name {name} once; got it twice. Drop one.")
+    for name, value, word in _named(words, wanted, option, "NAME=VALUE or NAME=LOW:HIGH"):
         numbers = tuple(map(number_or_none, value.split(":")))
         if None in numbers or len(numbers) > 2:
             raise DataError(
@@ -315,6 +299,24 @@ def some_ranges(words: Sequence[str], model: Any, option: str) -> dict[str, Any]
             )
         found[name] = numbers[0] if len(numbers) == 1 else numbers
     return found
+
+
+def _named(
+    words: Sequence[str], wanted: Sequence[str], option: str, form: str
+) -> Iterator[tuple[str, str, str]]:
+    """Name and value of each word, and the word: every name once, and one that is wanted."""
+    seen: set[str] = set()
+    for word in words:
+        name, _, value = (part.strip() for part in word.partition("="))
+        if name not in wanted:
+            raise DataError(
+                f"{option} must name {', '.join(wanted)}; got {word!r}."
+                f"{nearest(name, wanted) or f' Write {form}.'}"
+            )
+        if name in seen:
+            raise DataError(f"{option} must name {name} once; got it twice. Drop one.")
+        seen.add(name)
+        yield name, value, word
 
 
 def number_or_none(word: str) -> float | None:

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 from penchant.arguments import check_threads
 from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.fitting import model_for, ready_model
-from penchant.cli.model import prior
 from penchant.cli.options import Agent, History
+from penchant.cli.running import prior
 from penchant.cli.settings import model_named, nominal
 from penchant.cli.tables import (
     check_base,
@@ -35,8 +35,7 @@ from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.output.document import plain
-from penchant.output.notes import counted
+from penchant.output import counted, plain
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short

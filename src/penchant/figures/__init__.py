@@ -16,7 +16,15 @@ from penchant.figures.comparison import (
     predicted_observed,
     predictive_intervals,
 )
-from penchant.figures.convergence import convergence, profile, profile_likelihood, without_estimate
+from penchant.figures.convergence import (
+    confusion,
+    convergence,
+    data_needed,
+    profile,
+    profile_likelihood,
+    recovery,
+    without_estimate,
+)
 from penchant.figures.play import (
     belief_map,
     choice_map,
@@ -29,9 +37,7 @@ from penchant.figures.play import (
     step_distances,
 )
 from penchant.figures.population import coefficients, population, population_density, shrinkage
-from penchant.figures.recovery import confusion, data_needed, recovery
-from penchant.figures.saving import inline_svg, save
-from penchant.figures.style import PALETTE, figure, look, style
+from penchant.figures.style import PALETTE, figure, inline_svg, look, save, style
 from penchant.figures.subjects import forest, parameter_scatter
 
 if TYPE_CHECKING:  # knows of results, whose modules a plain drawing does not need

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import given
-from penchant.figures.letters import name_rows, whole_numbers
+from penchant.figures.letters import in_words, name_rows, whole_numbers
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -29,7 +29,6 @@ from penchant.figures.style import (
     remark,
     style,
 )
-from penchant.figures.words import in_words
 from penchant.wording import argument
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures.letters import plain_logarithmic
+from penchant.figures.letters import plain_logarithmic, range_of
 from penchant.figures.style import HAIR, remark
-from penchant.figures.words import range_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

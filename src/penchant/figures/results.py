@@ -9,12 +9,12 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
+from penchant.figures.convergence import confusion, data_needed, recovery
+from penchant.figures.letters import in_words, on_axis, range_of
 from penchant.figures.population import coefficients, population
-from penchant.figures.recovery import confusion, data_needed, recovery
 from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
-from penchant.figures.words import in_words, on_axis, range_of
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.population.comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.comparison import WORDS, ModelComparison

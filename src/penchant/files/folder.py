@@ -16,9 +16,8 @@ import pyarrow as pa
 
 from penchant.errors import DataError, listing
 from penchant.files.lines import lines_of_rows
-from penchant.files.table import read_table
+from penchant.files.table import read_table, unbooked
 from penchant.files.text import Source, source
-from penchant.files.workbook import unbooked
 from penchant.wording import either
 
 DESCRIPTION = "dataset_description.json"

@@ -16,12 +16,12 @@ from functools import cached_property
 
 import numpy as np
 
-from penchant._progress import progress
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.intervals import Line
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peak
 from penchant.models.natural import Natural
+from penchant.output import progress
 from penchant.softmax.calibrated import FACTOR, End, Lattice, Redrawn, calibrated_end, generator_for
 from penchant.tails import chi_square_point
 

@@ -26,8 +26,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import as_it_came
-from penchant._progress import progress
 from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
@@ -41,7 +39,7 @@ from penchant.inference.status import are_lost, estimate_at
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.natural import Shape
 from penchant.models.record import as_episodes, for_task, refuse_no_model
-from penchant.output.notes import pooled_notes
+from penchant.output import as_it_came, pooled_notes, progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

@@ -7,32 +7,36 @@ from typing import Any, Self
 
 import numpy as np
 
-from penchant._frames import Backend
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
-from penchant.inference.following.cells import Bounds, Cells, is_small, may_reach_far, rises_to
-from penchant.inference.following.neighbourhood import Neighbourhood, plain_estimate
+from penchant.inference.following.neighbourhood import (
+    Bounds,
+    Cells,
+    Neighbourhood,
+    is_small,
+    may_reach_far,
+    plain_estimate,
+    rises_to,
+)
 from penchant.inference.maps import check_map
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_grids
 from penchant.inference.search.peaks import Peak, settled_at_limits
 from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at, nothing_known
-from penchant.models.kept import (
+from penchant.models.model import Declared, Model
+from penchant.models.priors import (
+    Prior,
     check_kept,
     model_document,
     model_of,
     prior_document,
     prior_of,
 )
-from penchant.models.model import Declared, Model
-from penchant.models.priors import Prior
 from penchant.models.record import for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output.notes import counted
-from penchant.output.shown import Shown, decoded, encoded
-from penchant.output.table import Table
+from penchant.output import Backend, Shown, Table, counted, decoded, encoded
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING

@@ -18,7 +18,6 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.models.agents import softmax
 from penchant.models.checks import (
     Exam,
     Finding,
@@ -29,7 +28,7 @@ from penchant.models.checks import (
     place,
     variables,
 )
-from penchant.models.model import Declared, natural_parameters
+from penchant.models.model import Declared, natural_parameters, softmax
 from penchant.models.offers.offers import Offers
 from penchant.models.record import Record, refuse_no_model
 

@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, Seen, learnt_from
 from penchant.errors import DataError, nearest
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
-from penchant.output.notes import counted
-from penchant.output.shown import Shown
+from penchant.output import Backend, Shown, came_as, counted, frame
 from penchant.tables.events import places_of
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -296,8 +296,9 @@ def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
 def rewards_of(episodes: Sequence[Any]) -> Vector:
     """All rewards that were received."""
     parts = [np.asarray(getattr(episode, "rewards", ()), dtype=np.float64) for episode in episodes]
-    rewards = np.concatenate([np.zeros(0), *parts])
-    return np.asarray(rewards[np.isfinite(rewards)])
+    rewards = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+    there = np.isfinite(rewards)
+    return rewards if there.all() else np.asarray(rewards[there])
 
 
 def is_open(value: Any) -> bool:
@@ -351,6 +352,26 @@ def with_agents_start(model: M, name: str, parameters: Mapping[str, Any]) -> M:
     if not is_open(vars(model)[name]):
         return model
     return replace(model, **{name: None if name in parameters else 0.0})  # type: ignore[type-var]
+
+
+class OpenModel(CompiledModel):
+    """Base of models one of whose settings, where play starts, the rewards of a task may decide."""
+
+    _open: ClassVar[str]  # its name
+    _estimable: ClassVar[bool] = True  # whether None has it estimated
+
+    @property
+    def _start(self) -> Any:
+        """The setting; 0 as long as it is open; None where it is estimated."""
+        return before_rewards(vars(self)[self._open])
+
+    def for_rewards(self, rewards: Vector) -> Self:
+        """The same with a start for these rewards, if it is open."""
+        return with_start(self, self._open, rewards, estimable=self._estimable)
+
+    def for_parameters(self, parameters: Mapping[str, Any]) -> Self:
+        """The same for agents with these parameters, if the start is open."""
+        return with_agents_start(self, self._open, parameters if self._estimable else {})
 
 
 def zero_is_common(rewards: Vector) -> bool:

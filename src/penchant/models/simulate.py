@@ -19,8 +19,15 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
-from penchant.models.agents import RememberingAgents, softmax
-from penchant.models.model import Agents, Declared, Model, SeeingAgents, natural_parameters
+from penchant.models.model import (
+    Agents,
+    Declared,
+    Model,
+    RememberingAgents,
+    SeeingAgents,
+    natural_parameters,
+    softmax,
+)
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.record import for_agents, refuse_no_model

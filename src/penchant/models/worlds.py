@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -49,7 +49,18 @@ class World(Protocol):
         """What one person meets."""
 
 
-class _Trials:
+class _World:
+    """Base of worlds that name the course of a person."""
+
+    _way: ClassVar[type[Any]]
+
+    def course(self, rng: np.random.Generator) -> Course:
+        """What one person meets."""
+        found: Course = self._way(self, rng)
+        return found
+
+
+class _Trials(_World):
     """Base of worlds of a number of trials, one decision each."""
 
     n_trials: int
@@ -82,6 +93,28 @@ class _Course:
 
     def available(self) -> BoolVector | None:
         return None
+
+
+class _TwoStepCourse(_Course):
+    def begin(self) -> None:
+        self.state = 0
+        self.p = self.rng.uniform(self.world.low, self.world.high, (2, 2))
+
+    def seen(self) -> Told:
+        return {"state": float(self.state)}
+
+    def after(self, chosen: int) -> tuple[float, Told]:
+        world = self.world
+        if self.state == 0:
+            usual = self.rng.random() < world.common
+            self.state = 1 + (chosen if usual else 1 - chosen)
+            return 0.0, {}
+        reward = float(self.rng.random() < self.p[self.state - 1, chosen])
+        moved = self.p + self.rng.normal(0.0, world.step_sd, (2, 2))
+        moved = np.where(moved > world.high, 2 * world.high - moved, moved)
+        self.p = np.where(moved < world.low, 2 * world.low - moved, moved)
+        self.state, self.trial = 0, self.trial + 1
+        return reward, {}
 
 
 @dataclass(frozen=True)
@@ -124,37 +157,27 @@ class TwoStepWorld(_Trials):
     step_sd: float = 0.025
 
     n_options = 2
+    _way = _TwoStepCourse
 
     @property
     def n_events(self) -> int:
         """Two in every trial."""
         return 2 * self.n_trials
 
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _TwoStepCourse(self, rng)
 
-
-class _TwoStepCourse(_Course):
+class _GoNoGoCourse(_Course):
     def begin(self) -> None:
-        self.state = 0
-        self.p = self.rng.uniform(self.world.low, self.world.high, (2, 2))
+        self.cues = self.rng.permutation(np.arange(self.world.n_trials) % 4)
 
     def seen(self) -> Told:
-        return {"state": float(self.state)}
+        return {"cue": float(self.cues[self.trial])}
 
     def after(self, chosen: int) -> tuple[float, Told]:
-        world = self.world
-        if self.state == 0:
-            usual = self.rng.random() < world.common
-            self.state = 1 + (chosen if usual else 1 - chosen)
-            return 0.0, {}
-        reward = float(self.rng.random() < self.p[self.state - 1, chosen])
-        moved = self.p + self.rng.normal(0.0, world.step_sd, (2, 2))
-        moved = np.where(moved > world.high, 2 * world.high - moved, moved)
-        self.p = np.where(moved < world.low, 2 * world.low - moved, moved)
-        self.state, self.trial = 0, self.trial + 1
-        return reward, {}
+        cue = int(self.cues[self.trial])
+        self.trial += 1
+        right = chosen == (1 if cue < 2 else 0)
+        better = (self.rng.random() < self.world.reliability) == right
+        return float(better) - float(cue in (1, 3)), {}
 
 
 @dataclass(frozen=True)
@@ -185,25 +208,18 @@ class GoNoGoWorld(_Trials):
     reliability: float = 0.8
 
     n_options = 2
-
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _GoNoGoCourse(self, rng)
+    _way = _GoNoGoCourse
 
 
-class _GoNoGoCourse(_Course):
+class _GainLossCourse(_Course):
     def begin(self) -> None:
-        self.cues = self.rng.permutation(np.arange(self.world.n_trials) % 4)
-
-    def seen(self) -> Told:
-        return {"cue": float(self.cues[self.trial])}
+        self.p = self.rng.uniform(0.1, 0.9, (2, self.world.n_options))
 
     def after(self, chosen: int) -> tuple[float, Told]:
-        cue = int(self.cues[self.trial])
+        gain, loss = (self.rng.random(2) < self.p[:, chosen]).astype(float)
+        self.p = np.clip(self.p + self.rng.normal(0, self.world.step_sd, self.p.shape), 0.1, 0.9)
         self.trial += 1
-        right = chosen == (1 if cue < 2 else 0)
-        better = (self.rng.random() < self.world.reliability) == right
-        return float(better) - float(cue in (1, 3)), {}
+        return float(gain - loss), {"gain": float(gain), "loss": float(loss)}
 
 
 @dataclass(frozen=True)
@@ -231,24 +247,26 @@ class GainLossWorld(_Trials):
     n_trials: int = 200
     step_sd: float = 0.05
 
+    _way = _GainLossCourse
+
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
         super().__post_init__()
 
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _GainLossCourse(self, rng)
 
-
-class _GainLossCourse(_Course):
+class _PairsCourse(_Course):
     def begin(self) -> None:
-        self.p = self.rng.uniform(0.1, 0.9, (2, self.world.n_options))
+        world = self.world
+        self.order = self.rng.permutation(np.arange(world.n_trials) % len(world.pairs))
+
+    def available(self) -> BoolVector | None:
+        mask = np.zeros(self.world.n_options, dtype=bool)
+        mask[list(self.world.pairs[self.order[self.trial]])] = True
+        return mask
 
     def after(self, chosen: int) -> tuple[float, Told]:
-        gain, loss = (self.rng.random(2) < self.p[:, chosen]).astype(float)
-        self.p = np.clip(self.p + self.rng.normal(0, self.world.step_sd, self.p.shape), 0.1, 0.9)
         self.trial += 1
-        return float(gain - loss), {"gain": float(gain), "loss": float(loss)}
+        return float(self.rng.random() < self.world.probabilities[chosen]), {}
 
 
 @dataclass(frozen=True)
@@ -276,29 +294,12 @@ class PairsWorld(_Trials):
     pairs: Sequence[tuple[int, int]] = ((0, 1), (2, 3), (4, 5))
     n_trials: int = 180
 
+    _way = _PairsCourse
+
     @property
     def n_options(self) -> int:
         """As many as probabilities."""
         return len(self.probabilities)
-
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _PairsCourse(self, rng)
-
-
-class _PairsCourse(_Course):
-    def begin(self) -> None:
-        world = self.world
-        self.order = self.rng.permutation(np.arange(world.n_trials) % len(world.pairs))
-
-    def available(self) -> BoolVector | None:
-        mask = np.zeros(self.world.n_options, dtype=bool)
-        mask[list(self.world.pairs[self.order[self.trial]])] = True
-        return mask
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        self.trial += 1
-        return float(self.rng.random() < self.world.probabilities[chosen]), {}
 
 
 def reversal_schedule(
@@ -368,6 +369,13 @@ def iowa_schedule(n_decisions: int = 100, *, rng: np.random.Generator) -> Matrix
     return np.column_stack(decks)[:n_decisions]
 
 
+class _FullFeedbackCourse(_Course):
+    def after(self, chosen: int) -> tuple[float, Told]:
+        row = self.world.schedule[self.trial]
+        self.trial += 1
+        return float(row[chosen]), {"forgone": float(row[1 - chosen])}
+
+
 @dataclass(frozen=True, eq=False)
 class FullFeedbackWorld(_Trials):
     """A schedule of two options whose rewards are both seen: `forgone` is that not received.
@@ -389,22 +397,31 @@ class FullFeedbackWorld(_Trials):
     schedule: Sequence[Sequence[float]] | Matrix
 
     n_options = 2
+    _way = _FullFeedbackCourse
 
     @property
     def n_trials(self) -> int:  # type: ignore[override]  # said by the schedule
         """As many as rows."""
         return len(self.schedule)
 
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _FullFeedbackCourse(self, rng)
 
+class _AversiveCourse(_Course):
+    def begin(self) -> None:
+        n = self.world.n_trials
+        self.sizes = self.rng.integers(1, 100, (n, 2)).astype(float) / 5.0
+        mostly = np.arange(n) // self.world.every % 2 == 0
+        self.outcome = mostly == (self.rng.random(n) < self.world.reliability)
 
-class _FullFeedbackCourse(_Course):
+    def seen(self) -> Told:
+        first, second = self.sizes[self.trial]
+        return {"magnitude_0": float(first), "magnitude_1": float(second)}
+
     def after(self, chosen: int) -> tuple[float, Told]:
-        row = self.world.schedule[self.trial]
+        first = bool(self.outcome[self.trial])
+        hit = first == (chosen == 0)
+        reward = -float(self.sizes[self.trial, chosen]) if hit else 0.0
         self.trial += 1
-        return float(row[chosen]), {"forgone": float(row[1 - chosen])}
+        return reward, {"outcome": float(first)}
 
 
 @dataclass(frozen=True)
@@ -433,33 +450,29 @@ class AversiveWorld(_Trials):
     reliability: float = 0.8
 
     n_options = 2
-
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _AversiveCourse(self, rng)
+    _way = _AversiveCourse
 
 
-class _AversiveCourse(_Course):
+class _BalloonCourse(_Course):
     def begin(self) -> None:
-        n = self.world.n_trials
-        self.sizes = self.rng.integers(1, 100, (n, 2)).astype(float) / 5.0
-        mostly = np.arange(n) // self.world.every % 2 == 0
-        self.outcome = mostly == (self.rng.random(n) < self.world.reliability)
+        self.balloon, self.pump = 0, 1
+        self.bursts_at = self.rng.integers(1, self.world.most + 1, self.world.n_balloons)
 
-    def seen(self) -> Told:
-        first, second = self.sizes[self.trial]
-        return {"magnitude_0": float(first), "magnitude_1": float(second)}
+    def before(self) -> Told | None:
+        if self.balloon == self.world.n_balloons:
+            return None
+        return {"balloon": float(self.balloon), "pump": float(self.pump)}
 
     def after(self, chosen: int) -> tuple[float, Told]:
-        first = bool(self.outcome[self.trial])
-        hit = first == (chosen == 0)
-        reward = -float(self.sizes[self.trial, chosen]) if hit else 0.0
-        self.trial += 1
-        return reward, {"outcome": float(first)}
+        burst = chosen == 1 and self.pump == self.bursts_at[self.balloon]
+        reward = float(self.pump - 1) if chosen == 0 else 0.0
+        over = burst or chosen == 0
+        self.balloon, self.pump = (self.balloon + 1, 1) if over else (self.balloon, self.pump + 1)
+        return reward, {"burst": float(burst)}
 
 
 @dataclass(frozen=True)
-class BalloonWorld:
+class BalloonWorld(_World):
     """Balloons that burst at a pump drawn from 1 to `most`, each as likely.
 
     Parameters
@@ -481,6 +494,7 @@ class BalloonWorld:
     most: int = 32
 
     n_options = 2
+    _way = _BalloonCourse
 
     def __post_init__(self) -> None:
         whole_number(self.n_balloons, "n_balloons", 1)
@@ -491,27 +505,17 @@ class BalloonWorld:
         """At most so many pumps and stops."""
         return self.n_balloons * (self.most + 1)
 
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _BalloonCourse(self, rng)
 
-
-class _BalloonCourse(_Course):
+class _InputCourse(_Course):
     def begin(self) -> None:
-        self.balloon, self.pump = 0, 1
-        self.bursts_at = self.rng.integers(1, self.world.most + 1, self.world.n_balloons)
-
-    def before(self) -> Told | None:
-        if self.balloon == self.world.n_balloons:
-            return None
-        return {"balloon": float(self.balloon), "pump": float(self.pump)}
+        n, every = self.world.n_trials, self.world.every
+        p = np.repeat(self.rng.choice(self.world.probabilities, -(-n // every)), every)[:n]
+        self.inputs = (self.rng.random(n) < p).astype(float)
 
     def after(self, chosen: int) -> tuple[float, Told]:
-        burst = chosen == 1 and self.pump == self.bursts_at[self.balloon]
-        reward = float(self.pump - 1) if chosen == 0 else 0.0
-        over = burst or chosen == 0
-        self.balloon, self.pump = (self.balloon + 1, 1) if over else (self.balloon, self.pump + 1)
-        return reward, {"burst": float(burst)}
+        u = float(self.inputs[self.trial])
+        self.trial += 1
+        return float(u == chosen), {"input": u}
 
 
 @dataclass(frozen=True)
@@ -541,26 +545,33 @@ class InputWorld(_Trials):
     probabilities: Sequence[float] = (0.9, 0.1, 0.7, 0.3)
 
     n_options = 2
-
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _InputCourse(self, rng)
+    _way = _InputCourse
 
 
-class _InputCourse(_Course):
+class _BeadsCourse(_Course):
     def begin(self) -> None:
-        n, every = self.world.n_trials, self.world.every
-        p = np.repeat(self.rng.choice(self.world.probabilities, -(-n // every)), every)[:n]
-        self.inputs = (self.rng.random(n) < p).astype(float)
+        self.sequence, self.drawn, self.firsts = 0, 0, 0
+        self.first_jar = self.rng.random(self.world.n_sequences) < 0.5
+
+    def before(self) -> Told | None:
+        if self.sequence == self.world.n_sequences:
+            return None
+        return {"drawn": float(self.drawn), "firsts": float(self.firsts)}
 
     def after(self, chosen: int) -> tuple[float, Told]:
-        u = float(self.inputs[self.trial])
-        self.trial += 1
-        return float(u == chosen), {"input": u}
+        world, is_first = self.world, bool(self.first_jar[self.sequence])
+        if chosen == 0:
+            colour = self.rng.random() < (world.share if is_first else 1.0 - world.share)
+            self.drawn, self.firsts = self.drawn + 1, self.firsts + int(colour)
+        if chosen != 0 or self.drawn == world.most:
+            self.sequence, self.drawn, self.firsts = self.sequence + 1, 0, 0
+        if chosen == 0:
+            return 0.0, {}
+        return world.win if (chosen == 1) == is_first else -world.loss, {}
 
 
 @dataclass(frozen=True)
-class BeadsWorld:
+class BeadsWorld(_World):
     """Beads from one of two jars, drawn one after another until a jar is named.
 
     At a decision `drawn` and `firsts` are seen, beads so far and those of the first colour. Option
@@ -592,6 +603,7 @@ class BeadsWorld:
     loss: float = 1.0
 
     n_options = 3
+    _way = _BeadsCourse
 
     def __post_init__(self) -> None:
         whole_number(self.n_sequences, "n_sequences", 1)
@@ -605,29 +617,3 @@ class BeadsWorld:
     def n_events(self) -> int:
         """At most so many draws and names."""
         return self.n_sequences * self.most
-
-    def course(self, rng: np.random.Generator) -> Course:
-        """What one person meets."""
-        return _BeadsCourse(self, rng)
-
-
-class _BeadsCourse(_Course):
-    def begin(self) -> None:
-        self.sequence, self.drawn, self.firsts = 0, 0, 0
-        self.first_jar = self.rng.random(self.world.n_sequences) < 0.5
-
-    def before(self) -> Told | None:
-        if self.sequence == self.world.n_sequences:
-            return None
-        return {"drawn": float(self.drawn), "firsts": float(self.firsts)}
-
-    def after(self, chosen: int) -> tuple[float, Told]:
-        world, is_first = self.world, bool(self.first_jar[self.sequence])
-        if chosen == 0:
-            colour = self.rng.random() < (world.share if is_first else 1.0 - world.share)
-            self.drawn, self.firsts = self.drawn + 1, self.firsts + int(colour)
-        if chosen != 0 or self.drawn == world.most:
-            self.sequence, self.drawn, self.firsts = self.sequence + 1, 0, 0
-        if chosen == 0:
-            return 0.0, {}
-        return world.win if (chosen == 1) == is_first else -world.loss, {}

@@ -19,9 +19,9 @@ from functools import partial
 
 import numpy as np
 
-from penchant._progress import progress
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.output import progress
 from penchant.paper.published import LEVEL
 from penchant.softmax.batch import Grouping, fit_batch, settled
 from penchant.softmax.estimate import Estimate

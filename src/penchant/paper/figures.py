@@ -22,7 +22,6 @@ from penchant.figures import (
 )
 from penchant.figures.letters import FONT_SIZE, plain_logarithmic
 from penchant.figures.style import dress, heading, legend, stay_clear
-from penchant.paper.conclusion import Conclusion, Told
 from penchant.paper.ensembles import HALF_WIDTHS, Convergence
 from penchant.paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1
 from penchant.paper.figure_2_3 import SoftmaxFigure
@@ -31,8 +30,8 @@ from penchant.paper.plays import ExactEstimates, Stopped
 from penchant.paper.published import NOMINALS, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.paper.reproduction import Result
 from penchant.paper.simulated_study import TRUTH, SimulatedStudy, prior_variances
+from penchant.paper.statements import Conclusion, Theorem1, Told
 from penchant.paper.tables import PaperTables
-from penchant.paper.theorem_1 import Theorem1
 from penchant.report.study_figures import Drawn
 
 FIRST = 10  # decisions from which on bands are drawn: before, they leave every axis

@@ -12,11 +12,11 @@ import pyarrow as pa
 
 from penchant._version import __version__
 from penchant.figures import inline_svg, save
-from penchant.figures.saving import panels
-from penchant.figures.words import in_words
+from penchant.figures.letters import in_words
+from penchant.figures.style import panels
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
-from penchant.output.table import number
+from penchant.output import number
 from penchant.paper.figures import reproduction_figure
 from penchant.paper.published import Claim
 from penchant.paper.reproduction import Reproduction, Result

@@ -11,7 +11,6 @@ import numpy as np
 
 from penchant.arguments import check_threads
 from penchant.errors import DataError, nearest
-from penchant.paper.conclusion import conclusion
 from penchant.paper.figure_1 import experiment, figure_1
 from penchant.paper.figure_2_3 import figure_2, figure_3
 from penchant.paper.figure_4_5_6 import (
@@ -23,8 +22,8 @@ from penchant.paper.figure_4_5_6 import (
 )
 from penchant.paper.published import DECISIONS, REPLICATES, VERDICTS, Claim
 from penchant.paper.simulated_study import simulated_study
+from penchant.paper.statements import conclusion, theorem_1
 from penchant.paper.tables import tables
-from penchant.paper.theorem_1 import theorem_1
 from penchant.wording import argument
 
 FEWEST = 10  # replicates: bands are percentiles

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
-from penchant._progress import progress
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import (
@@ -38,6 +37,7 @@ from penchant.inference.linearized import BackMap, linearized_choices, nominal_p
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
+from penchant.output import progress
 from penchant.paper.ensembles import Ensemble, fitted
 from penchant.paper.plays import model_of, natural_truth
 from penchant.paper.published import (

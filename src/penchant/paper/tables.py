@@ -13,13 +13,13 @@ from itertools import product
 
 import numpy as np
 
-from penchant._progress import progress
 from penchant._typing import Matrix, Vector
 from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.errors import PenchantWarning
 from penchant.inference.linearized import fit_linearized
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
+from penchant.output import progress
 from penchant.paper.published import (
     EXPERIMENT_DECISIONS,
     EXPERIMENT_NOISE_VARIANCE,

@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, named
+from penchant.output import as_it_came
 from penchant.population.comparison import (
     Adjustment,
     Difference,

@@ -10,12 +10,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, listing
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
-from penchant.output.table import NARROW, Table, number, p_value
+from penchant.output import (
+    NARROW,
+    Backend,
+    Shown,
+    Table,
+    came_as,
+    frame,
+    number,
+    p_value,
+    plain,
+    plain_label,
+)
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.significance import NAMES as RELATED
 from penchant.population.significance import Relation, relations_table

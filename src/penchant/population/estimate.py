@@ -9,13 +9,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, listing
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Backend, Shown, Table, came_as, frame, number, plain, plain_label
 from penchant.population.subjects import LeftOut, Scale
 from penchant.softmax.hypotheses import Parameter
 from penchant.tails import chi_square_tail, t_point

@@ -23,11 +23,9 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
+from penchant.output import Backend, Shown, came_as, frame, plain, plain_label
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # the index that stands for no growth at all

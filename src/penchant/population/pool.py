@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -30,6 +29,7 @@ from penchant.errors import DataError, listing, nearest
 from penchant.inference.fit import fit
 from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
+from penchant.output import as_it_came
 from penchant.population.estimate import (
     PopulationEstimate,
     PopulationEstimates,

@@ -17,7 +17,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.output.table import NARROW, Table, number, p_value
+from penchant.output import NARROW, Table, number, p_value
 from penchant.population.subjects import SubjectEstimates
 from penchant.tails import normal_point, t_point, t_tail
 

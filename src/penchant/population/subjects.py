@@ -12,7 +12,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError, listing, named, nearest
 from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.tables.columns import USUAL, named_column

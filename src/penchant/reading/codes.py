@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import DataError
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.play import FAR, MARKS
 from penchant.tables.surveys import where_said
 from penchant.wording import argument

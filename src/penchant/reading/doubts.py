@@ -12,7 +12,7 @@ from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows
 from penchant.errors import SHOWN, listing
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.columns import COORDINATES, PlayColumns
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import column_floats, open_frame

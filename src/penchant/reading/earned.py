@@ -13,7 +13,7 @@ import pyarrow as pa
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode_table import episode_rows
 from penchant.errors import DataError, listing
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.reading.codes import odd_number
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import (

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, listing, named
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.formula import Factor, Formula, formula_of, union_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from penchant.errors import DataError, listing
 from penchant.files.table import typed
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.reading.asked import with_column, word
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import plain_name

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from penchant._frames import came_as, marked
 from penchant.errors import DataError, listing, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
+from penchant.output import came_as, marked
 from penchant.reading.asked import Asked, Built, Place, seen_words
 from penchant.reading.commas import comma_number
 from penchant.reading.doubts import same_people

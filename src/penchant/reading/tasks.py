@@ -16,7 +16,7 @@ import pyarrow as pa
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, named, nearest
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
 from penchant.tables.columns import NO_COLUMN, named_column, plain_name, usual_column

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import listing
-from penchant.figures.words import in_words
-from penchant.output.table import number, p_value
+from penchant.figures.letters import in_words
+from penchant.output import number, p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG, GroupDifference, LeftOutGroup, OverallTest

@@ -11,13 +11,11 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import listing
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.letters import row_height
+from penchant.figures.letters import in_sentence, in_words, row_height
 from penchant.figures.style import WIDTHS
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
-from penchant.figures.words import in_sentence, in_words
 from penchant.models.links import Link
-from penchant.output.notes import counted
-from penchant.output.table import p_value
+from penchant.output import counted, p_value
 from penchant.population.hierarchy.assemble import CODING
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing

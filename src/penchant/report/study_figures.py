@@ -20,12 +20,11 @@ from penchant.figures import (
     population,
     regret_growth,
 )
-from penchant.figures.letters import columns_fit
+from penchant.figures.letters import columns_fit, in_words
 from penchant.figures.style import WIDTHS, give_room, heading
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
-from penchant.figures.words import in_words
 from penchant.models.model import Declared, Model
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.population.growth import ORDERS
 from penchant.population.subjects import positive, shares
 from penchant.report.study_words import (

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penchant.errors import DataError
 from penchant.figures import inline_svg, save
-from penchant.figures.saving import panels
+from penchant.figures.style import panels
 from penchant.files.atomic import locked
 from penchant.files.output import (
     field,

@@ -7,9 +7,9 @@ from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import listing
-from penchant.figures.words import in_words
+from penchant.figures.letters import in_words
 from penchant.models.model import Declared
-from penchant.output.table import p_value
+from penchant.output import p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import (
     capital,

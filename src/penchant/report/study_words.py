@@ -10,10 +10,9 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import listing
-from penchant.figures.words import PARAMETERS, in_sentence, in_words
+from penchant.figures.letters import PARAMETERS, in_sentence, in_words
 from penchant.models.offers.attributes import Attributes
-from penchant.output.notes import counted
-from penchant.output.table import number
+from penchant.output import counted, number
 from penchant.population.subjects import dragged, positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,6 +123,26 @@ def type_word(kind: pa.DataType) -> str:
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return "text"
     return "True/False" if pa.types.is_boolean(kind) else str(kind)
+
+
+def check_one_type(
+    seen: dict[str, tuple[str, str]],
+    file: str,
+    schema: pa.Schema,
+    names: Sequence[str],
+    labels: Collection[str] = (),
+) -> None:
+    """Columns are of one type in all files seen so far; whole numbers that are no label are any."""
+    for name in names:
+        word = type_word(schema.field(name).type)
+        if name not in labels and word == "whole numbers":
+            word = "numbers"
+        first, where = seen.setdefault(name, (word, file))
+        if first != word:
+            raise DataError(
+                f"{name} must be of one type in all files; got {word} in {file}, but {first} in "
+                f"{where}. Convert it."
+            )
 
 
 def starts_of(table: pa.Table, key: Sequence[str]) -> IntVector:

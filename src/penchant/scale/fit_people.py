@@ -28,15 +28,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penchant._frames import Backend
-from penchant._progress import progress
 from penchant._version import __version__
 from penchant.arguments import check_threads
 from penchant.errors import DataError
 from penchant.files.atomic import check_writable, locked, written
-from penchant.output.notes import counted
-from penchant.output.shown import Framed
-from penchant.output.table import Table, number
+from penchant.output import Backend, Framed, Table, counted, number, progress
 from penchant.scale.portions import Limits, Portion, Span, portions_of
 from penchant.scale.stored import StoredFile
 from penchant.softmax.estimate import Estimate
@@ -556,3 +552,34 @@ class People:
             about = {"reader": reader, "work": work}
             doing = Doing(reader, work)
             return portions, streamed(portions, doing, about, output, engine, threads, what)
+
+
+class OfPeople:
+    """Base of scans whose rows are those of subjects."""
+
+    @property
+    def people(self) -> People:
+        """The subjects."""
+        raise NotImplementedError
+
+    def fit_people(
+        self,
+        work: Any,
+        *,
+        output: Any = None,
+        overwrite: bool = False,
+        engine: Any = None,
+        threads: int | None = None,
+    ) -> Any:
+        """Estimates of all subjects, in a file."""
+        return self.people.fit(
+            work, output=output, overwrite=overwrite, engine=engine, threads=threads
+        )
+
+    def in_memory(self, what: str) -> Any:
+        """All data at once."""
+        return self.people.in_memory(what)
+
+    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Results of the work on some subjects after others."""
+        return self.people.each(work, what)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -10,14 +10,13 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, named, nearest
 from penchant.models.offers.offers import offers_from_frame
-from penchant.output.notes import counted
-from penchant.scale.chunk_rows import type_word
-from penchant.scale.fit_people import People
+from penchant.output import counted, progress
+from penchant.scale.chunk_rows import check_one_type
+from penchant.scale.fit_people import OfPeople, People
 from penchant.scale.portions import Limits, Portion, joined, located
 from penchant.scale.stored import StoredFile
 from penchant.tables.columns import USUAL, flagged, play_columns
@@ -67,7 +66,7 @@ class HistoryReader:
 
 
 @dataclass(frozen=True, repr=False)
-class HistoryScan:
+class HistoryScan(OfPeople):
     """Play or offers in files, looked at some subjects at a time; make one with `scan`."""
 
     files: tuple[StoredFile, ...]
@@ -91,28 +90,6 @@ class HistoryScan:
     def __repr__(self) -> str:
         whose = "" if self.reader.subject is None else f", subjects in {self.reader.subject}"
         return f"Scan of {self.kind}: {self.described()}{whose}"
-
-    def fit_people(
-        self,
-        work: Any,
-        *,
-        output: Any = None,
-        overwrite: bool = False,
-        engine: Any = None,
-        threads: int | None = None,
-    ) -> Any:
-        """Estimates of all subjects, in a file."""
-        return self.people.fit(
-            work, output=output, overwrite=overwrite, engine=engine, threads=threads
-        )
-
-    def in_memory(self, what: str) -> Any:
-        """All data at once."""
-        return self.people.in_memory(what)
-
-    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
-        """Results of the work on some subjects after others."""
-        return self.people.each(work, what)
 
     def rewards(self) -> Vector:
         """Rewards received; beyond four million evenly spaced ones, with the ends of all."""
@@ -200,25 +177,19 @@ def scan_histories(
 
 def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
     """Columns are in all files, and of one type; the number of rows."""
-    first: dict[str, str] = {}
+    plain = [flagged(name)[0] for name in columns]
+    seen: dict[str, tuple[str, str]] = {}
     n_rows = 0
     for file in files:
         schema = file.schema()
-        for name in columns:
-            plain = flagged(name)[0]
-            if plain not in schema.names:
-                hint = nearest(plain, schema.names) or " Name files that have it."
+        for name in plain:
+            if name not in schema.names:
+                hint = nearest(name, schema.names) or " Name files that have it."
                 raise DataError(
-                    f"{plain} must be a column of all files; got {named(schema.names)} in "
+                    f"{name} must be a column of all files; got {named(schema.names)} in "
                     f"{file.name}.{hint}"
                 )
-            word = type_word(schema.field(plain).type)
-            word = "numbers" if word == "whole numbers" else word
-            if first.setdefault(plain, word) != word:
-                raise DataError(
-                    f"{plain} must be of one type in all files; got {word} in {file.name}, but "
-                    f"{first[plain]} in {files[0].name}. Convert it."
-                )
+        check_one_type(seen, file.name, schema, plain)
         n_rows += file.group_edges()[-1]
     if not n_rows:
         raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")

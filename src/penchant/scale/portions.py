@@ -19,9 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.fs as fs
 
-from penchant._progress import progress
 from penchant.errors import DataError, PenchantWarning
-from penchant.output.notes import counted
+from penchant.output import counted, progress
 from penchant.scale.chunk_rows import Rows, check_present, plain, starts_of
 from penchant.scale.stored import FILE, ROW, StoredFile, stamp_of
 

@@ -12,25 +12,24 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 
-from penchant._progress import progress
 from penchant._typing import IntVector, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, named
-from penchant.output.notes import counted
+from penchant.output import counted, progress
 from penchant.scale.chunk_rows import (
     Layout,
     Part,
     Rows,
     check_names,
+    check_one_type,
     check_present,
     choices_of,
     columns_of,
     is_labelled,
     part_of,
     starts_of,
-    type_word,
 )
-from penchant.scale.fit_people import People, check_engine, in_order
+from penchant.scale.fit_people import OfPeople, People, check_engine, in_order
 from penchant.scale.histories import HistoryScan, scan_histories
 from penchant.scale.portions import Limits, Portion, Span, sorted_copy
 from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files
@@ -138,7 +137,7 @@ class ChoicesReader:
 
 
 @dataclass(frozen=True, repr=False)
-class Scan:
+class Scan(OfPeople):
     """Decisions in files, looked at chunk by chunk; make one with `scan`.
 
     Attributes
@@ -169,28 +168,6 @@ class Scan:
         """The subjects."""
         reader = ChoicesReader(self.layout, Limits(self.chunk_rows, SUBJECTS))
         return People(self.files, reader, f"of {self.described()}")
-
-    def fit_people(
-        self,
-        work: Any,
-        *,
-        output: Any = None,
-        overwrite: bool = False,
-        engine: Any = None,
-        threads: int | None = None,
-    ) -> Any:
-        """Estimates of all subjects, in a file."""
-        return self.people.fit(
-            work, output=output, overwrite=overwrite, engine=engine, threads=threads
-        )
-
-    def in_memory(self, what: str) -> Any:
-        """All data at once."""
-        return self.people.in_memory(what)
-
-    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
-        """Results of the work on some subjects after others."""
-        return self.people.each(work, what)
 
     def rewards(self) -> Vector:
         """None: options pay nothing that was received."""
@@ -471,20 +448,12 @@ def _together(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...],
 
 def _check_types(files: Sequence[StoredFile], layout: Layout) -> None:
     """Columns are in all files, and of one type."""
-    first: dict[str, str] = {}
     labels = {*layout.key, layout.columns.option, layout.columns.chosen}
+    seen: dict[str, tuple[str, str]] = {}
     for file in files:
         schema = file.schema()
         check_names(file.name, schema, layout.columns)
-        for name in layout.names:
-            word = type_word(schema.field(name).type)
-            if name not in labels and word == "whole numbers":
-                word = "numbers"
-            if first.setdefault(name, word) != word:
-                raise DataError(
-                    f"{name} must be of one type in all files; got {word} in {file.name}, but "
-                    f"{first[name]} in {files[0].name}. Convert it."
-                )
+        check_one_type(seen, file.name, schema, layout.names, labels)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import DataError, listing
-from penchant.output.document import numbers, plain, plain_label
+from penchant.output import numbers, plain, plain_label
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.from_choices import FromChoices

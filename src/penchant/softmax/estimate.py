@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError, nearest
-from penchant.output.shown import Framed
-from penchant.output.table import Table, number, p_value
+from penchant.output import Backend, Framed, Table, came_as, frame, number, p_value
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.hypotheses import (

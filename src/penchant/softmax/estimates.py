@@ -9,12 +9,10 @@ from typing import Any, overload
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame, marked
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
-from penchant.output.shown import Framed
-from penchant.output.table import Table, number
+from penchant.output import Backend, Framed, Table, came_as, frame, marked, number
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.hypotheses import Parameter

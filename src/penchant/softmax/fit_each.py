@@ -9,10 +9,10 @@ from typing import Unpack
 
 import numpy as np
 
-from penchant._progress import progress
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
+from penchant.output import progress
 from penchant.softmax.batch import Batch, Grouping, fit_batch, settled
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

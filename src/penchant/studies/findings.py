@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, nearest
+from penchant.output import Backend, came_as, frame
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.growth import GrowthOrders

@@ -12,14 +12,13 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from penchant._progress import progress
 from penchant._typing import Vector
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output.document import numbers, plain
+from penchant.output import numbers, plain, progress
 from penchant.softmax import document
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates

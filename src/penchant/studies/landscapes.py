@@ -15,7 +15,7 @@ from penchant.bandit.landscape import Landscape, distances
 from penchant.errors import DataError, listing, named
 from penchant.files.table import read_table
 from penchant.models.model import Declared
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.studies.read import StudyData
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame

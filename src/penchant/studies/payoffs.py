@@ -14,7 +14,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.errors import DataError, listing
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
 from penchant.tables.play import ABSENT

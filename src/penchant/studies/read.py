@@ -12,15 +12,13 @@ from typing import Any, Literal
 import narwhals as nw
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing, named
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
-from penchant.output.notes import counted
-from penchant.output.shown import Kept
+from penchant.output import Kept, as_it_came, counted
 from penchant.reading.doubts import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, listing
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.cells import is_nothing, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place

@@ -516,5 +516,10 @@ def plain_name(name: Any) -> str:
     >>> plain_name("Später"), plain_name("subj.ID")
     ('spater', 'subjid')
     """
-    text = str(name).lower()
+    return _plain(str(name))
+
+
+@lru_cache(10_000)
+def _plain(name: str) -> str:
+    text = name.lower()
     return re.sub(r"[^a-z0-9]", "", text if text.isascii() else normalize("NFKD", text))

@@ -8,8 +8,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.errors import SHOWN, DataError, listing, nearest
-from penchant.output import notes
-from penchant.output.notes import counted
+from penchant.output import counted, repeat_notes, single_option_notes, weight_notes
 from penchant.tables.arrays import decision_weights
 from penchant.tables.ids import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
@@ -309,8 +308,8 @@ def arranged(rows: Rows, *, weight_kind: str, missing: str) -> dict[str, Any]:
     chosen = np.zeros(len(first), dtype=np.int64)
     if flags is not None:
         chosen = np.flatnonzero(flags[order]) - first_row[:-1]
-        said += notes.single_option_notes(np.diff(first_row)) + notes.weight_notes(weights)
-        said += notes.repeat_notes(explanatory, first_row, chosen)
+        said += single_option_notes(np.diff(first_row)) + weight_notes(weights)
+        said += repeat_notes(explanatory, first_row, chosen)
     return _people(ids, first) | {
         "explanatory": explanatory,
         "first_row": first_row,

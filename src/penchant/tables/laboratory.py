@@ -18,7 +18,7 @@ from penchant.errors import DataError, listing
 from penchant.files.folder import FILE
 from penchant.files.table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.answers import (
     AGREE,
     BY_PLACE,

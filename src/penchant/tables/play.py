@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError, PenchantWarning, listing
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
 from penchant.wording import argument, either, ticked

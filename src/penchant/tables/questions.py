@@ -13,7 +13,7 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.errors import DataError
 from penchant.files.table import typed
-from penchant.output.notes import counted
+from penchant.output import counted
 from penchant.tables.cells import amount, amount_and_chance, amount_and_delay, is_nothing
 from penchant.tables.unfolding import DECISION, Unfolded
 from penchant.wording import argument

@@ -10,11 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant.errors import DataError, listing, named, nearest
 from penchant.files.folder import Raw
-from penchant.output.notes import counted
-from penchant.output.shown import CONTENT, Kept, encoded
+from penchant.output import CONTENT, Backend, Kept, came_as, counted, encoded, frame
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
 from penchant.wording import argument

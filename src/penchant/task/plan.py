@@ -493,4 +493,4 @@ show_at_end = true
 
 def new_study_text() -> str:
     """A commented study file to start from."""
-    return files("penchant.task.page").joinpath("template.toml").read_text(encoding="utf-8")
+    return files("penchant.task").joinpath("page/template.toml").read_text(encoding="utf-8")

@@ -66,7 +66,7 @@ def assets() -> dict[str, _Asset]:
                 tag = hashlib.sha256(data).hexdigest()[:16]
                 found[f"{path}{item.name}"] = _Asset(data, KINDS[ending], f'"{tag}"')
 
-    collect(files("penchant.task.page"), "")
+    collect(files("penchant.task") / "page", "")
     return found
 
 

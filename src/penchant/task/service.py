@@ -14,18 +14,14 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
-from penchant.task.advising import (
-    ADVICE,
-    PROPOSED,
-    Advisers,
-    Asked,
-    episode_number,
-    is_assisted,
-)
 from penchant.task.exporting import OFFER
 from penchant.task.kinds import Past, whole
 from penchant.task.plan import Block, Cell, Plan, document_text, plan_of
 from penchant.task.sessions import (
+    ADVICE,
+    PROPOSED,
+    Advisers,
+    Asked,
     Clock,
     Moment,
     RefusedError,
@@ -37,11 +33,13 @@ from penchant.task.sessions import (
     decision_view,
     end_view,
     ended,
+    episode_number,
     expect,
     expect_decision,
     expect_tab,
     first_stage,
     instructed,
+    is_assisted,
     is_overdue,
     least_filled,
     session_view,

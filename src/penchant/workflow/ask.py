@@ -10,7 +10,6 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from penchant._frames import Backend
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
@@ -19,12 +18,10 @@ from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import nothing_known
 from penchant.models.catalogue import CATALOGUE
-from penchant.models.kept import prior_document, prior_of
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
-from penchant.models.priors import Prior
-from penchant.output.shown import Shown
-from penchant.output.table import Table
+from penchant.models.priors import Prior, prior_document, prior_of
+from penchant.output import Backend, Shown, Table
 from penchant.softmax.estimate import Estimate
 from penchant.wording import argument
 from penchant.workflow.ask_beliefs import (

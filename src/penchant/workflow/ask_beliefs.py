@@ -20,13 +20,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy import special, stats
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
-from penchant.output.notes import counted
-from penchant.output.shown import Shown
-from penchant.output.table import Table
+from penchant.output import Backend, Shown, Table, came_as, counted, frame
 from penchant.workflow.ask_offers import Offer, Place, Units, as_record, variables
 
 LARGEST_GRID = 3  # parameters

@@ -8,19 +8,18 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from penchant._frames import as_it_came, frame
 from penchant._typing import IntVector, Labels, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
-from penchant.inference.fit_each_model import fit_each_model
-from penchant.inference.portions import OF_CHOICES, PortionFit, portion_fit
+from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.record import as_episodes, for_task, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.output import as_it_came, frame
 from penchant.reading.rivals import Attributed, is_set, rival_sets
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit_choices
@@ -36,8 +35,15 @@ from penchant.workflow.comparison import (
     PopulationCriterion,
     compare_populations,
 )
-from penchant.workflow.folds import Folds, HeldOut, held_out, is_missing, splits
-from penchant.workflow.selection import checked_pairs, likelihood_ratios
+from penchant.workflow.selection import (
+    Folds,
+    HeldOut,
+    checked_pairs,
+    held_out,
+    is_missing,
+    likelihood_ratios,
+    splits,
+)
 
 
 @dataclass(frozen=True)

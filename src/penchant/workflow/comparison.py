@@ -15,19 +15,28 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.models.model import Model
-from penchant.output.document import plain, plain_label
-from penchant.output.notes import counted
-from penchant.output.shown import Shown
-from penchant.output.table import NARROW, Table, number, p_value
+from penchant.output import (
+    NARROW,
+    Backend,
+    Shown,
+    Table,
+    as_it_came,
+    came_as,
+    counted,
+    frame,
+    number,
+    p_value,
+    plain,
+    plain_label,
+)
 from penchant.population.hierarchy.contrasts import Comparison, compared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.workflow.folds import HeldOut
 from penchant.workflow.selection import (
+    HeldOut,
     LikelihoodRatio,
     ModelSelection,
     checked_pairs,

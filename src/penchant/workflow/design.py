@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Backend, Shown, Table, came_as, frame, number, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_point, normal_tail, t_tail

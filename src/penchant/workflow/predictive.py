@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from penchant._frames import Backend, as_it_came, came_as, frame
-from penchant._progress import progress
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import learnt_from
@@ -21,8 +19,7 @@ from penchant.models.model import Declared, natural_parameters, positive_weights
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Backend, Shown, Table, as_it_came, came_as, frame, number, progress
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.tables.events import NOTHING

@@ -9,20 +9,16 @@ from typing import Any
 import numpy as np
 import scipy
 
-from penchant._frames import Backend, came_as, frame
-from penchant._progress import progress
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.errors import DataError, nearest
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
 from penchant.models.record import for_agents, refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import Backend, Shown, Table, came_as, frame, number, plain, progress
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind

@@ -12,20 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import for_agents
 from penchant.models.task import Task
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import NARROW, Table
+from penchant.output import NARROW, Backend, Shown, Table, came_as, frame, plain
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
-from penchant.workflow.folds import Folds
 from penchant.workflow.recover import check_simulated, drawn_people, played_by
+from penchant.workflow.selection import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -381,11 +381,12 @@ class Profiles:
         return found
 
     def _rows(self, subject: IntVector) -> Rows:
-        event = ranges(self.first_event, subject)
         events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
-        order = np.flatnonzero(self._scored[event])
         bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
-        return Rows(self._places[event], events, order, bounds)
+        chosen, order = np.empty(events[-1], np.int64), np.empty(bounds[-1], np.int64)
+        places = self._places, self.first_event, self._scored
+        compiled.copy_rows(*places, np.ascontiguousarray(subject), chosen, order)
+        return Rows(chosen, events, order, bounds)
 
     def variables(
         self, subject: IntVector, psi: Matrix, with_slopes: bool
@@ -706,7 +707,11 @@ class Profiles:
         none = np.zeros(len(rows.bounds) - 1, dtype=bool)
         if not Declared(self.model).outside or np.isfinite(x.sum()):
             return none
-        lost = ~np.isfinite(x[rows.order]).all(axis=(1, 2))
+        columns = x.reshape(len(x), -1).T
+        there = np.isfinite(columns[0])
+        for column in columns[1:]:
+            there &= np.isfinite(column)
+        lost = ~there[rows.order]
         counts = np.concatenate([[0], np.cumsum(lost)])
         found: BoolVector = np.diff(counts[rows.bounds]) > 0
         events = ranges(rows.events, np.flatnonzero(found))

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.agents import positive, share, softmax
 from penchant.models.clinic._kernels import aversive
 from penchant.models.clinic.recursion import OneValue, rates, unrolled
+from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
 

@@ -29,9 +29,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import balloons
 from penchant.models.clinic.recursion import Recursion, unrolled
+from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import ONE_LESS, Natural, Shape
 from penchant.models.record import Record
 

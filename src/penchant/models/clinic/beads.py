@@ -27,9 +27,9 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import finite, positive, softmax
 from penchant.models.clinic._kernels import beads
 from penchant.models.clinic.recursion import OneValue, codes, unrolled
+from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record, known_number
 

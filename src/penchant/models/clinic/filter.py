@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.agents import finite, positive, softmax
 from penchant.models.clinic._kernels import gaussian_filter, gaussian_filter_slopes
 from penchant.models.clinic.recursion import OneValue, given, unrolled
+from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record, blank_variables
 

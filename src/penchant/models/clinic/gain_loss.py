@@ -22,9 +22,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import finite, share, softmax
 from penchant.models.clinic._kernels import gain_loss
 from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, unrolled
+from penchant.models.model import finite, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
 

@@ -32,9 +32,9 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import finite, share, softmax
 from penchant.models.clinic._kernels import go_no_go
 from penchant.models.clinic.recursion import Recursion, codes, given, rates, shapes, unrolled
+from penchant.models.model import finite, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record
 

@@ -42,9 +42,9 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import outcome_frequency, prospect_traces
 from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, rates, shapes, unrolled
+from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
 from penchant.models.record import Record
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import positive, share, softmax
 from penchant.models.clinic._kernels import attended, hidden_state
 from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, unrolled
+from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
 

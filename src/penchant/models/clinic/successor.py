@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import successors
 from penchant.models.clinic.recursion import Recursion, codes, rates, unrolled
+from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
 

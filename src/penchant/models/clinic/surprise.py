@@ -28,9 +28,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import Habits, share, softmax
 from penchant.models.clinic._kernels import attended, confirming
 from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, shapes, unrolled
+from penchant.models.model import Habits, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
     Record,

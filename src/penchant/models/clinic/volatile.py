@@ -24,9 +24,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import finite, positive, share, softmax
 from penchant.models.clinic._kernels import volatile
 from penchant.models.clinic.recursion import N_GRID, Recursion, given, rates, shapes, unrolled
+from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record, in_units_of_temperature, known_number
 
@@ -99,7 +99,7 @@ class VolatileKalman(Recursion):
         history, size = (record.chosen, record.rewards), (self.n_options, 2)
         settings = (float(self.initial_value),)
         x = unrolled(volatile, record, which, psi, size, *history, settings=settings)
-        return x if self.bonus else x[:, :, :1]
+        return x if self.bonus else np.ascontiguousarray(x[:, :, :1])  # as kernels know it
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> VolatileAgents:
         """Agents who play so."""

@@ -26,30 +26,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, softmax
 from penchant.models.learning._kernels import stay_or_shift
+from penchant.models.model import Habits, finite, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
     TASK,
     CompiledModel,
+    OpenModel,
     Record,
     Task,
-    before_rewards,
     bias_names,
     blank_variables,
     doubts_of_threshold,
     fill_controls,
     known_number,
     start_words,
-    with_agents_start,
-    with_start,
 )
 
 
@@ -120,7 +118,7 @@ class RandomAgents:
 
 
 @dataclass(frozen=True)
-class WinStayLoseShift(CompiledModel):
+class WinStayLoseShift(OpenModel):
     """Noisy win-stay-lose-shift: theta = (w, l), no psi.
 
     Parameters
@@ -152,25 +150,14 @@ class WinStayLoseShift(CompiledModel):
     equal: bool = False
     because: str = field(default="", repr=False, compare=False)
 
+    _open: ClassVar[str] = "win_above"
+    _estimable: ClassVar[bool] = False
+
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        known_number(self._threshold, "win_above", "Give the largest reward that is no win.")
-
-    @property
-    def _threshold(self) -> float:
-        """What a win is above; 0 as long as it is open."""
-        above: float = before_rewards(self.win_above)
-        return above
-
-    def for_rewards(self, rewards: Vector) -> WinStayLoseShift:
-        """The same with a threshold for these rewards, if it is open."""
-        return with_start(self, "win_above", rewards, estimable=False)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> WinStayLoseShift:
-        """The same for agents, to whom a win is above 0 if the threshold is open."""
-        return with_agents_start(self, "win_above", {})
+        known_number(self._start, "win_above", "Give the largest reward that is no win.")
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -195,14 +182,14 @@ class WinStayLoseShift(CompiledModel):
             record.is_choice,
             record.starts,
             which,
-            float(self._threshold),
+            float(self._start),
             x,
         )
         return x, dx if with_slopes else None
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> WinStayAgents:
         """Agents who play so."""
-        return WinStayAgents.of(self.n_options, n_agents, parameters, self._threshold)
+        return WinStayAgents.of(self.n_options, n_agents, parameters, self._start)
 
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
         """Whether the threshold makes every reward a win, or a loss."""

@@ -22,8 +22,8 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, softmax
 from penchant.models.learning._kernels import lagged
+from penchant.models.model import Habits, finite, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
     CompiledModel,

@@ -19,13 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive
 from penchant.models.learning._kernels import hybrid
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
@@ -35,13 +34,13 @@ from penchant.models.learning.kalman import (
     check_variance,
     prior_variances,
 )
+from penchant.models.model import Habits, finite, positive
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
     TASK,
-    CompiledModel,
+    OpenModel,
     Record,
     Task,
-    before_rewards,
     blank_variables,
     control_names,
     doubts_of_noise,
@@ -49,14 +48,12 @@ from penchant.models.record import (
     fill_controls,
     known_number,
     start_words,
-    with_agents_start,
-    with_start,
 )
 from penchant.wording import argument
 
 
 @dataclass(frozen=True)
-class GershmanHybrid(CompiledModel):
+class GershmanHybrid(OpenModel):
     """The hybrid for two options: theta = (w1, w2, w3), psi = s_0 where it is not known.
 
     Parameters
@@ -99,6 +96,9 @@ class GershmanHybrid(CompiledModel):
     bias: bool = False
     because: str = field(default="", repr=False, compare=False)
 
+    _open: ClassVar[str] = "initial_mean"
+    _estimable: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
         if isinstance(self.noise_variance, list):
             object.__setattr__(self, "noise_variance", tuple(self.noise_variance))
@@ -106,20 +106,6 @@ class GershmanHybrid(CompiledModel):
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         known_number(self._start, "initial_mean", "Give what is expected before play.")
-
-    @property
-    def _start(self) -> float:
-        """The initial mean; 0 as long as it is open."""
-        start: float = before_rewards(self.initial_mean)
-        return start
-
-    def for_rewards(self, rewards: Vector) -> GershmanHybrid:
-        """The same with an initial mean for these rewards, if it is open."""
-        return with_start(self, "initial_mean", rewards, estimable=False)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> GershmanHybrid:
-        """The same for agents, who expect 0 if the initial mean is open."""
-        return with_agents_start(self, "initial_mean", {})
 
     def noise_of(self, option: int) -> float:
         """Variance of an option's rewards, as the player takes it."""

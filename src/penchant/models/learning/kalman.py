@@ -24,22 +24,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive, share, softmax
 from penchant.models.learning._kernels import kalman, kalman_values
+from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
     TASK,
-    CompiledModel,
+    OpenModel,
     Record,
     Task,
-    before_rewards,
     blank_variables,
     control_names,
     doubts_of_noise,
@@ -48,8 +47,6 @@ from penchant.models.record import (
     in_units_of_temperature,
     known_number,
     start_words,
-    with_agents_start,
-    with_start,
     with_starts,
 )
 from penchant.wording import argument
@@ -176,7 +173,7 @@ NEARLY_NONE = 1.0 - 1e-8  # a decay that leaves a centre to be estimated
 
 
 @dataclass(frozen=True)
-class KalmanFilter(CompiledModel):
+class KalmanFilter(OpenModel):
     """Kalman filter and softmax: a number given is known, None is estimated.
 
     Parameters
@@ -238,6 +235,8 @@ class KalmanFilter(CompiledModel):
     bias: bool = False
     because: str = field(default="", repr=False, compare=False)
 
+    _open: ClassVar[str] = "initial_mean"
+
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
         check_variance(self.noise_variance, argument("noise_variance"))
@@ -263,20 +262,6 @@ class KalmanFilter(CompiledModel):
             )
         if self.centre is not None:
             known_number(self.centre, "centre", "Give 'initial_mean', or None to estimate it.")
-
-    @property
-    def _start(self) -> float | None:
-        """The initial mean; 0 as long as it is open; None where it is estimated."""
-        start: float | None = before_rewards(self.initial_mean)
-        return start
-
-    def for_rewards(self, rewards: Vector) -> KalmanFilter:
-        """The same with an initial mean for these rewards, if it is open."""
-        return with_start(self, "initial_mean", rewards, estimable=True)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> KalmanFilter:
-        """The same for agents with these parameters, if the initial mean is open."""
-        return with_agents_start(self, "initial_mean", parameters)
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the player believes them."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.agents import finite, positive, softmax
+from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.tables.numbers import exact_floats

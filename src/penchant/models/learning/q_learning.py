@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -36,7 +36,6 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.models.agents import Habits, finite, positive, share, softmax
 from penchant.models.learning._kernels import (
     BY_OUTCOME,
     FICTITIOUS,
@@ -46,13 +45,13 @@ from penchant.models.learning._kernels import (
     learner_goes_on,
     learner_values,
 )
+from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
     TASK,
-    CompiledModel,
+    OpenModel,
     Record,
     Task,
-    before_rewards,
     blank_variables,
     control_names,
     doubts_of_start,
@@ -60,7 +59,6 @@ from penchant.models.record import (
     in_units_of_temperature,
     known_number,
     start_words,
-    with_agents_start,
     with_start,
     with_starts,
 )
@@ -394,7 +392,7 @@ class QLearningAgents:
 
 
 @dataclass(frozen=True)
-class QLearning(CompiledModel):
+class QLearning(OpenModel):
     """Softmax Q-learning: a number given is known, None is estimated.
 
     Parameters
@@ -454,6 +452,8 @@ class QLearning(CompiledModel):
     bias: bool = False
     because: str = field(default="", repr=False, compare=False)
 
+    _open: ClassVar[str] = "initial_value"
+
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
@@ -476,19 +476,9 @@ class QLearning(CompiledModel):
         """Whether the sign of the error picks one of two rates."""
         return self.dual_rates is True
 
-    @property
-    def _start(self) -> float | None:
-        """The initial value; 0 as long as it is open; None where it is estimated."""
-        start: float | None = before_rewards(self.initial_value)
-        return start
-
     def for_rewards(self, rewards: Vector) -> QLearning:
         """The same with an initial value for these rewards, if it is open."""
         return with_start(self, "initial_value", rewards, estimable=not self._by_error)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> QLearning:
-        """The same for agents with these parameters, if the initial value is open."""
-        return with_agents_start(self, "initial_value", parameters)
 
     @cached_property
     def _rates(self) -> LearningRates:

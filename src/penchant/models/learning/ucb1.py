@@ -18,21 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.agents import Habits, finite, positive, softmax
 from penchant.models.learning._kernels import counts_and_means
+from penchant.models.model import Habits, finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
     TASK,
-    CompiledModel,
+    OpenModel,
     Record,
     Task,
-    before_rewards,
     blank_variables,
     control_names,
     doubts_of_start,
@@ -40,14 +39,12 @@ from penchant.models.record import (
     in_units_of_temperature,
     known_number,
     start_words,
-    with_agents_start,
-    with_start,
     with_starts,
 )
 
 
 @dataclass(frozen=True)
-class UCB1(CompiledModel):
+class UCB1(OpenModel):
     """Noisy UCB1: theta = (1/tau, v0/tau, gamma/tau), no psi.
 
     Parameters
@@ -83,26 +80,14 @@ class UCB1(CompiledModel):
     bias: bool = False
     because: str = field(default="", repr=False, compare=False)
 
+    _open: ClassVar[str] = "initial_value"
+
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
         if self.initial_value is not None:
             known_number(self._start, "initial_value", "Give None to estimate it.")
-
-    @property
-    def _start(self) -> float | None:
-        """The initial value; 0 as long as it is open; None where it is estimated."""
-        start: float | None = before_rewards(self.initial_value)
-        return start
-
-    def for_rewards(self, rewards: Vector) -> UCB1:
-        """The same with an initial value for these rewards, if it is open."""
-        return with_start(self, "initial_value", rewards, estimable=True)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> UCB1:
-        """The same for agents with these parameters, if the initial value is open."""
-        return with_agents_start(self, "initial_value", parameters)
 
     @property
     def weights(self) -> tuple[str, ...]:

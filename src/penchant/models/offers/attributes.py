@@ -141,6 +141,16 @@ class ColumnModel(StaticModel):
             first = last
 
 
+class LinearModel(StaticModel):
+    """Base of models without a shape: `prepare` gives their columns as they are."""
+
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Those of the decisions asked for."""
+        starts, which, _ = pairs
+        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
+        x[:] = prepared[0][rows]
+
+
 def ratios(*names: str) -> tuple[Natural, ...]:
     """Temperature, and parameters that are the weights after the first over the first."""
     return (TEMPERATURE, *(Natural(name, "ratio", a, 0) for a, name in enumerate(names, start=1)))
@@ -152,7 +162,7 @@ def shapes(*names: str) -> tuple[Natural, ...]:
 
 
 @dataclass(frozen=True)
-class Attributes(StaticModel):
+class Attributes(LinearModel):
     """Attributes of options, each with a weight: the objective is theta'x, without a shape.
 
     Parameters
@@ -212,12 +222,6 @@ class Attributes(StaticModel):
         """The attributes, what it costs with a minus."""
         columns = [-offers[name] if name == self.price else offers[name] for name in self.weights]
         return (np.stack(columns, axis=-1),)
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """Those of the decisions asked for."""
-        starts, which, _ = pairs
-        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
-        x[:] = prepared[0][rows]
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """What the attributes are worth together, in units of the objective."""

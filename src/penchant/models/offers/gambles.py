@@ -24,7 +24,7 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.attributes import Pairs, Prepared, StaticModel
+from penchant.models.offers.attributes import LinearModel, Pairs, Prepared, StaticModel
 from penchant.wording import either
 
 
@@ -218,7 +218,7 @@ class ProspectValue(StaticModel):
 
 
 @dataclass(frozen=True)
-class MeanVariance(StaticModel):
+class MeanVariance(LinearModel):
     """Mean and variance: the expected outcome plus phi times its variance.
 
     Fully linear: theta = (1/tau, phi/tau), no shape. phi < 0 is averse to risk; it is per unit of
@@ -245,12 +245,6 @@ class MeanVariance(StaticModel):
         spread = (p * (outcome - mean[:, :, None]) ** 2).sum(axis=2)
         rest = np.maximum(1.0 - p.sum(axis=2), 0.0)
         return (np.stack([mean, spread + rest * mean**2], axis=-1),)
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """Both, of the decisions asked for."""
-        starts, which, _ = pairs
-        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
-        x[:] = prepared[0][rows]
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Mean plus phi times (mean of squares less squared mean)."""

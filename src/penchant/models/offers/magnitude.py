@@ -18,7 +18,14 @@ from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers._kernels import by_magnitude
-from penchant.models.offers.attributes import TEMPERATURE, Pairs, Prepared, StaticModel, shapes
+from penchant.models.offers.attributes import (
+    TEMPERATURE,
+    LinearModel,
+    Pairs,
+    Prepared,
+    StaticModel,
+    shapes,
+)
 from penchant.models.offers.discounting import RATES
 
 
@@ -96,7 +103,7 @@ class MagnitudeDiscounting(StaticModel):
 
 
 @dataclass(frozen=True)
-class ITCH(StaticModel):
+class ITCH(LinearModel):
     """Intertemporal choice heuristics: five weights, no shape (Ericson et al. 2015).
 
     The log-odds of the second of two options, the later one, are b0 + b1 (x2 - x1) + b2 (x2 - x1) /
@@ -130,12 +137,6 @@ class ITCH(StaticModel):
             x[:, 1, place] = more
             x[:, 1, place + 1] = np.divide(more, mean, out=np.zeros(len(more)), where=mean != 0)
         return (x,)
-
-    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
-        """Those of the decisions asked for."""
-        starts, which, _ = pairs
-        rows = np.concatenate([np.arange(starts[e], starts[e + 1]) for e in which])
-        x[:] = prepared[0][rows]
 
     def latent(self, episode: object, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Weights of differences have no value of an option of its own."""

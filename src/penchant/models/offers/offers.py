@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, listing
-from penchant.output.notes import counted
+from penchant.output import as_it_came, counted
 from penchant.tables.events import (
     NOTHING,
     check_label,

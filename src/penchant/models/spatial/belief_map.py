@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
-from penchant.output.shown import Shown
+from penchant.output import Backend, Shown, came_as, frame
 from penchant.tails import normal_point
 
 NODES = 33  # of the decision noise, over which a map is summed

@@ -25,7 +25,7 @@ import scipy
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, nearest
-from penchant.models.agents import softmax
+from penchant.models.model import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over

@@ -40,7 +40,7 @@ from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, RewardPrior, T
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances, distances_to
 from penchant.errors import DataError
-from penchant.models.agents import softmax
+from penchant.models.model import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import follow_beliefs, map_shares, upper_limits

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, listing, nearest
@@ -21,9 +20,7 @@ from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.natural import Natural
-from penchant.output.document import plain
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number, p_value
+from penchant.output import Backend, Shown, Table, came_as, frame, number, p_value, plain
 from penchant.population.hierarchy.likelihoods import Conditions, Players
 from penchant.tails import chi_square_tail, t_point, t_tail
 

@@ -14,7 +14,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._frames import as_it_came
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -24,6 +23,7 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, for_task, refuse_no_model
+from penchant.output import as_it_came
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.contrasts import Within, stacked
 from penchant.population.hierarchy.design import Design, read_design

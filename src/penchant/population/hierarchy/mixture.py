@@ -14,14 +14,21 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
-from penchant.output.table import Table, number
+from penchant.output import (
+    Backend,
+    Shown,
+    Table,
+    as_it_came,
+    came_as,
+    frame,
+    number,
+    plain,
+    plain_label,
+)
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.design import read_design
 from penchant.population.hierarchy.fit import FEWEST, Plan, people_of_data

@@ -9,7 +9,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._frames import Backend, as_it_came, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
@@ -17,9 +16,19 @@ from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.priors import PopulationPrior, with_ratios
-from penchant.output.document import numbers, plain, plain_label
-from penchant.output.shown import Framed
-from penchant.output.table import ABSENT, Table, number
+from penchant.output import (
+    ABSENT,
+    Backend,
+    Framed,
+    Table,
+    as_it_came,
+    came_as,
+    frame,
+    number,
+    numbers,
+    plain,
+    plain_label,
+)
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
     Comparison,

@@ -16,11 +16,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import special
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.output.shown import Shown
+from penchant.output import Backend, Shown, came_as, frame
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Marginal
 from penchant.population.hierarchy.search import Found

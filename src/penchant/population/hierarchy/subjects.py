@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._frames import Backend, came_as, frame
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
@@ -18,8 +17,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import probabilities
 from penchant.models.links import Link
 from penchant.models.record import as_episodes
-from penchant.output.document import plain, plain_label
-from penchant.output.shown import Shown
+from penchant.output import Backend, Shown, came_as, frame, plain, plain_label
 from penchant.population.hierarchy.inferences import People
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.population.hierarchy.nodes import EACH, Rule

@@ -1,0 +1,596 @@
+"""One way to show a result: text, HTML, LaTeX, JSON, data frames; and progress on the way.
+
+What a table is made into (choices, episodes, offers, readings) remembers its kind, and what a verb
+makes of them remembers it in turn: `as_it_came` decorates all such verbs but `fit`, whose estimate
+holds the data. `to_frame()` then gives a pandas frame for pandas, a polars one for polars, a
+pyarrow table for pyarrow, and a pandas one for files, arrays and everything else.
+"""
+
+from __future__ import annotations
+
+import functools
+import html
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal, Self, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+from penchant.wording import either
+
+Backend = Literal["pandas", "polars", "pyarrow"]
+BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
+KIND = "_frame_kind"  # where an object remembers it
+Verb = TypeVar("Verb", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
+    """A data frame with these columns: a pandas one, unless another kind is asked for.
+
+    What comes back never depends on what else is installed.
+    """
+    chosen = backend or "pandas"
+    if chosen not in BACKENDS:
+        raise DataError(
+            f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}. Choose one of these."
+        )
+    if not find_spec(chosen):
+        raise DataError(
+            f"backend must be a library that is installed; got {chosen}, which is not. Use "
+            "backend='pyarrow', to_polars() or to_pandas(), or install it."
+        )
+    library = import_module(chosen)
+    data = {name: list(values) for name, values in columns.items()}
+    return library.table(data) if chosen == "pyarrow" else library.DataFrame(data)
+
+
+def came_as(given: Any) -> Backend | None:
+    """The kind of frame that something is, or was made from; None where there is none.
+
+    Of several things, as in a list or by name, the first one's.
+
+    >>> import pyarrow as pa
+    >>> came_as(pa.table({"x": [1]})), came_as([1.0, 2.0]), came_as("file.csv")
+    ('pyarrow', None, None)
+    """
+    kept: Backend | None = getattr(given, KIND, None)
+    if kept is not None or isinstance(given, (str, bytes)):
+        return kept
+    library = type(given).__module__.partition(".")[0]
+    if library == "penchant":  # an estimate that holds what it was fitted to
+        return came_as(getattr(given, "choices", None) or getattr(given, "episodes", None))
+    if library in BACKENDS and hasattr(given, "columns"):
+        return library
+    if isinstance(given, Mapping):
+        return came_as(next(iter(given.values()), None))
+    return came_as(given[0]) if isinstance(given, (list, tuple)) and given else None
+
+
+def marked(found: T, kind: Backend | None) -> T:
+    """The same, which remembers the kind of frame that it comes from; so do results in it."""
+    for one in found if isinstance(found, (list, tuple)) else (found,):
+        if not _remembers(one):
+            continue
+        object.__setattr__(one, KIND, kind)  # results are frozen, but this is no part of them
+        for part in vars(one).values():
+            if _remembers(part) and hasattr(part, "to_frame"):
+                object.__setattr__(part, KIND, kind)
+    return found
+
+
+def _remembers(one: Any) -> bool:
+    return type(one).__module__.partition(".")[0] == "penchant" and hasattr(one, "__dict__")
+
+
+def as_it_came(verb: Verb) -> Verb:
+    """Decorate a function whose result shall come as the kind of frame that it was given.
+
+    The first argument that knows a kind says it.
+    """
+
+    @functools.wraps(verb)
+    def remembering(*given: Any, **named: Any) -> Any:
+        kinds = (came_as(one) for one in (*given, *named.values()))
+        return marked(verb(*given, **named), next((k for k in kinds if k is not None), None))
+
+    return cast(Verb, remembering)
+
+
+PLAIN = 1e6  # below which numbers are written without a power of ten
+ABSENT = "-"
+WIDTH = 88  # of words
+NARROW = 80  # of a table, for the terminals of everybody
+
+
+@dataclass(frozen=True)
+class Table:
+    """A caption, facts in pairs, a header, rows of cells, and notes below.
+
+    A row with nothing but its first cell is a title of the rows below it. Columns beyond 80
+    characters move closer together, or go below; notes are `words` wide.
+    """
+
+    caption: str
+    facts: tuple[tuple[str, str], ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+    words: int = WIDTH
+
+    def text(self, widest: int | None = None) -> str:
+        """For the terminal, no line wider than this."""
+        columns = zip(self.header, *(row for row in self.rows if not _is_title(row)), strict=True)
+        widths = [max(len(cell) for cell in column) for column in columns]
+        body: list[str] = []
+        close = sum(widths) + len(widths) - 1
+        blocks = _blocks(self.header, widths, NARROW)
+        gap = "  "
+        if len(blocks) > 1 and close <= NARROW:
+            blocks, gap = [list(range(len(widths)))], " "
+        for shown in blocks:
+            lines = [
+                row[0]
+                if row is not self.header and _is_title(row)
+                else _line([row[a] for a in shown], [widths[a] for a in shown], gap)
+                for row in (self.header, *self.rows)
+            ]
+            rule = "-" * len(lines[0])
+            body += [rule, lines[0], rule, *lines[1:], rule]
+        notes = [
+            line
+            for note in self.notes
+            for line in textwrap.wrap(
+                note, min(self.words, widest or WIDTH), break_on_hyphens=False
+            )
+        ]
+        facts = [f"{name}: {value}" for name, value in self.facts]
+        above = [*self.caption.split("\n"), *_in_columns(facts, NARROW)]
+        head = [line for words in above for line in _wrapped(words, widest or WIDTH)]
+        return "\n".join([*head, *body, *notes])
+
+    def html(self) -> str:
+        """For a notebook; every label is escaped."""
+
+        def cells(row: Sequence[str], tag: str) -> str:
+            made = []
+            for i, cell in enumerate(row):
+                side = "left" if i == 0 else "right"
+                made.append(f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>')
+            return "<tr>" + "".join(made) + "</tr>"
+
+        facts = " &middot; ".join(
+            f"{html.escape(name)} {html.escape(value)}" for name, value in self.facts
+        )
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        rows = "".join(cells(row, "td") for row in self.rows)
+        return (
+            f"<table><caption><b>{html.escape(self.caption)}</b><br>{facts}</caption>"
+            f"<thead>{cells(self.header, 'th')}</thead><tbody>{rows}</tbody></table>{notes}"
+        )
+
+    def latex(self) -> str:
+        """For a paper: booktabs, one row per parameter."""
+        lines = [
+            r"\begin{tabular}{l" + "r" * (len(self.header) - 1) + "}",
+            r"\toprule",
+            " & ".join(_latex(cell) for cell in self.header) + r" \\",
+            r"\midrule",
+            *(" & ".join(_latex(cell) for cell in row) + r" \\" for row in self.rows),
+            r"\bottomrule",
+            r"\end{tabular}",
+        ]
+        return "\n".join(lines)
+
+
+def _wrapped(words: str, widest: int) -> list[str]:
+    """Lines of words, as they are where they fit, and with the rest below set in."""
+    if len(words) <= widest:
+        return [words]
+    return textwrap.wrap(words, widest, subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _is_title(row: Sequence[str]) -> bool:
+    return len(row) > 1 and not any(row[1:])
+
+
+def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = NARROW) -> list[list[int]]:
+    """Columns that stand side by side; those too many for a line go below, after the first again.
+
+    What is in parentheses, such as a standard error, stays with the column before it.
+
+    >>> _blocks(["who", "a", "(s.e.)", "b", "(s.e.)"], [9, 30, 20, 30, 20])
+    [[0, 1, 2], [0, 3, 4]]
+    """
+    blocks = [[0]]
+    a = 1
+    while a < len(header):
+        end = a + 1
+        while end < len(header) and header[end].startswith("("):
+            end += 1
+        together = [*blocks[-1], *range(a, end)]
+        if sum(widths[b] + 2 for b in together) - 2 > widest and len(blocks[-1]) > 1:
+            blocks.append([0])
+        blocks[-1] += range(a, end)
+        a = end
+    return blocks
+
+
+def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
+    first, *rest = [
+        cell.ljust(width) if i == 0 else cell.rjust(width)
+        for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]
+    return gap.join([first, *rest])
+
+
+def _in_columns(facts: Sequence[str], widest: int = NARROW) -> list[str]:
+    """Facts in two columns; in one, where two are too wide."""
+    half = (len(facts) + 1) // 2
+    left, right = facts[:half], [*facts[half:], ""][:half]
+    width = max((len(fact) for fact in left), default=0) + 4
+    lines = [f"{a:<{width}}{b}".rstrip() for a, b in zip(left, right, strict=True)]
+    return list(facts) if widest < max(map(len, lines), default=0) else lines
+
+
+def _latex(cell: str) -> str:
+    special = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
+    special |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    special |= {"<": r"\textless{}", ">": r"\textgreater{}"}
+    return "".join(special.get(character, character) for character in cell)
+
+
+def number(value: float, digits: int = 5) -> str:
+    """A number for reading; infinite and absent ones in words.
+
+    >>> number(0.0001234567), number(float("inf")), number(float("nan")), number(1699.2, 3)
+    ('0.00012346', 'inf', '-', '1700')
+    """
+    if np.isnan(value):
+        return ABSENT
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    said = f"{value:.{digits}g}"
+    return f"{float(said):.0f}" if "e+" in said and abs(value) < PLAIN else said
+
+
+def p_value(value: float) -> str:
+    """A p-value for reading: three digits, never 0."""
+    if np.isnan(value):
+        return ABSENT
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def plain_label(label: Any) -> Any:
+    """A subject's label as JSON has it."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def plain(value: Any) -> Any:
+    """Floats and arrays as JSON has them."""
+    if value is None:
+        return None
+    if isinstance(value, np.ndarray):
+        return [plain(v) for v in value]
+    number = float(value)
+    if math.isnan(number):
+        return None
+    return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
+
+
+def numbers(value: Any) -> Any:
+    """Inverse of `plain`: arrays of floats."""
+    if isinstance(value, list):
+        return np.array([numbers(v) for v in value], dtype=np.float64)
+    return math.nan if value is None else float(value)
+
+
+CONTENT = "content"
+MOST_ROWS = 20
+_INFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+
+
+class Framed:
+    """A result that is a data frame, too: of the kind that the data came in, or as asked for.
+
+    `to_frame()` gives a pandas frame for data that came as one, a polars frame for polars, a
+    pyarrow table for pyarrow, and a pandas frame for files, arrays and whatever else.
+    """
+
+    def to_pandas(self) -> Any:
+        """The frame of `to_frame` as a pandas one."""
+        return self.to_frame(backend="pandas")
+
+    def to_polars(self) -> Any:
+        """The frame of `to_frame` as a polars one."""
+        return self.to_frame(backend="polars")
+
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
+        """A data frame."""
+        raise NotImplementedError
+
+
+class Kept:
+    """What is kept as JSON with all that it holds, and comes back from it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
+        return {**self.document(), CONTENT: encoded(self)}
+
+    def document(self) -> dict[str, Any]:
+        """What it says, as JSON has it."""
+        return {"format": "penchant-result", "version": 1}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` wrote; data that were fitted do not come back."""
+        content = document.get(CONTENT) if isinstance(document, Mapping) else None
+        name = content.get("class") if isinstance(content, Mapping) else None
+        if name != _name(cls):
+            got = type(document).__name__ if name is None else str(name).rpartition(".")[2]
+            raise DataError(
+                f"document must be what {cls.__name__}.to_dict() wrote; got {got}. Name the class "
+                "that wrote it."
+            )
+        found: Self = decoded(content)
+        return found
+
+
+class Shown(Framed, Kept):
+    """A result that is read as a table, and kept as JSON with all that it holds."""
+
+    def table(self) -> Table:
+        """The summary as a table; the frame, if the result has no other."""
+        columns = self.to_frame(backend="pyarrow").to_pydict()
+        found = list(zip(*columns.values(), strict=True))
+        rows = tuple(tuple(map(cell_words, row)) for row in found[:MOST_ROWS])
+        left = len(found) - len(rows)
+        notes = (f"{left} more rows: see to_frame().",) if left > 0 else ()
+        return Table(repr(self).strip("<>"), (), tuple(map(str, columns)), rows, notes)
+
+    def summary(self) -> str:
+        """Everything one reads first, as text."""
+        return self.table().text()
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+    def to_latex(self) -> str:
+        """The table for a paper (booktabs)."""
+        return self.table().latex()
+
+
+def cell_words(value: Any) -> str:
+    """A cell of a table in words."""
+    if value is None:
+        return ABSENT
+    return number(value) if isinstance(value, float) else str(value)
+
+
+def encoded(value: Any) -> Any:
+    """Values as JSON has them, with what they were."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"number": str(value)}
+    if isinstance(value, np.ndarray):
+        cells = [encoded(cell) for cell in value.ravel().tolist()]
+        return {"array": cells, "shape": list(value.shape), "dtype": value.dtype.str}
+    if _is_ours(value):
+        if hasattr(type(value), "from_dict") and not isinstance(value, Kept):
+            return {"class": _name(type(value)), "document": value.to_dict()}
+        own = getattr(value, "_fields", None) or [f.name for f in fields(value)]
+        held = {name: encoded(getattr(value, name)) for name in own if not _is_data(value, name)}
+        return {"class": _name(type(value)), "fields": held}
+    if _is_arrow(value):
+        types = [str(field.type) for field in value.schema]
+        cells = [[encoded(cell) for cell in value[name].to_pylist()] for name in value.column_names]
+        return {"columns": cells, "names": list(value.column_names), "types": types}
+    if isinstance(value, (tuple, list)):
+        return {"tuple" if isinstance(value, tuple) else "list": [encoded(one) for one in value]}
+    if isinstance(value, Mapping):
+        return {"mapping": [[encoded(key), encoded(one)] for key, one in value.items()]}
+    return None if callable(value) else {"words": str(value)}
+
+
+def decoded(value: Any) -> Any:
+    """Inverse of `encoded`; objects of others come back as their words."""
+    if not isinstance(value, Mapping):
+        return value
+    if "number" in value:
+        return _INFINITE[value["number"]]
+    if "array" in value:
+        cells = [decoded(cell) for cell in value["array"]]
+        return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
+    if "class" in value:
+        return _object(value)
+    if "mapping" in value:
+        return {decoded(key): decoded(one) for key, one in value["mapping"]}
+    if "words" in value:
+        return value["words"]
+    if "types" in value:
+        return _arrow_table(value)
+    (kind, cells), *_ = value.items()
+    return tuple(map(decoded, cells)) if kind == "tuple" else [decoded(cell) for cell in cells]
+
+
+def _is_arrow(value: Any) -> bool:
+    return type(value).__module__.startswith("pyarrow") and hasattr(value, "column_names")
+
+
+def _arrow_table(value: Mapping[str, Any]) -> Any:
+    """A table of Arrow; columns of kinds that have no short name are what their cells are."""
+    import pyarrow as pa
+
+    columns = []
+    for cells, kind in zip(value["columns"], value["types"], strict=True):
+        held = [decoded(cell) for cell in cells]
+        try:
+            columns.append(pa.array(held, pa.type_for_alias(kind)))
+        except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
+            columns.append(pa.array(held))
+    return pa.table(columns, names=value["names"])
+
+
+def _object(value: Mapping[str, Any]) -> Any:
+    """An object of this library: no other code runs, whatever a file says."""
+    module, _, name = str(value["class"]).rpartition(".")
+    kind = getattr(import_module(module), name, None) if module.startswith("penchant.") else None
+    if not isinstance(kind, type) or _name(kind) != value["class"] or not _holds(kind):
+        raise DataError(
+            f"class must be one of a result of Penchant; got {value['class']!r}. The file is "
+            "damaged, or of another version: make it again."
+        )
+    if "document" in value:
+        return kind.from_dict(value["document"])  # type: ignore[attr-defined]  # written by it
+    held = {name: decoded(one) for name, one in value["fields"].items()}
+    if is_dataclass(kind):
+        made = {field.name for field in fields(kind) if field.init}
+        held = {name: one for name, one in held.items() if name in made}
+    return kind(**held)
+
+
+def _is_data(value: Any, name: str) -> bool:
+    """Whether a field is the data behind a result rather than a word about where they are from."""
+    return name == "source" and not isinstance(getattr(value, name), str)
+
+
+def _holds(kind: type) -> bool:
+    return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def _is_ours(value: Any) -> bool:
+    return _holds(type(value)) and type(value).__module__.startswith("penchant.")
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+Hashes = NDArray[np.uint64]
+
+
+def counted(n: int, noun: str) -> str:
+    """Write a number and its noun.
+
+    >>> counted(1, "decision"), counted(1200, "row")
+    ('1 decision', '1,200 rows')
+    """
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
+
+
+def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
+    """Say that one estimate stands for several people, who may want different things.
+
+    >>> pooled_notes(16)
+    ('16 subjects pooled as one, with the same parameters; fit_each fits each.',)
+    >>> pooled_notes(1)
+    ()
+    """
+    if n_subjects < 2:
+        return ()
+    if linearized:
+        advice = either("fit_linearized_each fits each", "leave out --pool to fit each")
+    else:
+        advice = either(
+            "fit_each fits each", "leave out --pool, or --covariance clustered, to fit each"
+        )
+    return (f"{counted(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",)
+
+
+def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
+    """Decisions with one option teach nothing; if all are so, there is nothing to estimate."""
+    single = int(np.count_nonzero(sizes == 1))
+    if single == len(sizes):
+        raise DataError(
+            "explanatory must offer two or more options in some decision; got "
+            f"{counted(single, 'decision')} with one option each: nothing to estimate. "
+            "Add a row for every option that could have been chosen."
+        )
+    if not single:
+        return ()
+    return (f"{counted(single, 'decision')} with a single option: uninformative.",)
+
+
+def weight_notes(weights: Vector | None) -> tuple[str, ...]:
+    """Decisions of weight zero are there, but do not count."""
+    none = 0 if weights is None else int((weights == 0).sum())
+    return (f"{counted(none, 'decision')} with weight 0: not counted.",) if none else ()
+
+
+def repeat_notes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> tuple[str, ...]:
+    """Decisions that equal another in all variables and the choice, where most do."""
+    n = len(chosen)
+    picked = _row_hashes(rows[first_row[:-1] + chosen])
+    if 2 * _distinct(picked) >= n:  # decisions are no fewer than the rows chosen in them
+        return ()
+    repeated = n - _distinct(_decision_hashes(_row_hashes(rows), first_row, chosen))
+    if 2 * repeated <= n:
+        return ()
+    return (
+        f"{counted(repeated, 'decision')} of {n:,} repeat another exactly "
+        "(same variables, same choice).",
+    )
+
+
+def _distinct(hashes: Hashes) -> int:
+    return int((np.diff(np.sort(hashes)) != 0).sum()) + 1
+
+
+def _row_hashes(rows: Matrix) -> Hashes:
+    """Hash each row to 64 bits that differ, almost surely, where rows differ."""
+    factors = np.random.default_rng(1).integers(1, 2**63, rows.shape[1], dtype=np.uint64) * 2 + 1
+    hashes: Hashes = np.ascontiguousarray(rows).view(np.uint64) @ factors
+    hashes ^= hashes >> np.uint64(32)
+    hashes *= np.uint64(0x9E3779B97F4A7C15)
+    return hashes
+
+
+def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Hashes:
+    row[first_row[:-1] + chosen] *= np.uint64(0xD1B54A32D192ED03)
+    row ^= row >> np.uint64(29)
+    position = np.arange(len(row), dtype=np.int64)
+    position -= np.repeat(first_row[:-1], np.diff(first_row))
+    row *= 2 * position.astype(np.uint64) + 1
+    hashes: Hashes = np.add.reduceat(row, first_row[:-1])
+    return hashes
+
+
+FEW = 2
+_watched: list[str] = []  # what is being shown: the outermost work only
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with the number of things just done.
+
+    Work inside other work that shows its progress shows none of its own.
+    """
+    if total < FEW or _watched or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    _watched.append(what)
+    try:
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.advance(task, done)
+    finally:
+        _watched.remove(what)

@@ -1,1 +1,0 @@
-"""One way to show a result: text, HTML, LaTeX, JSON."""

@@ -1,1 +1,0 @@
-"""What the browser loads: plain modules, style and texts."""
