@@ -301,6 +301,9 @@ def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     if task is not None:
         return task.kind
     long = _is_long(clean, told)
+    if not long:
+        told = _with_answers(clean, told)
+        clean = _with_places(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
 
 
