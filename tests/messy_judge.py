@@ -30,7 +30,7 @@ ARGUMENTS = (
     ),
     *("delimiter", "decimal", "encoding", "missing", "task", "reward"),
 )
-DEEP = 4  # questions in a row
+DEEP = 5  # questions in a row
 AMOUNTS = ("amount", "outcome", "reward", "value", "offer")
 
 

@@ -556,7 +556,9 @@ def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayou
         index = {word(key): k for k, key in enumerate(asked.options)}
     else:
         index = _understood(cells, seen, asked, found, labels)
-        if index and {*seen} <= _FLAGS and asked.base is None and not _is_usual(found.chosen):
+        named = asked.offers is not None and "chosen" in asked.said  # in the order of the offers
+        flagged = {*seen} <= _FLAGS and asked.base is None and not _is_usual(found.chosen)
+        if index and flagged and not named:
             raise _not_understood(seen, sorted(seen), found, labels)
         if not index:
             by_value = _by_value(table, found, cells)

@@ -301,7 +301,7 @@ def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     if task is not None:
         return task.kind
     long = _is_long(clean, told)
-    if not long:
+    if not long and told.offers is None:
         told = _with_answers(clean, told)
         clean = _with_places(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
@@ -381,7 +381,8 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
     try:
         return wide_experiment(clean, asked)
     except DataError:
-        can_be = _is_played(clean, names) or is_offers(names) or any(map(sounds_total, names))
+        played = _is_played(clean, names) or any(map(sounds_total, names))
+        can_be = is_offers(names) or (played and _described_options(clean, asked) is None)
         if asked.attributes is None and can_be:
             return None  # it can be read so, whatever else its columns may be
         raise
@@ -476,6 +477,19 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
     return None
 
 
+def _described_options(clean: Cleaned, asked: Asked) -> WideLayout | None:
+    """The options that several columns describe beyond doubt, other than by what games tell."""
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
+    free = [name for name in clean.table.column_names if name not in used]
+    for tags, by in likely_layouts(free, alike_in(clean.table)):
+        own = {name: tuple(columns[t] for t in tags) for name, columns in by.items()}
+        told = [name for name in own if plain_name(name).rstrip("s") not in _OF_GAMES]
+        told = [name for name in told if not _is_of_learning(clean.table, name, own[name])]
+        if len(tags) > 1 and len(own) > 1 and told:
+            return WideLayout(tags, own, {})
+    return None
+
+
 def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
     """Whether columns are those of play, with a reward that is not the same for all of a person."""
     subject, table = clean.hints.get("subject"), clean.table
@@ -538,6 +552,17 @@ def _kind(
             )
         )
     if played:
+        described = _described_options(clean, asked)
+        if described is not None:
+            raise DataError(
+                f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+                f"{TITLES['play']}, by its column of rewards; or {TITLES['choices']}, "
+                f"{described.shown()}. Pass "
+                + either(
+                    "kind='play' or kind='choices'.",
+                    "--model with a model of play, such as q-learning, or --attributes.",
+                )
+            )
         return "play"
     _refuse_totals(clean, names)
     _ask_about_sides(clean, asked)

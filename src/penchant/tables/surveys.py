@@ -335,7 +335,8 @@ def _ask_which(
     series = {word: tag(word) for word in words if word != opt_out and len(tag(word)) <= 2}
     counted = sorted(series, key=lambda word: (len(series[word]), series[word]))
     bare = [series[word] for word in counted]
-    for tags, attributes in sorted(layouts, key=lambda one: abs(len(one[0]) - len(counted))):
+    by_fit = sorted(layouts, key=lambda one: (abs(len(one[0]) - len(counted)), -len(one[1])))
+    for tags, attributes in by_fit:
         m = len(tags)
         if not evident(tags, attributes) or are_usual(tags):
             continue
