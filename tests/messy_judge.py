@@ -1,4 +1,4 @@
-"""What a reader makes of a messy file: the truth, a question with a remedy that works, or a failure."""
+"""What `read` makes of a messy file: the truth, a question with a remedy that works, a failure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from messy_offers import Decision, Made
 
 import penchant as pn
+from messy_offers import Decision, Made
 
 ARGUMENTS = (
     *("where", "kind", "subject", "block", "decision", "option", "chosen", "attributes", "offers"),
@@ -71,7 +71,7 @@ def _judged(made: Made, path: Path) -> Verdict:
         if found is None:
             return Verdict("stuck", said, (said,))
         return Verdict("asked" if made.doubts else "needless", said, found)
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is a failure)
+    except Exception as error:
         return Verdict("traceback", repr(error))
     problem = difference(made, reading)
     if problem is None:
@@ -113,7 +113,7 @@ def _answered(
             found = _answered(made, path, now, again, questions)
             if found is not None:
                 return found
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             raise AssertionError(f"{now} after {said!r}: {error!r}") from error
         else:
             problem = difference(made, reading)
@@ -160,7 +160,7 @@ def known(made: Made, said: str, given: dict[str, Any]) -> list[tuple[str, Any]]
     ]
 
 
-# --- is it the truth? -------------------------------------------------------------------------------
+# --- is it the truth? ----------------------------------------------------------------------
 
 
 def difference(made: Made, reading: Any) -> str | None:
@@ -281,7 +281,8 @@ def _choices_differ(made: Made, data: Any, want: Counter[str]) -> str | None:
         if _same(true, _fit(kept, first, np.asarray(data.chosen), people)):
             return f"extra: {[data.names[k] for k in drop]}"
     sizes = Counter(np.diff(first).tolist())
-    return f"choices: variables {list(data.names)}, options {dict(sizes)}, log-likelihoods {sum(read.values()):.4f} for {sum(true.values()):.4f}"
+    fits = f"log-likelihoods {sum(read.values()):.4f} for {sum(true.values()):.4f}"
+    return f"choices: variables {list(data.names)}, options {dict(sizes)}, {fits}"
 
 
 def _same(a: dict[str, float], b: dict[str, float]) -> bool:

@@ -1,4 +1,4 @@
-"""Made-up files of offers and choice experiments, as messy as laboratories have them, with the truth.
+"""Made-up files of offers and choice experiments, messy as laboratories have them, with the truth.
 
 `made(seed)` simulates people, then writes what they chose in a layout, a vocabulary, a coding and
 with a mess that the seed decides. What is really in the file is kept beside it.
@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+
 from messy_words import FIRST, Words
 
 Option = dict[str, Any]
-NAMES = "anna bert carl dora emil fay gus hana ines jo kim lena".split()
+NAMES = ["anna", "bert", "carl", "dora", "emil", "fay", "gus", "hana", "ines", "jo", "kim", "lena"]
 
 
 @dataclass
@@ -88,7 +89,7 @@ class Dice:
         return [of[int(i)] for i in self.rng.permutation(len(of))[:n]]
 
 
-# --- names of columns -----------------------------------------------------------------------------
+# --- names of columns --------------------------------------------------------------------------
 
 
 def upper_first(word: str) -> str:
@@ -119,7 +120,7 @@ def joiner(dice: Dice, options: Any) -> Callable[[str, str], str]:
     return join
 
 
-# --- people ---------------------------------------------------------------------------------------
+# --- people ------------------------------------------------------------------------------------
 
 
 def people(dice: Dice, least: int = 4, most: int = 8) -> list[str]:
@@ -153,7 +154,7 @@ def offered(
     return found
 
 
-# --- what cells hold ------------------------------------------------------------------------------
+# --- what cells hold ---------------------------------------------------------------------------
 
 
 def money(dice: Dice) -> Callable[[float], Any]:
@@ -185,7 +186,7 @@ def timed(days: float, dice: Dice, mixed: bool) -> str:
     return f"{days:g} day{'s' * (days != 1)}"
 
 
-# --- discounting ----------------------------------------------------------------------------------
+# --- discounting -------------------------------------------------------------------------------
 
 
 def savings(dice: Dice) -> list[Decision]:
@@ -272,7 +273,7 @@ def by_name(dice: Dice, decisions: list[Decision]) -> Draft:
 
 def named_answer(dice: Dice, draft: Draft, options: Any) -> None:
     """What was taken of two options that have names: flags, numbers, words, sides, keys."""
-    first, second = options
+    second = options[1]
     how = dice.pick(("flag", "flag", "number", "word", "word", "side", "key", "synonym"))
     if how == "synonym" and not draft.family.startswith("discounting"):
         how = "word"
@@ -436,15 +437,13 @@ def discounting_long(dice: Dice) -> Draft:
     rows, of = [], []
     counter: dict[str, int] = {}
     per_person = dice.often(0.7)
-    total = 0
     for k, d in enumerate(decisions):
         counter[d.person] = counter.get(d.person, 0) + 1
-        total += 1
         order = [0, 1] if dice.often(0.5) else [1, 0]
         for i in order:
             rows.append(
                 {
-                    task: counter[d.person] if per_person else total,
+                    task: counter[d.person] if per_person else k + 1,
                     option: names[i],
                     words["amount"]: amount(d.options[i]["amount"]),
                     words["delay"]: delay(d.options[i]["delay"]),
@@ -481,7 +480,7 @@ def flagged(dice: Dice, draft: Draft, is_taken: list[bool], taken_names: list[st
     draft.add(name, cells)
 
 
-# --- gambles, effort, ambiguity, sharing ------------------------------------------------------------
+# --- gambles, effort, ambiguity, sharing -------------------------------------------------------
 
 
 def percent(dice: Dice) -> Callable[[float], Any]:
@@ -738,7 +737,7 @@ def ambiguity(dice: Dice) -> Draft:
     return draft
 
 
-# --- choice experiments -----------------------------------------------------------------------------
+# --- choice experiments ------------------------------------------------------------------------
 
 
 def profile(dice: Dice, numbers: Any, words: Any) -> Option:
@@ -911,7 +910,7 @@ def modes_of_travel(dice: Dice) -> Draft:
     return draft
 
 
-# --- mess -------------------------------------------------------------------------------------------
+# --- mess --------------------------------------------------------------------------------------
 
 
 def mess(dice: Dice, draft: Draft) -> None:
@@ -1046,7 +1045,7 @@ def missed(dice: Dice, draft: Draft) -> None:
     draft.story.append(f"missed as {code!r}")
 
 
-# --- files ------------------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------------
 
 
 def written(dice: Dice, draft: Draft) -> bytes:

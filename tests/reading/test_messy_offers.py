@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-import messy_words
 import pytest
+
+import messy_words
 from messy_judge import judged
 from messy_offers import FAMILIES, made
 

@@ -557,6 +557,7 @@ def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayou
     else:
         index = _understood(cells, seen, asked, found, labels)
         named = asked.offers is not None and "chosen" in asked.said  # in the order of the offers
+        named &= plain_name(found.chosen) not in FIRST_WORDS  # refused, safe: 1 is the first then
         flagged = {*seen} <= _FLAGS and asked.base is None and not _is_usual(found.chosen)
         if index and flagged and not named:
             raise _not_understood(seen, sorted(seen), found, labels)
