@@ -69,6 +69,7 @@ from penchant.tables.surveys import (
 )
 from penchant.wording import argument, either
 
+FEWEST_ROWS = 4  # by which a column without a usual name is known
 NEARLY = 0.95  # share of rows that is all but a few
 FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
@@ -301,7 +302,7 @@ def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     if task is not None:
         return task.kind
     long = _is_long(clean, told)
-    if not long and told.offers is None:
+    if not long:
         told = _with_answers(clean, told)
         clean = _with_places(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
@@ -450,6 +451,8 @@ def _described(
 def _answers(clean: Cleaned, asked: Asked) -> str | None:
     """The one column that may hold choices: that repeats the options, or the only one left."""
     table, subject = clean.table, asked.columns.get("subject")
+    if len(table) < FEWEST_ROWS:
+        return None
     used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
     free = [name for name in table.column_names if name not in used]
     layouts = likely_layouts(free, alike_in(table))
