@@ -5,9 +5,8 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.following._cell_kernels import prove
-from penchant.inference.following.cells import Bounds, Cells
-from penchant.inference.following.neighbourhood import Neighbourhood
+from penchant.inference.following._kernels import prove
+from penchant.inference.following.neighbourhood import Bounds, Cells, Neighbourhood
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import searched_grids, whole_grids
 

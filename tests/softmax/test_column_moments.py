@@ -5,8 +5,8 @@ import pytest
 
 import made
 from penchant.choices.chunks import ChoiceColumns
-from penchant.softmax.column_moments import column_moments
 from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.passes import column_moments
 from penchant.softmax.separation import NEGLIGIBLE, weight_of_small
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 from exact_maximum import exact_maximum
-from penchant.softmax.careful import careful_maximum
+from penchant.softmax.solve import careful_maximum
 
 
 def _assert_exact(estimate, exact, rel=1e-11):

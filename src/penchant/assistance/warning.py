@@ -20,7 +20,7 @@ from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import cumulative_regret, grid, landscape_a
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.output import Backend, Shown, came_as, frame

@@ -38,9 +38,8 @@ from penchant.files.atomic import check_new_folder, locked, new_folder
 from penchant.files.output import TABLES, json_text, write_json, write_table, write_text
 from penchant.files.table import read_table
 from penchant.inference.fit import fit
-from penchant.inference.fit_each import fit_each
-from penchant.inference.portions import OF_CHOICES as OF_CHOICES_ALONE
-from penchant.inference.portions import portion_fit
+from penchant.inference.fit_each import OF_CHOICES as OF_CHOICES_ALONE
+from penchant.inference.fit_each import fit_each, portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.coordinates import WEIGHTS
 from penchant.models.model import Declared

@@ -28,7 +28,7 @@ from penchant.figures.results import overview
 from penchant.figures.style import figure, inline_svg, panels, save
 from penchant.files.output import TABLES, json_text, without_nan, write_table, write_text
 from penchant.inference.fit import fit_model
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior

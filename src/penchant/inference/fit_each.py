@@ -1,26 +1,43 @@
-"""One estimate per subject, of choices or of episodes."""
+"""One estimate per subject, of choices or of episodes, whose profiles are searched together.
+
+Of a scan, portions of its subjects at a time, as rows of a table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+from penchant.arguments import check_level
+from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
-from penchant.inference.fit import History, weights_only
-from penchant.inference.fit_each_model import fit_each_model
-from penchant.inference.portions import portion_fit
-from penchant.models.model import Model
+from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, weights_only
+from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.status import nothing_known
+from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
-from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
+from penchant.models.record import (
+    as_described,
+    as_episodes,
+    data_of,
+    for_task,
+    needs_model,
+    refuse_word,
+)
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import as_it_came
+from penchant.output import as_it_came, progress
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
+from penchant.softmax.likelihood import available_threads
+from penchant.softmax.prior import ScaledPrior
 from penchant.softmax.source import IntervalKind
 from penchant.tables.reading import Reading
 
@@ -157,3 +174,163 @@ def fit_each(
 def _with_people(found: Estimates, given: Any) -> Estimates:
     """Estimates that know what the table that was read says of each subject."""
     return replace(found, people=given.groups) if isinstance(given, Reading) else found
+
+
+# Subjects whose profiles are searched together: steps cost little more for many than for one.
+FEWEST, MOST = 64, 512
+NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
+
+
+def fit_each_model(
+    episodes: Sequence[Episode],
+    model: Model,
+    *,
+    parameter_prior: Prior | MapPrior | None = None,
+    threads: int | None = None,
+) -> Estimates:
+    """Fit the episodes of every subject."""
+    model = for_task(model, episodes)
+    by_subject: dict[Any, list[Episode]] = {}
+    for episode in episodes:
+        by_subject.setdefault(episode.subject, []).append(episode)
+    told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
+    workers = available_threads() if threads is None else threads
+    if isinstance(parameter_prior, MapPrior):
+        return _with_maps(by_subject, told, model, parameter_prior, workers)
+    check_prior(model, parameter_prior)
+    at_once = _at_once(model, [sum(e.n_events for e in by_subject[s]) for s in told], workers)
+    portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
+    with progress("Fitting subjects", len(told)) as advance:
+
+        def fit_some(subjects: list[Any]) -> list[Estimate]:
+            groups = tuple(tuple(by_subject[s]) for s in subjects)
+            found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
+            advance(len(subjects))
+            return found
+
+        if workers == 1:
+            parts = [fit_some(subjects) for subjects in portions]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                parts = list(pool.map(fit_some, portions))
+    found = dict(zip(told, (one for part in parts for one in part), strict=True))
+    for subject, mine in by_subject.items():
+        if subject not in found:
+            problem = Problem(model, tuple(mine), parameter_prior)
+            found[subject] = nothing_known(problem, subject)
+    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+
+
+def _with_maps(
+    by_subject: dict[Any, list[Episode]],
+    told: list[Any],
+    model: Model,
+    prior: MapPrior,
+    workers: int,
+) -> Estimates:
+    """Everybody's map by itself: each has a width of its own."""
+    with progress("Fitting subjects", len(told)) as advance:
+
+        def fit_one(subject: Any) -> Estimate:
+            mine = by_subject[subject]
+            found = fit_model(mine, model, parameter_prior=prior, subject=subject)
+            advance(1)
+            return found
+
+        if workers == 1:
+            fits = [fit_one(subject) for subject in told]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                fits = list(pool.map(fit_one, told))
+    found = dict(zip(told, fits, strict=True))
+    for subject, mine in by_subject.items():
+        if subject not in found:
+            problem = Problem(model, tuple(mine), ScaledPrior(prior.others))
+            found[subject] = nothing_known(problem, subject)
+    return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
+
+
+def _at_once(model: Model, n_events: list[int], workers: int) -> int:
+    """Subjects to search together: many if they are little work, and some for every worker."""
+    n_points = math.prod(shape.n_grid for shape in model.shape)
+    width = (Declared(model).n_options or 2) * max(len(model.weights), 1) * n_points
+    largest = max(n_events, default=1) * width
+    share = -(-len(n_events) // workers)
+    return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))
+
+
+OF_CHOICES = {"method": "ml", "constraints": None, "covariance": "model", "max_steps": None}
+
+
+@dataclass(frozen=True)
+class PortionFit:
+    """Fits of all subjects of a portion; picklable."""
+
+    model: Model | None
+    parameter_prior: Prior | MapPrior | None
+    level: float = 0.95
+    intervals: IntervalKind = "wald"
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def estimates(self, data: Any) -> Estimates:
+        """One for each subject, by one thread."""
+        if self.model is None:
+            prior = weights_only(self.parameter_prior)
+            return fit_each_choices(data, **self.options, parameter_prior=prior, threads=1)
+        return fit_each_model(
+            as_episodes(data), self.model, parameter_prior=self.parameter_prior, threads=1
+        )
+
+    def __call__(self, data: Any) -> Any:
+        """One row for each subject, as a pyarrow table."""
+        return self.estimates(data).to_frame(self.level, "pyarrow", self.intervals)
+
+    def one(self, data: Any, subject: Any) -> Estimate:
+        """The estimate of one subject of the portion."""
+        if isinstance(data, Choices):
+            assert data.subject is not None and data.subject_labels is not None
+            mine: Any = data.subset(data.subject == data.subject_labels.index(subject))
+        else:
+            mine = [one for one in data if one.subject == subject]
+        return self.estimates(mine).of(subject)
+
+    def __str__(self) -> str:
+        return "Softmax" if self.model is None else str(self.model)
+
+
+def portion_fit(
+    data: ManyPeople,
+    model: Model | None,
+    parameter_prior: Prior | MapPrior | None,
+    options: Mapping[str, Any],
+    level: float = 0.95,
+    intervals: IntervalKind = "wald",
+) -> PortionFit:
+    """What is done on each portion; the same for all subjects."""
+    check_level(level)
+    if intervals == "calibrated":
+        raise DataError(
+            "intervals must be 'wald' or 'profile' for a scan; got 'calibrated'. Ask for those of "
+            "single subjects: found.of(subject).interval(kind='calibrated', rng=rng)."
+        )
+    if model is None and data.kind != "choices":
+        raise DataError(
+            f"model must be given with a scan of {data.kind}; got none. Pass UCL(...) or "
+            "QLearning(...)."
+        )
+    if model is None:
+        return PortionFit(None, parameter_prior, level, intervals, options)
+    if dict(options) != OF_CHOICES:
+        raise DataError(
+            "method, constraints, covariance and max_steps must be left out with a model; got one. "
+            "They are for Choices."
+        )
+    if data.kind == "choices" and not Declared(model).attributes:
+        raise DataError(
+            "data must be a scan of play or offers where a model is given; got one of choices. "
+            "Name the column of rewards in scan(..., reward=), or leave the model out."
+        )
+    check_prior(model, parameter_prior)
+    choose = Declared(model).for_rewards
+    closed = model if choose is None else choose(data.rewards())
+    return PortionFit(closed, parameter_prior, level, intervals)

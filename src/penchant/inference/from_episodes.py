@@ -17,7 +17,7 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import profile_intervals, profile_positions, values_at
-from penchant.inference.posterior import Places, posterior_places
+from penchant.inference.predict import Places, posterior_places
 from penchant.inference.profile.pairs import Planes
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid, whole_grids

@@ -10,8 +10,15 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
-from penchant.inference.following.cells import Bounds, Cells, is_small, may_reach_far, rises_to
-from penchant.inference.following.neighbourhood import Neighbourhood, plain_estimate
+from penchant.inference.following.neighbourhood import (
+    Bounds,
+    Cells,
+    Neighbourhood,
+    is_small,
+    may_reach_far,
+    plain_estimate,
+    rises_to,
+)
 from penchant.inference.maps import check_map
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import Grid, Grids, grid_steps, searched_grids

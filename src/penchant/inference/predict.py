@@ -1,25 +1,260 @@
-"""Probabilities of decisions in episodes: at one estimate, or averaged over what is not known."""
+"""Probabilities of decisions in episodes: at one estimate, or averaged over what is not known.
+
+Under a population the average is over where the parameters of one person may lie, and how probable
+each place is. It is normal on the links h = (shape, weights), and the decisions have the
+likelihood L:
+
+    p(h | decisions) is proportional to L(h) N(h; mean, covariance).
+
+Places of the shape parameters are drawn from what is known of the profile, on the links: cells of
+its grid, by height, and about its peak; a few from the population itself. The best weights are
+solved exactly at each; about these, places are drawn from a Student t as wide as the posterior
+there. Every place counts by p / (density of the draw), so that neither is taken for the posterior
+itself. All draws are quasi-random, and always the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError
-from penchant.inference.posterior import SEEN, Places
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile.pairs import Rows
+from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak
 from penchant.models.model import Model
+from penchant.models.priors import OnLinks
 from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
 from penchant.wording import weak_prior
+
+TAIL = 7.0  # degrees of freedom
+
+
+@cache
+def sobol(n: int, count: int) -> Matrix:
+    """Places (count, n) in the unit cube; always the same ones."""
+    from scipy.stats import qmc  # costly, and rarely needed
+
+    return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
+
+
+def quasi_random(n: int, count: int) -> Matrix:
+    """Places of a standard Student t in n dimensions, each with its opposite: (count, n)."""
+    u = np.clip(sobol(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
+    z = special.ndtri(u[:, :n])
+    divisor = np.sqrt(special.chdtri(TAIL, u[:, n]) / TAIL)
+    own = z / divisor[:, None]
+    return np.concatenate([own, -own])[:count]
+
+
+@cache
+def turns(n: int, d: int) -> Matrix:
+    """Orthogonal matrices (n, d, d), each turned its own way; always the same ones."""
+    rng = np.random.default_rng([20260101, d])
+    found, triangle = np.linalg.qr(rng.standard_normal((n, d, d)))
+    return np.asarray(found * np.sign(np.einsum("naa->na", triangle))[:, None])
+
+
+def whitened(away: Matrix, factor: Matrix) -> tuple[Matrix, Matrix]:
+    """Squared lengths in the units of factors (n, K, d, d), and their log-determinants."""
+    inverse = np.linalg.inv(factor)
+    z = np.einsum("nkab,nklb->nkla", inverse, away)
+    level = np.log(np.einsum("nkaa->nka", factor)).sum(axis=-1)
+    return (z**2).sum(axis=-1), level[:, :, None]
+
+
+def log_t(away: Matrix, factor: Matrix) -> Matrix:
+    """Log-density of the Student t that `quasi_random` draws from."""
+    n = away.shape[-1]
+    squared, level = whitened(away, factor)
+    constant = special.gammaln((TAIL + n) / 2) - special.gammaln(TAIL / 2)
+    constant -= 0.5 * n * np.log(TAIL * np.pi)
+    return np.asarray(constant - level - 0.5 * (TAIL + n) * np.log1p(squared / TAIL))
+
+
+N_SHAPES = {0: 1, 1: 64, 2: 128}  # places of shape parameters, by their number
+MORE_SHAPES = 256
+N_PLACES = 1024  # of shapes and weights together
+SHARES = (0.45, 0.45, 0.1)  # of shapes drawn about the peak, in cells, and from the population
+WIDER = 1.3  # than the curvature of the peak has it
+FARTHEST = 6.0  # standard deviations of the population that cells at an end reach to
+SEEN = 1e-7  # posterior probability below which a place is passed over
+
+
+class Places(NamedTuple):
+    """Parameters that a person may have.
+
+    Attributes
+    ----------
+    psi, theta
+        Shape parameters (K, q), and weights (K, L, d) at each.
+    share
+        (K, L): posterior probabilities.
+    """
+
+    psi: Matrix
+    theta: Matrix
+    share: Matrix
+
+
+def posterior_places(profiles: Profiles, known: OnLinks, grid: Grid, peak: Peak) -> Places:
+    """Places in the posterior of the only subject of `profiles`, under a population."""
+    coordinates, q = known.coordinates, known.coordinates.n_shape
+    h_shape, density, near = _shapes(known, grid, peak)
+    psi, _ = coordinates.psi(h_shape)
+    subject = np.zeros(len(psi), dtype=np.int64)
+    points = profiles.solve(subject, psi, near, with_slopes=False)
+    h = coordinates.from_parts(points.theta, psi)
+    h[:, :q] = h_shape  # beyond the range of a shape parameter it counts as its end
+    right = np.isfinite(h).all(axis=1) & np.isfinite(points.value)
+    psi, h, subject = psi[right], h[right], subject[right]
+    turned = turns(len(h), coordinates.n_weights)
+    parts = [
+        _about(profiles, known, psi[begin:end], h[begin:end], turned[begin:end])
+        for begin, end in profiles.portions(subject)
+    ]
+    theta, log_share = (np.concatenate(both) for both in zip(*parts, strict=True))
+    log_share -= density[right, None]
+    share = np.exp(log_share - log_share.max())
+    return Places(psi, theta, share / share.sum())
+
+
+def _shapes(known: OnLinks, grid: Grid, peak: Peak) -> tuple[Matrix, Vector, Matrix]:
+    """Places of the shape parameters on their links, log-densities, and weights to start from."""
+    q = known.coordinates.n_shape
+    if not q:
+        return np.empty((1, 0)), np.zeros(1), peak.point.theta[None]
+    low, high = _cells(known, grid)
+    volume = (high - low).prod(axis=1)
+    finite = np.isfinite(grid.values)
+    mass = volume * np.exp(np.where(finite, grid.values, -np.inf) - grid.values[finite].max())
+    mass /= mass.sum()
+    centre = known.coordinates.from_parts(peak.point.theta[None], peak.point.psi[None])[0, :q]
+    about = _Normal(centre, _width(known, grid, peak))
+    far = _Normal(known.mean[:q], np.linalg.cholesky(np.linalg.inv(known.precision)[:q, :q]))
+    places = sobol(q + 1, N_SHAPES.get(q, MORE_SHAPES))
+    edges = np.cumsum(SHARES)
+    kind = np.searchsorted(edges, places[:, 0], side="right")
+    rank = (places[:, 0] - edges[0]) / SHARES[1]
+    cell = np.minimum(np.searchsorted(np.cumsum(mass), rank), len(mass) - 1)
+    on_cells = low[cell] + places[:, 1:] * (high - low)[cell]
+    h = np.choose(kind[:, None], [about.at(places[:, 1:]), on_cells, far.at(places[:, 1:])])
+    inside = ((h[:, None] >= low) & (h[:, None] < high)).all(axis=2)
+    flat = (inside * (mass / volume)).sum(axis=1)
+    density = SHARES[0] * about.density(h) + SHARES[1] * flat + SHARES[2] * far.density(h)
+    nearest = (((low + high) / 2 - h[:, None]) ** 2).sum(axis=2).argmin(axis=1)
+    return h, np.log(density), np.where(finite[nearest, None], grid.theta[nearest], np.nan)
+
+
+class _Normal(NamedTuple):
+    """A normal distribution of shape parameters on their links."""
+
+    mean: Vector
+    factor: Matrix
+
+    def at(self, ranks: Matrix) -> Matrix:
+        """Places (n, q) of ranks in the unit cube."""
+        z = special.ndtri(np.clip(ranks, 1e-9, 1 - 1e-9))
+        return np.asarray(self.mean + z @ self.factor.T)
+
+    def density(self, h: Matrix) -> Vector:
+        """At places (n, q)."""
+        z = np.linalg.solve(self.factor, (h - self.mean).T)
+        level = np.abs(np.diag(self.factor)).prod() * (2 * np.pi) ** (len(self.mean) / 2)
+        return np.asarray(np.exp(-0.5 * (z**2).sum(axis=0)) / level)
+
+
+def _cells(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
+    """Lower and upper corners (n_psi, q) of the grid's cells on the links.
+
+    Cells at an end reach as far as the population does.
+    """
+    coordinates = known.coordinates
+    sd = np.sqrt(np.diag(np.linalg.inv(known.precision)))
+    low, high = np.empty_like(grid.psi), np.empty_like(grid.psi)
+    for a, c in enumerate(coordinates.each[: coordinates.n_shape]):
+        axis, place = np.unique(grid.psi[:, c.natural.index], return_inverse=True)
+        shape = coordinates.shape[c.natural.index]
+        u = np.asarray(shape.to_search(axis))
+        between = np.asarray(shape.from_search((u[1:] + u[:-1]) / 2))
+        edges = np.sort(c.link.coordinate(c.natural.scale * between**c.natural.power))
+        first = min(known.mean[a] - FARTHEST * sd[a], edges[0] - sd[a])
+        last = max(known.mean[a] + FARTHEST * sd[a], edges[-1] + sd[a])
+        edges = np.concatenate([[first], edges, [last]])
+        if c.natural.scale * c.natural.power < 0:
+            place = len(axis) - 1 - place
+        low[:, a], high[:, a] = edges[place], edges[place + 1]
+    return low, high
+
+
+def _width(known: OnLinks, grid: Grid, peak: Peak) -> Matrix:
+    """A lower factor of how wide the posterior of the shapes is about the peak, on the links."""
+    coordinates, q = known.coordinates, known.coordinates.n_shape
+    shape, order = coordinates.shape, coordinates.shape_order()
+    h = coordinates.from_parts(peak.point.theta[None], peak.point.psi[None])[:, :q]
+    _, slope = coordinates.psi(h)
+    stretch = np.array([float(s.stretch(p)) for s, p in zip(shape, peak.point.psi, strict=True)])
+    own = (slope[0] / stretch)[order]  # search units in one of the link
+    precision = peak.curvature[np.ix_(order, order)] * np.outer(own, own)
+    precision = np.where(np.isfinite(precision), precision, 0.0)
+    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
+    least = 1.0 / np.diag(np.linalg.inv(known.precision))[:q].max()
+    inverse = (vectors / np.maximum(values, least)) @ vectors.T
+    return np.asarray(WIDER * np.linalg.cholesky(inverse))
+
+
+def _about(
+    profiles: Profiles, known: OnLinks, psi: Matrix, h: Matrix, turned: Matrix
+) -> tuple[Matrix, Matrix]:
+    """Weights (K, L, d) about the best ones at each psi; log-posteriors less log-densities."""
+    coordinates, q = known.coordinates, known.coordinates.n_shape
+    n, d = len(h), coordinates.n_weights
+    theta, bend = coordinates.theta_and_slopes(h[:, q:])
+    subject = np.zeros(n, dtype=np.int64)
+    x, _ = profiles.variables(subject, psi, False)
+    rows = profiles.rows(subject)
+    profiles.outside(x, None, rows)
+    information = _moments(x, rows, theta)[1]
+    curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
+    width = _factor(curvature)
+    n_draws = N_PLACES // N_SHAPES.get(q, MORE_SHAPES)
+    z = np.einsum("nab,lb->nla", turned, quasi_random(d, n_draws))
+    away = np.einsum("nab,nlb->nla", width, z)
+    density = log_t(away[None], width[None])[0]
+    places = np.repeat(h[:, None], n_draws, axis=1)
+    places[..., q:] += away
+    many = rows.only(np.repeat(np.arange(n), n_draws))
+    theta = coordinates.theta(places[..., q:])
+    value = _moments(x, many, theta.reshape(-1, d))[0].reshape(n, n_draws)
+    from_mean = places - known.mean
+    prior = -0.5 * np.einsum("nla,ab,nlb->nl", from_mean, known.precision, from_mean)
+    return theta, np.asarray(value + prior - density)
+
+
+def _moments(x: Matrix, rows: Rows, theta: Matrix) -> tuple[Vector, Matrix]:
+    n, d = theta.shape
+    value, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
+    compiled.moments(x, *rows.scored, np.ascontiguousarray(theta), value, gradient, information)
+    return np.where(np.isfinite(value), value, -np.inf), information
+
+
+def _factor(curvature: Matrix) -> Matrix:
+    """Lower factors of the inverses, in the coordinates' own units."""
+    unit = 1.0 / np.sqrt(np.einsum("naa->na", curvature))
+    inverse = np.linalg.inv(curvature * unit[:, :, None] * unit[:, None, :])
+    inverse = (inverse + np.swapaxes(inverse, 1, 2)) / 2
+    return np.asarray(unit[:, :, None] * np.linalg.cholesky(inverse))
 
 
 def _log_probabilities(

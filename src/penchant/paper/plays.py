@@ -16,7 +16,7 @@ from scipy import optimize
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate

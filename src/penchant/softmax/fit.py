@@ -14,8 +14,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError, NotConvergedError, NotIdentifiedError, SeparationError
 from penchant.output import pooled_notes
 from penchant.softmax import diagnostics as words
-from penchant.softmax.constrained import constrained_maximum
-from penchant.softmax.constraints import Constraints, maximise_within
+from penchant.softmax.constraints import Constraints, constrained_maximum, maximise_within
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.from_choices import FromChoices

@@ -18,7 +18,6 @@ from penchant.choices.chunks import Chunks
 from penchant.errors import DataError
 from penchant.output import counted, single_option_notes
 from penchant.softmax import separation
-from penchant.softmax.careful import careful_climb
 from penchant.softmax.diagnostics import Separation
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
@@ -70,7 +69,7 @@ from penchant.softmax.solution import (
     scaled_inverse,
     unit_of_weights,
 )
-from penchant.softmax.solve import finite_solution, start_in
+from penchant.softmax.solve import careful_climb, finite_solution, start_in
 from penchant.wording import argument
 
 Bits = NDArray[np.uint64]

@@ -15,13 +15,25 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns, Chunks
 from penchant.output import counted
-from penchant.softmax.careful import Careful, CarefulMoments
-from penchant.softmax.column_moments import column_moments
+from penchant.softmax import _column_kernels as kernels
+from penchant.softmax._lanes import LANES, kind_of
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
-from penchant.softmax.likelihood import MANY_VARIABLES, Moments, likelihood_of
+from penchant.softmax.likelihood import (
+    MANY_VARIABLES,
+    Moments,
+    block_rows,
+    by_size,
+    likelihood_of,
+    locked,
+    moments_from,
+    n_moments,
+    rooms_for,
+    vectors,
+)
 from penchant.softmax.newton import maximise
 from penchant.softmax.separation import NEGLIGIBLE, weight_of_small
 from penchant.softmax.solution import scaled_inverse
+from penchant.softmax.solve import Careful, CarefulMoments
 
 T = TypeVar("T")
 Change = Callable[[Choices], Choices]
@@ -415,3 +427,49 @@ def null_log_likelihood(known: Looked) -> float:
     if known.furthest_offset is None:
         return -float(known.sizes[1:] @ np.log(np.arange(1, len(known.sizes))))
     return known.at_zero.log_likelihood
+
+
+def column_moments(
+    choices: ChoiceColumns, theta: Vector, limits: Vector | None = None
+) -> tuple[Moments, float]:
+    """Log-likelihood, gradient and information, Eq. (5), as `PackedLikelihood` has them.
+
+    Parameters
+    ----------
+    limits
+        What a variable's difference from the chosen option's is small up to; None where the weight
+        of such decisions, which is returned, too, is not asked for.
+    """
+    n_rows = np.diff(choices.first_row) - 1
+    order = by_size(n_rows)
+    if choices.weights is not None and not choices.weights.all():
+        order = order[choices.weights[order] > 0]
+    rows = block_rows(n_rows, order, np.arange(0, len(order), LANES))
+    d, has_offset = len(choices.variables), choices.offset is not None
+    columns = [*choices.variables, *([] if choices.offset is None else [choices.offset])]
+    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
+    addresses = np.array([column.ctypes.data for column in columns], dtype=np.int64)
+    most = max(int(rows[-1]), 1) if len(rows) else 1  # decisions are in order of size
+    places = (
+        np.empty((most, LANES), dtype=np.int64),
+        np.empty(LANES, dtype=np.int64),
+        vectors(2).reshape(1, 2 * LANES),
+        vectors(most * len(columns)),
+    )
+    full = np.append(theta, 1.0) if has_offset else np.array(theta)
+    rooms = rooms_for(most, max(len(rows), 1), d)
+    sums = np.empty(n_moments(d))
+    weights = np.empty(0) if choices.weights is None else choices.weights
+    small = kernels.sum_columns(
+        addresses,
+        locked((choices.first_row, choices.chosen, weights)),
+        order,
+        rows,
+        kind_of(d, has_offset),
+        full,
+        np.empty(0) if limits is None else np.array(limits),
+        places,
+        rooms,
+        sums,
+    )
+    return moments_from(sums, d), float(small)

@@ -1,18 +1,25 @@
-"""From choices to the maximum of their likelihood, with proof that it is one, Eq. (4)."""
+"""From choices to the maximum of their likelihood, with proof that it is one, Eq. (4).
+
+The compiled sums take each set relative to the option chosen and stop at a length of the step in
+standard errors. Where nearly all choices are nearly certain that is not enough: where another
+option is all but certain the variance is a difference of equal numbers, and where standard errors
+are huge a short step still moves theta. There each set is taken relative to its most likely option,
+and the end is a step that moves no objective: no digit is lost, and no step too long.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import separation as separating
-from penchant.softmax.careful import careful_maximum
-from penchant.softmax.constrained import constrained
-from penchant.softmax.constraints import Constraints
-from penchant.softmax.identification import Identification
+from penchant.softmax.constraints import Constraints, constrained
+from penchant.softmax.identification import EPSILON, Identification
 from penchant.softmax.likelihood import Likelihood, PackedLikelihood, likelihood_of
 from penchant.softmax.newton import Maximum, maximise
 from penchant.softmax.separation import certified, cleaned, limit_along, near_separation
@@ -173,3 +180,270 @@ def _separated(
         near=None,
         condition=np.inf,
     )
+
+
+STILL = 1e-9  # largest change of an objective by the last step; one step more squares it
+NEAR = 0.1  # the same, on the way along the offsets
+OVERSHOT = 0.5  # of the slope: a step may end so far beyond the maximum along it
+SMALL = 0.1  # below this steps shrink fast, but for rounding
+PATIENCE = 4
+CERTAIN = -40.0  # log-probabilities below which log(1 + p) is p
+WITHIN_REACH = 8.0  # differences of offsets that Newton's method takes from theta = 0
+FAR = 1e16  # no objective moves further in one step
+ROWS_AT_ONCE = 100_000
+
+
+@dataclass(frozen=True)
+class CarefulMoments:
+    """Log-likelihood, gradient and information, all divided by exp(log_unit).
+
+    `noise` bounds the rounding of the gradient.
+    """
+
+    log_likelihood: float
+    gradient: Vector
+    information: Matrix
+    noise: Vector
+    log_unit: float
+
+
+class CarefulLikelihood(Protocol):
+    """What careful steps need to know of the choices, with a share of their offsets."""
+
+    @property
+    def largest(self) -> Vector:
+        """Largest |x_i - x_chosen| of each variable."""
+
+    @property
+    def furthest_offset(self) -> float | None:
+        """Largest difference of an offset from that of the option chosen; None without offsets."""
+
+    def moments(self, theta: Vector) -> CarefulMoments:
+        """Sums over decisions, each relative to its most likely option."""
+
+    def with_share(self, share: float) -> CarefulLikelihood:
+        """The same with another share of the offsets."""
+
+
+@dataclass(frozen=True)
+class Careful:
+    """The log-likelihood of choices, with a share of their offsets."""
+
+    choices: Choices
+    largest: Vector  # |x_i - x_chosen| of each variable
+    offsets: Vector | None  # of every row, relative to the option chosen
+    share: float = 1.0
+
+    @classmethod
+    def of(cls, choices: Choices, largest: Vector) -> Careful:
+        """Of all that is known of the choices."""
+        if choices.offset is None:
+            return cls(choices, largest, None)
+        sizes = np.diff(choices.first_row)
+        offsets = choices.offset - np.repeat(choices.offset[choices.chosen_row], sizes)
+        if choices.available is not None:
+            offsets[~choices.available] = 0.0
+        return cls(choices, largest, offsets)
+
+    @property
+    def furthest_offset(self) -> float | None:
+        """Largest difference of an offset from that of the option chosen; None without offsets."""
+        return None if self.offsets is None else float(np.abs(self.offsets).max())
+
+    def with_share(self, share: float) -> Careful:
+        """The same with another share of the offsets."""
+        return replace(self, share=share)
+
+    def objectives(self, theta: Vector) -> tuple[Vector, Vector]:
+        """theta'x relative to the chosen option of each set, and a bound of its rounding."""
+        c = self.choices
+        sizes = np.diff(c.first_row)
+        chosen = np.repeat(c.chosen_row, sizes)
+        q, size = np.empty(c.n_rows), np.empty(c.n_rows)
+        for begin in range(0, c.n_rows, ROWS_AT_ONCE):
+            rows = slice(begin, begin + ROWS_AT_ONCE)
+            z = c.explanatory[rows] - c.explanatory[chosen[rows]]
+            if c.available is not None:
+                z[~c.available[rows]] = 0.0
+            q[rows], size[rows] = z @ theta, np.abs(z) @ np.abs(theta)
+        if self.offsets is not None:
+            q += self.share * self.offsets
+            size += np.abs(self.share * self.offsets)
+        if c.available is not None:
+            q[~c.available] = -np.inf
+        return q, EPSILON * (4.0 + size)
+
+    def moments(self, theta: Vector) -> CarefulMoments:
+        """Sums over decisions, each relative to its most likely option."""
+        c = self.choices
+        q, error = self.objectives(theta)
+        starts, sizes = c.first_row[:-1], np.diff(c.first_row)
+        weights = np.ones(len(sizes)) if c.weights is None else c.weights
+        top = np.maximum.reduceat(q, starts)
+        at_top = np.flatnonzero(q == np.repeat(top, sizes))
+        first = at_top[np.searchsorted(at_top, starts)]
+        e = np.exp(q - np.repeat(top, sizes))
+        e[first] = 0.0
+        others = np.add.reduceat(e, starts)
+        log_p = q - np.repeat(top + np.log1p(others), sizes)
+        missed = np.repeat(weights > 0, sizes)
+        missed[c.chosen_row] = False
+        unit = float(log_p[missed].max(initial=-np.inf))
+        unit = unit if np.isfinite(unit) and unit < CERTAIN else 0.0
+        log_p[missed] -= unit
+        p = np.exp(np.where(missed, log_p, np.minimum(log_p, 0.0)))
+        if unit:
+            value = -float(weights @ np.add.reduceat(np.where(missed, p, 0.0), starts))
+        else:
+            value = -float(weights @ (top + np.log1p(others)))
+        p *= np.repeat(weights, sizes)
+        return self._summed(value, p, unit, first, error)
+
+    def _summed(
+        self, value: float, p: Vector, unit: float, first: IntVector, error: Vector
+    ) -> CarefulMoments:
+        """Gradient and information for probabilities p, times the weights and less the unit."""
+        c = self.choices
+        d = c.n_parameters
+        gradient, noise, information = np.zeros(d), np.zeros(d), np.zeros((d, d))
+        marks = np.searchsorted(c.first_row, np.arange(0, c.n_rows, ROWS_AT_ONCE))
+        for begin, end in pairwise(np.union1d(marks, [0, c.n_decisions]).tolist()):
+            edges = c.first_row[begin : end + 1]
+            rows, sizes = slice(int(edges[0]), int(edges[-1])), np.diff(edges)
+            x = c.explanatory[rows]
+            z = x - c.explanatory[np.repeat(c.chosen_row[begin:end], sizes)]
+            y = x - c.explanatory[np.repeat(first[begin:end], sizes)]
+            if c.available is not None:
+                z[~c.available[rows]] = 0.0
+                y[~c.available[rows]] = 0.0
+            mine = p[rows]
+            gradient -= mine @ z
+            noise += (mine * error[rows]) @ np.abs(z)
+            total = np.add.reduceat(mine, edges[:-1] - edges[0])
+            if unit:  # the chosen option is certain: its share is not in units of the others
+                information += (y.T * mine) @ y
+                continue
+            share = mine / np.repeat(np.where(total > 0, total, 1.0), sizes)
+            mean = np.add.reduceat(share[:, None] * y, edges[:-1] - edges[0])
+            centred = y - np.repeat(mean, sizes, axis=0)
+            information += (centred.T * mine) @ centred
+        return CarefulMoments(value, gradient, information, noise, unit)
+
+
+@dataclass(frozen=True)
+class Climb:
+    """Where careful steps ended: whether they settled, and whether that proves a maximum."""
+
+    theta: Vector
+    moments: CarefulMoments
+    decrement: float
+    n_steps: int
+    settled: bool
+    proof: bool
+
+    def maximum(self) -> Maximum:
+        """The same in the words of Newton's method."""
+        unit = np.exp(self.moments.log_unit)
+        return Maximum(
+            self.theta,
+            self.moments.log_likelihood * unit,
+            self.moments.gradient * unit,
+            self.moments.information * unit,
+            self.decrement,
+            self.n_steps,
+            "converged" if self.settled else "slow",
+        )
+
+
+def careful_maximum(
+    choices: Choices, largest: Vector, start: Vector, max_steps: int, taken: int = 0
+) -> Climb:
+    """The maximum from a point near it; or from afar, by way of smaller offsets.
+
+    `largest` bounds |x_i - x_chosen| of each variable; `taken` are steps taken before.
+    """
+    return careful_climb(Careful.of(choices, largest), start, max_steps, taken)
+
+
+def careful_climb(
+    careful: CarefulLikelihood, start: Vector, max_steps: int, taken: int = 0
+) -> Climb:
+    """The same for a likelihood that is known."""
+    found = climb(careful, start, max_steps, taken)
+    size = careful.furthest_offset
+    if found.settled or size is None:
+        return found
+    share = min(1.0, WITHIN_REACH / size) if size > 0 else 1.0
+    theta, steps = np.zeros(len(start)), found.n_steps if found.n_steps < max_steps else taken
+    while share < 1.0:
+        part = climb(careful.with_share(share), theta, max_steps, steps, NEAR)
+        if not part.settled:
+            return replace(found, n_steps=max(found.n_steps, part.n_steps))
+        steps = part.n_steps
+        further = min(1.0, 2.0 * share)
+        theta, share = part.theta * (further / share), further
+    return climb(careful, theta, max_steps, steps)
+
+
+def climb(
+    careful: CarefulLikelihood, start: Vector, max_steps: int, taken: int = 0, still: float = STILL
+) -> Climb:
+    """Newton's steps until none moves an objective; shortened while they overshoot."""
+    theta, n_steps, decrement = np.array(start), taken, np.inf
+    here = careful.moments(theta)
+    closest, vain = np.inf, 0
+    while True:
+        covariance = _inverse(here.information, careful.largest)
+        step = covariance @ here.gradient
+        slope = float(here.gradient @ step)
+        reach = float(careful.largest @ np.abs(step))
+        noise = float(careful.largest @ (np.abs(covariance) @ here.noise))
+        decrement = float(np.sqrt(max(slope, 0.0) * np.exp(here.log_unit)))
+        if reach <= (noise if still < noise < SMALL else still):
+            proof = _proves(careful.largest, covariance, slope, here.noise)
+            theta = theta + step
+            return Climb(theta, careful.moments(theta), decrement, n_steps, True, proof)
+        vain = vain + 1 if SMALL > reach > 0.5 * closest else 0
+        closest = min(closest, reach)
+        if n_steps >= max_steps or vain >= PATIENCE:
+            return Climb(theta, here, decrement, n_steps, False, False)
+        ahead = _shortened(careful, theta, step, here, min(1.0, FAR / reach))
+        if ahead is None:
+            return Climb(theta, here, decrement, n_steps, False, False)
+        theta, here = ahead
+        n_steps += 1
+
+
+def _shortened(
+    careful: CarefulLikelihood, theta: Vector, step: Vector, here: CarefulMoments, longest: float
+) -> tuple[Vector, CarefulMoments] | None:
+    """The first of this part of a step, its half ... that does not overshoot the maximum along it.
+
+    Where the slope hardly changes, and then falls at once, the half comes close in a few steps.
+    """
+    fraction, slope = longest, float(here.gradient @ step)
+    while fraction > 1e-15 * longest:
+        trial = theta + fraction * step
+        there = careful.moments(trial)
+        left = float(there.gradient @ step) * np.exp(there.log_unit - here.log_unit)
+        if np.isfinite(left) and left >= -OVERSHOT * slope:
+            return trial, there
+        fraction /= 2
+    return None
+
+
+def _inverse(information: Matrix, largest: Vector) -> Matrix:
+    """Inverse of the information; of a matrix near it where that is singular."""
+    diagonal = np.diag(information)
+    least = 1e-100 * largest  # less is as good as nothing, and its square no number
+    scale = np.where(diagonal > least**2, np.sqrt(np.maximum(diagonal, least**2)), largest)
+    values, vectors = np.linalg.eigh(information / scale[:, None] / scale[None, :])
+    values = np.maximum(values, 1e-15 * values[-1]) if values[-1] > 1e-9 else np.ones_like(values)
+    return np.asarray((vectors / values) @ vectors.T / scale[:, None] / scale[None, :])
+
+
+def _proves(largest: Vector, covariance: Matrix, slope: float, noise: Vector) -> bool:
+    """Whether the end proves that the maximum exists, as `separation.certificate` has it."""
+    distance = 2.0 * float(np.sqrt(largest @ np.abs(covariance) @ largest))
+    blurred = float(np.sqrt(noise @ np.abs(covariance) @ noise))
+    return distance * (float(np.sqrt(max(slope, 0.0))) + blurred) < 0.5

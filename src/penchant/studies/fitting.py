@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import DataError, PenchantWarning
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played

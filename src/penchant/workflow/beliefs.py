@@ -23,8 +23,8 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, listing
+from penchant.inference.fit_each import PortionFit
 from penchant.inference.from_episodes import model_source
-from penchant.inference.portions import PortionFit
 from penchant.models.model import Declared
 from penchant.models.record import as_episodes, data_of
 from penchant.output import Backend, Shown, as_it_came, came_as, counted, frame

@@ -14,8 +14,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
 from penchant.errors import DataError
-from penchant.inference.fit_each_model import fit_each_model
-from penchant.inference.portions import OF_CHOICES, PortionFit, portion_fit
+from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.record import as_episodes, for_task, refuse_no_model, refuse_word

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.record import for_agents
 from penchant.models.task import Task

@@ -12,7 +12,7 @@ import scipy
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.errors import DataError, nearest
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
 from penchant.models.record import for_agents, refuse_no_model, refuse_word

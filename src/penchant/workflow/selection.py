@@ -31,7 +31,7 @@ from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, listing, nearest
-from penchant.inference.fit_each_model import fit_each_model
+from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.inference.posterior import turns
+from penchant.inference.predict import turns
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.population.hierarchy.marginal import Marginal, Spread

@@ -706,7 +706,11 @@ class Profiles:
         none = np.zeros(len(rows.bounds) - 1, dtype=bool)
         if not Declared(self.model).outside or np.isfinite(x.sum()):
             return none
-        lost = ~np.isfinite(x[rows.order]).all(axis=(1, 2))
+        columns = x.reshape(len(x), -1).T
+        there = np.isfinite(columns[0])
+        for column in columns[1:]:
+            there &= np.isfinite(column)
+        lost = ~there[rows.order]
         counts = np.concatenate([[0], np.cumsum(lost)])
         found: BoolVector = np.diff(counts[rows.bounds]) > 0
         events = ranges(rows.events, np.flatnonzero(found))

@@ -40,7 +40,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import two_step
+from penchant.models.clinic._kernels import stay, two_step
 from penchant.models.clinic.recursion import Recursion, codes, column, rates, shapes, unrolled
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
@@ -298,23 +298,8 @@ class StayRegression(Recursion):
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """1, reward, transition and their product, for the last first-stage choice."""
-        x = np.zeros((int(record.lengths(which).sum()), 2, 4))
-        state, row = _states(record), 0
-        for e in which:
-            last, first, won, usual = -1, -1, 0.0, 0.0
-            for t in range(record.starts[e], record.starts[e + 1]):
-                j, r = record.chosen[t], record.rewards[t]
-                if state[t] == 0:
-                    if last >= 0:
-                        x[row, last] = (1.0, won, usual, won * usual)
-                    first = j
-                elif state[t] > 0:
-                    if first >= 0 and j >= 0 and np.isfinite(r):
-                        last, won = first, 1.0 if r > self.win_above else -1.0
-                        usual = 1.0 if state[t] - 1 == first else -1.0
-                    first = -1
-                row += 1
-        return x
+        seen = record.chosen, record.rewards, _states(record)
+        return unrolled(stay, record, which, psi, (2, 4), *seen, settings=(float(self.win_above),))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> StayAgents:
         """Agents who play so."""

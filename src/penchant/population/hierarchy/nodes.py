@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.posterior import TAIL, log_t, quasi_random, turns, whitened
+from penchant.inference.predict import TAIL, log_t, quasi_random, turns, whitened
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Known, Nodes, Structure
