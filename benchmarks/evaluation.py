@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 import limits
@@ -38,7 +39,7 @@ def _evaluation(name: str, settings: Settings) -> list[Row]:
     }
     for run in runs.values():
         run()
-    found = interleaved(runs, settings.repeats, FAST_TURN)
+    found = interleaved(runs, settings.repeats, FAST_TURN, clock=time.thread_time)
     done = found["exponentials"]
     excess = n * (m - 1) / done.result
     exponentials = Timing(tuple(s * excess for s in done.seconds))

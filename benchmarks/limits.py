@@ -60,7 +60,7 @@ def _exp_rows(typingctx, source, n_rows, target):
 
         def body(row, carried):
             place = builder.mul(row, ir.Constant(_INT, LANES))
-            emit.store(emit.exp(emit.load(numbers, place)), results, place)
+            emit.store(emit.exp_of_sum(emit.load(numbers, place)), results, place)
             return []
 
         emit.over_rows(arguments[1], body, [])

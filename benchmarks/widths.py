@@ -63,7 +63,7 @@ def main() -> None:
 
 Made by `python benchmarks/widths.py --markdown benchmarks/WIDTHS.md`.
 
-Time of one log-likelihood with gradient and Hessian over its limit (see `limit` in
+Processor time of one log-likelihood with gradient and Hessian over its limit (see `limit` in
 [README.md](README.md)), both compiled for the processor named. Asked: at most 3 on M and L. Only
 x86-64 was run; arm64 was not.
 

@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import sys
+import threading
 import zlib
 from pathlib import Path
 
@@ -89,6 +90,27 @@ def signatures_are_read_once():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(App, "assemble_argument_collection", copied)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def formulas_are_set_once():
+    """What 10^-3 looks like stays the same: set it once, and not for every figure anew."""
+    import matplotlib as mpl
+    from matplotlib.mathtext import MathTextParser
+
+    set_anew, kept = MathTextParser.__dict__["_parse_cached"].__wrapped__, {}
+    fonts = [name for name in mpl.rcParams if name.startswith(("font.", "mathtext.", "text."))]
+
+    def _set_once(parser, *given):
+        style = str([mpl.rcParams[name] for name in fonts])
+        key = (threading.get_ident(), parser._output_type, style, *given)  # a font is a thread's
+        if key not in kept:
+            kept[key] = set_anew(parser, *given)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MathTextParser, "_parse_cached", _set_once)
         yield
 
 

@@ -65,17 +65,17 @@ def gradient(theta, sets, chosen, weights=None, offset=None):
 def information(theta, sets, weights=None, offset=None):
     """Minus the Hessian: sum over decisions of w Cov_p(x)."""
     d = len(theta)
+    terms = []  # of each option of each decision: its share, and how far it is from the mean
+    for k in range(len(sets)):
+        x = sets[k]
+        p = probabilities(theta, x, None if offset is None else offset[k])
+        mean = expectation(p, x)
+        for i in range(len(x)):
+            z = [float(x[i][a] - mean[a]) for a in range(d)]
+            terms.append((float(_weight(weights, k) * p[i]), z))
     total = np.zeros((d, d))
     for a, c in itertools.product(range(d), repeat=2):
-        terms = []
-        for k in range(len(sets)):
-            x = sets[k]
-            p = probabilities(theta, x, None if offset is None else offset[k])
-            mean = expectation(p, x)
-            for i in range(len(x)):
-                w = _weight(weights, k)
-                terms.append(w * p[i] * (x[i][a] - mean[a]) * (x[i][c] - mean[c]))
-        total[a, c] = math.fsum(terms)
+        total[a, c] = math.fsum(wp * z[a] * z[c] for wp, z in terms)
     return total
 
 

@@ -47,6 +47,14 @@ def test_moments_of_pairs_equal_the_equations(kind, size):
     check_moments(case(**CASES[kind] | {"sizes": (2, 2)}), size * THETA)
 
 
+@pytest.mark.parametrize("d", [1, 2, 4, 5, 7])
+@pytest.mark.parametrize("sizes", [(2, 2), (2, 6)])
+def test_moments_far_from_the_choices_equal_the_equations(sizes, d):
+    theta = np.linspace(-0.6, 0.9, d)
+    for size in (20.0, 60.0, 200.0, 1000.0):  # objectives of tens, around a hundred, of thousands
+        check_moments(case(sizes=sizes, theta=theta, weighted=True), size * theta)
+
+
 @pytest.mark.parametrize("sizes", [(2, 2), (2, 6)])
 def test_moments_of_more_variables_than_a_tile_equal_the_equations(sizes):
     theta = np.linspace(-0.6, 0.9, 7)

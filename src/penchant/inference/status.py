@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -248,7 +249,7 @@ def told_estimate(
 ) -> Estimate:
     """The estimate of subject k, of whom all is known."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
-    null = -n_decisions * float(np.log(profiles.n_options))
+    null = -n_decisions * math.log(profiles.n_options)
     return _estimate(
         FromEpisodes(profiles.model, episodes, grid, peak, profiles.prior),
         verdict.status,

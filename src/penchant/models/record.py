@@ -296,8 +296,9 @@ def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
 def rewards_of(episodes: Sequence[Any]) -> Vector:
     """All rewards that were received."""
     parts = [np.asarray(getattr(episode, "rewards", ()), dtype=np.float64) for episode in episodes]
-    rewards = np.concatenate([np.zeros(0), *parts])
-    return np.asarray(rewards[np.isfinite(rewards)])
+    rewards = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
+    there = np.isfinite(rewards)
+    return rewards if there.all() else np.asarray(rewards[there])
 
 
 def is_open(value: Any) -> bool:

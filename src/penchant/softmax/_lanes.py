@@ -42,6 +42,21 @@ _EXP = [
     2.761380686153829e-07,
     2.5095554677111112e-08,
 ]
+# 2^r, as well, for |r| <= 1/2
+_EXP_2 = [
+    1.0,
+    0.6931471805599453,
+    0.24022650695910158,
+    0.055504108664821625,
+    0.009618129107587256,
+    0.001333355814640647,
+    0.00015403530463724353,
+    1.5252733841556773e-05,
+    1.3215432535912375e-06,
+    1.0178057087733941e-07,
+    7.074194297288521e-09,
+    4.4558179083360645e-10,
+]
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
@@ -124,18 +139,33 @@ class Emit:
         return self.fma(chains[1], x, chains[0])
 
     def exp(self, x):
-        """exp for x <= 0, to about 1 unit in the last place; 3e-308 below the smallest.
+        """exp for x <= 700, to about 1 unit in the last place; 3e-308 below the smallest.
 
-        x = k log 2 + r; exp x = 2^k exp r, the power of two added to the exponent bits.
+        x = k log 2 + r; exp x = 2^k exp r.
         """
         inside = self.max(x, self.all(_SMALLEST))
         shifted = self.fma(inside, self.all(_LOG2_E), self.all(_ROUND))
         k = self.builder.fsub(shifted, self.all(_ROUND))
         r = self.fma(k, self.all(-_LN2_HIGH), inside)
         r = self.fma(k, self.all(-_LN2_LOW), r)
-        bits = self.builder.bitcast(self.polynomial(_EXP, r), self.ints)
+        return self.scaled(self.polynomial(_EXP, r), shifted)
+
+    def scaled(self, x, shifted):
+        """2^k x, the power of two added to the exponent bits."""
+        bits = self.builder.bitcast(x, self.ints)
         power = self.builder.shl(self.builder.bitcast(shifted, self.ints), self.all_ints(52))
         return self.builder.bitcast(self.builder.add(bits, power), self.vector)
+
+    def exp_of_sum(self, x):
+        """exp for |x| <= 708, where x is a sum that is not exact itself.
+
+        x / log 2 = k + r; exp x = 2^k 2^r. To about 1 unit in the last place, and what a sixteenth
+        of one of x makes of it; a whole one where the processor fuses no product and sum.
+        """
+        shifted = self.fma(x, self.all(_LOG2_E), self.all(_ROUND))
+        k = self.builder.fsub(shifted, self.all(_ROUND))
+        r = self.sub(self.mul(x, self.all(_LOG2_E)), k)
+        return self.scaled(self.polynomial(_EXP_2, r), shifted)
 
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
@@ -432,8 +462,10 @@ def _begins(builder, table, places, first):
     ]
 
 
+LIGHTEST = 1e-290  # weight of which the inverse is a number, times any sum of exponentials
 WRITTEN_OUT = 12  # variables, beyond which writing out all pairs compiles long
-FEW = 5  # variables, for which sets of two options have code of their own
+FEW = 5  # variables, for which sets of two options have code of their own, and sums are few
+FAR = 100.0  # objective from the chosen option's, up to which exponentials are taken as they are
 AT_ONCE = 256  # vectors gone over together, at most: 16 kB, which stay close to the processor
 
 # in names of processors with vectors of eight
@@ -500,12 +532,14 @@ TILE = _strips(REGISTERS)[0][1]
 def _fetched(d, n_columns):
     """Lines of the cache that each loop over rows asks for at a row, and those asked for before.
 
-    The loop of the exponentials is the first, that of the means the second. All of a row would be
-    more than memory gives while one loop lasts, so each asks for what its multiplications leave
-    time for.
+    The loop of the exponentials is the first, that of the means of many the second. All of a row
+    would be more than memory gives while one loop lasts, so each asks for what its multiplications
+    leave time for.
     """
-    loops = [(len(_EXP) + 4, LANES), (d if d > TILE else _held(0, d), WIDTH)]
-    if TILE < d <= WRITTEN_OUT:
+    loops = [(len(_EXP_2) + 3, LANES)]
+    if d > FEW:
+        loops.append((d, WIDTH))
+    if d <= WRITTEN_OUT:
         products = [high * first + high * (high + 3) // 2 for first, high in _strips(d)]
         loops += [(work, WIDTH) for work in products]
     fetched, before, done, all_work = [], 0, 0, sum(work for work, _ in loops)
@@ -610,9 +644,11 @@ class _Blocks:
     def weight(self, k):
         return self.emit.load(self.side, self.builder.mul(k, at(2 * LANES)))
 
-    def filling(self, k):
+    def not_filling(self, k):
+        """The chosen option, without the rows that only fill up the block: they have q = 0, too."""
         place = self.builder.mul(k, at(2 * LANES))
-        return self.emit.load(self.side, self.builder.add(place, at(LANES)))
+        filling = self.emit.load(self.side, self.builder.add(place, at(LANES)))
+        return self.emit.sub(self.emit.all(1.0), filling)
 
     def add_to(self, slot, value):
         index = self.builder.mul(slot, at(LANES))
@@ -657,8 +693,30 @@ class _Blocks:
                 self.over(self.n_blocks, self.ones)
             with elsewhere:
                 weights = [self.emit.spread(number) for number in theta]
-                self.over(self.n_blocks, lambda k: self.objectives(k, weights))
+                self.objectives(weights)
                 self.over(self.n_blocks, self.exponentials)
+
+    def objectives(self, weights):
+        """Keep q = theta'x of every row, the chosen option's being 0; note what sums begin with.
+
+        Only where an exponential might be too large or too small is the largest q of a decision
+        taken from all of its own: it asks for one more loop, and for one more exponential.
+        """
+        emit, builder = self.emit, self.builder
+
+        def body(row, carried):
+            q = self.objective(row, weights)
+            self.keep_e(row, q)
+            return [emit.max(emit.absolute(q), carried[0])]
+
+        (farthest,) = emit.over_rows(self.n_all, body, [emit.all(0.0)])
+        is_far = builder.fcmp_ordered(">", farthest, emit.all(FAR))
+        some = builder.bitcast(is_far, ir.IntType(emit.lanes))
+        with builder.if_else(builder.icmp_unsigned("!=", some, some.type(0))) as (far, near):
+            with far:
+                self.over(self.n_blocks, self.shift)
+            with near:
+                self.over(self.n_blocks, self.leave)
 
     def objective(self, row, weights):
         """theta'x of a row."""
@@ -667,36 +725,40 @@ class _Blocks:
             q = self.emit.fma(weights[a], self.variable(row, (at(0), a)), q)
         return q
 
-    def objectives(self, k, weights):
-        """Keep theta'x of every row; note the largest, with the chosen's 0."""
+    def shift(self, k):
+        """Take the largest q, where it is high, from all; a decision's own, whatever the others."""
+        emit = self.emit
+        zero = [emit.all(0.0)]
+        (top,) = self.over_rows(k, lambda row, c: [emit.max(self.e(row), c[0])], zero)
+        is_high = self.builder.fcmp_ordered(">", top, emit.all(FAR))
+        shift = self.builder.select(is_high, top, emit.all(0.0))
 
         def body(row, carried):
-            (top,) = carried
-            q = self.objective(row, weights)
+            q = emit.max(emit.sub(self.e(row), shift), emit.all(_SMALLEST))
             self.keep_e(row, q)
-            return [self.emit.max(q, top)]
+            return []
 
-        (top,) = self.over_rows(k, body, [self.emit.all(0.0)])
-        self.note(k, at(self.TOP), top)
+        self.over_rows(k, body, [])
+        chosen = emit.exp(emit.sub(emit.all(0.0), shift))
+        self.note(k, at(self.TOP), shift)
+        self.note(k, at(self.MASS), emit.mul(chosen, self.not_filling(k)))
+
+    def leave(self, k):
+        """The same where none is far."""
+        self.note(k, at(self.TOP), self.emit.all(0.0))
+        self.note(k, at(self.MASS), self.not_filling(k))
 
     def exponentials(self, k):
-        """Replace q by exp(q - top); note the sum over the options, chosen included.
-
-        Rows that only fill up the block have q = 0, as the chosen option has: they are taken out
-        by their number, which stands in the second row of `side`.
-        """
-        top = self.noted(k, at(self.TOP))
+        """Replace q by exp q; note the sum over the options, chosen included."""
 
         def body(row, carried):
             (total,) = carried
             self.fetch_next(row, 0)
-            e = self.emit.exp(self.emit.sub(self.e(row), top))
+            e = self.emit.exp_of_sum(self.e(row))
             self.keep_e(row, e)
             return [self.emit.add(total, e)]
 
-        chosen = self.emit.exp(self.emit.sub(self.emit.all(0.0), top))
-        start = self.emit.mul(chosen, self.emit.sub(self.emit.all(1.0), self.filling(k)))
-        (total,) = self.over_rows(k, body, [start])
+        (total,) = self.over_rows(k, body, [self.noted(k, at(self.MASS))])
         self.note(k, at(self.MASS), total)
 
     def ones(self, k):
@@ -707,9 +769,9 @@ class _Blocks:
             return []
 
         self.over_rows(k, body, [])
-        options = self.builder.sitofp(self.builder.add(self.n_rows, at(1)), DOUBLE)
+        others = self.emit.spread(self.builder.sitofp(self.n_rows, DOUBLE))
         self.note(k, at(self.TOP), self.emit.all(0.0))
-        self.note(k, at(self.MASS), self.emit.sub(self.emit.spread(options), self.filling(k)))
+        self.note(k, at(self.MASS), self.emit.add(others, self.not_filling(k)))
 
     def two_exponentials(self, k, weights):
         """The same where sets have two options: of the two exponentials, the larger is 1."""
@@ -722,7 +784,7 @@ class _Blocks:
         e = self.builder.select(other_wins, emit.all(1.0), small)
         chosen = self.builder.select(other_wins, small, emit.all(1.0))
         self.keep_e(k, e)
-        start = emit.mul(chosen, emit.sub(emit.all(1.0), self.filling(k)))
+        start = emit.mul(chosen, self.not_filling(k))
         self.note(k, at(self.TOP), top)
         self.note(k, at(self.MASS), emit.add(start, e))
 
@@ -734,8 +796,10 @@ class _Blocks:
 
     def add_products(self):
         """Add gradient and information to the total."""
-        if self.d <= TILE:
-            self.over(self.n_blocks, self.add_all)
+        if self.d <= FEW:
+            add = self.add_pairs if isinstance(self.n_rows, ir.Constant) else self.add_strip
+            for loop, (first, high) in enumerate(_strips(self.d), 1):
+                add(range(first, first + high), loop)
             return
         variables, most = [(at(0), a) for a in range(self.d)], REGISTERS - 4
         for first in range(0, self.d, most):
@@ -758,27 +822,87 @@ class _Blocks:
         if rest:
             row_of_tiles(at(n_whole), rest)
 
-    def add_all(self, k):
-        """Add what few variables need, summed in one loop: their means are known after it."""
-        emit, variables = self.emit, [(at(0), a) for a in range(self.d)]
-        pairs = [(a, c) for i, a in enumerate(variables) for c in variables[: i + 1]]
+    def carry(self, places, of_block):
+        """Sums that stay in registers from the first block to the last: as if one by one."""
+        starts = [self.emit.load(*place) for place in places]
+        ends = self.emit.over_rows(self.n_blocks, of_block, starts)
+        for place, value in zip(places, ends, strict=True):
+            self.emit.store(value, *place)
 
-        def body(row, carried):
-            self.fetch_next(row, 1)
-            e = self.e(row)
-            x = {a: self.variable(row, a) for a in variables}
-            weighted = {a: emit.mul(e, x[a]) for a in variables}
-            added = [emit.mul(weighted[a], x[c]) for a, c in pairs] + list(weighted.values())
-            return [emit.add(s, c) for s, c in zip(added, carried, strict=True)]
+    def add_strip(self, strip, loop):
+        """Add what few variables need, summed in one loop: their means are known after it.
 
-        sums = self.over_rows(k, body, [emit.all(0.0)] * (len(pairs) + self.d))
-        weight, share = self.weight(k), self.share(k)
-        mean = {a: emit.mul(v, share) for a, v in zip(variables, sums[len(pairs) :], strict=True)}
-        for i, a in enumerate(variables):
-            self.add_to(at(1 + i), emit.mul(weight, mean[a]))
-        for i, ((a, c), value) in enumerate(zip(pairs, sums, strict=False)):
-            covariance = emit.sub(emit.mul(value, share), emit.mul(mean[a], mean[c]))
-            self.add_to(at(1 + self.d + i), emit.mul(weight, covariance))
+        For the variables of a strip, and all up to them: sum w p x_a x_c over rows, and after the
+        last of a block less w mean_a mean_c.
+        """
+        emit, variables = self.emit, range(strip.stop)
+        pairs = [(a, c) for a in strip for c in range(a + 1)]
+        is_first, is_last = strip.start == 0, strip.stop == self.d
+
+        def of_row(row, carried, weighted):
+            self.fetch_next(row, loop)
+            p = self.e(row)
+            if is_first:
+                p = emit.mul(p, weighted)
+            if is_first and not is_last:
+                self.keep_e(row, p)
+            x = [self.variable(row, (at(0), a)) for a in variables]
+            part = {a: emit.mul(p, x[a]) for a in strip}
+            added = [emit.mul(part[a], x[c]) for a, c in pairs] + list(part.values())
+            return [emit.add(value, total) for value, total in zip(added, carried, strict=True)]
+
+        def of_block(k, totals):
+            weighted = self.weigh(k) if is_first else None
+            starts = [*totals, *[emit.all(0.0)] * len(strip)]
+            ends = self.over_rows(k, lambda row, carried: of_row(row, carried, weighted), starts)
+            slots = [at(self.MEANS + a) for a in variables]
+            sums = [self.noted(k, slot) for slot in slots[: strip.start]] + ends[len(pairs) :]
+            mean = {a: emit.mul(sums[a], self.noted(k, at(self.TOP))) for a in strip}
+            for a in strip:
+                self.note(k, slots[a], sums[a])
+                self.add_to(at(1 + a), sums[a])
+            return [
+                emit.sub(total, emit.mul(mean[a], sums[c]))
+                for (a, c), total in zip(pairs, ends, strict=False)
+            ]
+
+        self.carry(self.places([((at(0), a), (at(0), c)) for a, c in pairs]), of_block)
+
+    def weigh(self, k):
+        """What makes e the weighted p; note 1 / weight in place of the top, which is done with.
+
+        One division for both. Where the weight is nothing, so is all that is weighed.
+        """
+        emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
+        counts = self.builder.fcmp_ordered(">", weight, emit.all(LIGHTEST))
+        positive = self.builder.select(counts, weight, emit.all(1.0))
+        both = self.builder.fdiv(emit.all(1.0), emit.mul(positive, mass))
+        self.note(k, at(self.TOP), emit.mul(both, mass))
+        return emit.mul(weight, emit.mul(both, positive))
+
+    def add_pairs(self, strip, loop):
+        """The same where sets have two options: w p x_a, and w p (1 - p) x_a x_c."""
+        emit = self.emit
+        pairs = [(a, c) for a in strip for c in range(a + 1)]
+
+        def of_block(k, totals):
+            self.fetch_next(k, loop)
+            if strip.start == 0:
+                p = emit.mul(self.e(k), self.share(k))
+                first = emit.mul(self.weight(k), p)
+                second = emit.sub(first, emit.mul(first, p))
+                self.keep_e(k, first)
+                self.note(k, at(self.TOP), second)
+            else:
+                first, second = self.e(k), self.noted(k, at(self.TOP))
+            x = [self.variable(k, (at(0), a)) for a in range(strip.stop)]
+            part = {a: emit.mul(second, x[a]) for a in strip}
+            added = [emit.mul(part[a], x[c]) for a, c in pairs]
+            added += [emit.mul(first, x[a]) for a in strip]
+            return [emit.add(value, total) for value, total in zip(added, totals, strict=True)]
+
+        places = self.places([((at(0), a), (at(0), c)) for a, c in pairs])
+        self.carry([*places, *[(self.total, at((1 + a) * LANES)) for a in strip]], of_block)
 
     def share(self, k):
         return self.builder.fdiv(self.emit.all(1.0), self.noted(k, at(self.MASS)))
@@ -837,11 +961,7 @@ class _Blocks:
             mean = {a: self.noted(k, self.slot_of_mean(a)) for a in of_left}
             return self.over_rows(k, lambda row, carried: of_row(row, carried, mean), sums)
 
-        places = self.places(pairs)
-        starts = [emit.load(*place) for place in places]
-        ends = emit.over_rows(self.n_blocks, of_block, starts)
-        for place, value in zip(places, ends, strict=True):
-            emit.store(value, *place)
+        self.carry(self.places(pairs), of_block)
 
     def slot_of_mean(self, name):
         return self.builder.add(self.number(name), at(self.MEANS))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
@@ -385,5 +386,10 @@ def plain_name(name: Any) -> str:
     >>> plain_name("Später"), plain_name("subj.ID")
     ('spater', 'subjid')
     """
-    text = str(name).lower()
+    return _plain(str(name))
+
+
+@lru_cache(10_000)
+def _plain(name: str) -> str:
+    text = name.lower()
     return re.sub(r"[^a-z0-9]", "", text if text.isascii() else normalize("NFKD", text))

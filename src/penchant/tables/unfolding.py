@@ -186,9 +186,8 @@ def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
             continue
         cells = table[name].to_pylist()
         for mark in ("|", ";", ",", " "):
-            lists = [None if is_nothing(c) else array_cell(f"[{_marked(c, mark)}]") for c in cells]
-            sizes = [len(own) for own in lists if own is not None]
-            if sizes and min(sizes) >= FEWEST:
+            lists = _divided(cells, mark)
+            if lists is not None:
                 found[name] = lists
                 break
     chosen = [name for name in found if plain_name(name) in CHOICES]
@@ -197,6 +196,17 @@ def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
     wanted = _sizes(found[chosen[0]])
     alike = {name: own for name, own in found.items() if _sizes(own) == wanted}
     return alike if len(alike) > 1 else {}
+
+
+def _divided(cells: Sequence[Any], mark: str) -> list[list[Any] | None] | None:
+    """The lists that a mark divides the cells into; None from the first that is too short."""
+    lists: list[list[Any] | None] = []
+    for cell in cells:
+        own = None if is_nothing(cell) else array_cell(f"[{_marked(cell, mark)}]")
+        if own is not None and len(own) < FEWEST:
+            return None
+        lists.append(own)
+    return lists if any(own is not None for own in lists) else None
 
 
 def _marked(cell: str, mark: str) -> str:

@@ -148,6 +148,19 @@ def profile(
     _profile(*given, values, thetas, kept, packed, state, rooms)
 
 
+@fast
+def copy_rows(places, first_event, scored, subject, chosen, order):
+    """Fill `chosen` with the options of all events of pairs, `order` with those that are scored."""
+    row, n = FIRST, FIRST
+    for k in range(len(subject)):
+        for event in range(first_event[subject[k]], first_event[subject[k] + 1]):
+            chosen[row] = places[event]
+            if scored[event]:
+                order[n] = row
+                n += 1
+            row += 1
+
+
 @fast_inner
 def probabilities(x, scored, k, theta, counted, p):
     """Fill p with the probabilities of pair k's options; returns the log-likelihood if counted.

@@ -389,11 +389,12 @@ class Profiles:
         return found
 
     def _rows(self, subject: IntVector) -> Rows:
-        event = ranges(self.first_event, subject)
         events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
-        order = np.flatnonzero(self._scored[event])
         bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
-        return Rows(self._places[event], events, order, bounds)
+        chosen, order = np.empty(events[-1], np.int64), np.empty(bounds[-1], np.int64)
+        places = self._places, self.first_event, self._scored
+        compiled.copy_rows(*places, np.ascontiguousarray(subject), chosen, order)
+        return Rows(chosen, events, order, bounds)
 
     def variables(
         self, subject: IntVector, psi: Matrix, with_slopes: bool

@@ -99,7 +99,7 @@ class VolatileKalman(Recursion):
         history, size = (record.chosen, record.rewards), (self.n_options, 2)
         settings = (float(self.initial_value),)
         x = unrolled(volatile, record, which, psi, size, *history, settings=settings)
-        return x if self.bonus else x[:, :, :1]
+        return x if self.bonus else np.ascontiguousarray(x[:, :, :1])  # as kernels know it
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> VolatileAgents:
         """Agents who play so."""
