@@ -66,6 +66,7 @@ os.environ.clear()
 os.environ.update(task["environment"])
 if task["size"] is not None:
     import resource
+    sys.dont_write_bytecode = True  # Python keeps of it what the limit leaves, and reads that later
     resource.setrlimit(resource.RLIMIT_FSIZE, (task["size"], task["size"]))
 if task["closed"]:
     sys.stdout.close()

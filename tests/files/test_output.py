@@ -195,6 +195,7 @@ def test_a_file_that_does_not_fit_leaves_nothing(tmp_path, ending):
         "import pyarrow as pa\n"
         "from penchant.files.output import write_table\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.dont_write_bytecode = True\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))\n"
         "table = pa.table({'a': [f'{k * 7919 % 10007}' for k in range(9999)]})\n"
         "write_table(sys.argv[1], table, overwrite=False)\n"

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.pairs import Planes
+from penchant.inference.profile.pairs import Planes, best_weights
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.profile.weights import best_weights
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
 from penchant.softmax.hypotheses import Hypothesis

@@ -73,6 +73,7 @@ from sqlalchemy import insert
 from penchant.task.store import NotSavedError, Store
 from penchant.task.store import meta
 store = Store(sys.argv[1])
+sys.dont_write_bytecode = True  # half of it would be kept
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
 kept = refused = 0
 for i in range(60):

@@ -363,7 +363,12 @@ def landscape_b(
 ) -> Landscape:
     """Landscape B of the paper, reconstructed: climbing the gradient may end at the lesser maximum.
 
-    Parameters are those of `landscape_a`.
+    Parameters
+    ----------
+    width, height
+        Number of options along x and along y; the rewards are flat in y.
+    noise
+        Noise of the rewards; the paper's simulations have variance 0.01.
 
     Notes
     -----

@@ -51,9 +51,9 @@ _kept_output = Group("Output", sort_key=6)
 
 def ask(
     *,
-    questions: Questions = Questions(),  # noqa: B008  # frozen, and cyclopts reads its defaults
-    wanted: Wanted = Wanted(),  # noqa: B008
-    said: Said = Said(),  # noqa: B008
+    questions: Questions = Questions(),
+    wanted: Wanted = Wanted(),
+    said: Said = Said(),
 ) -> int:
     """Choose the next offer: the one that is most informative about a parameter.
 
@@ -99,11 +99,11 @@ def check(
     file: str | None = None,
     /,
     *,
-    data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    terms: Terms = Terms(),  # noqa: B008
+    data: Data = Data(),
+    terms: Terms = Terms(),
     json: Annotated[Flag, Parameter(group=Group("Output", sort_key=6))] = False,
-    agent: Agent = Agent(),  # noqa: B008
-    history: History = History(),  # noqa: B008
+    agent: Agent = Agent(),
+    history: History = History(),
 ) -> int:
     """Validate a table of choices or of task data: its columns, options and estimates.
 
@@ -136,13 +136,13 @@ def compare(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    rivals: Rivals = Rivals(),  # noqa: B008
-    sets: Sets = Sets(),  # noqa: B008
-    judged: Judged = Judged(),  # noqa: B008
-    contest: Contest = Contest(),  # noqa: B008
+    table: Played = Played(),
+    rivals: Rivals = Rivals(),
+    sets: Sets = Sets(),
+    judged: Judged = Judged(),
+    contest: Contest = Contest(),
     decisions: Annotated[Path | None, Parameter(metavar="FILE", group=_output)] = None,
-    written: Written = Written(),  # noqa: B008
+    written: Written = Written(),
 ) -> int:
     """Compare models of the same table: AIC, BIC, cross-validation, each subject's best.
 
@@ -164,12 +164,12 @@ def compare(
 
 def design(
     *,
-    goal: Goal = Goal(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    agent: Agent = Agent(),  # noqa: B008
-    people: People = People(),  # noqa: B008
-    simulated: Simulated = Simulated(),  # noqa: B008
-    regained: Regained = Regained(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    goal: Goal = Goal(),
+    agent: Agent = Agent(),
+    people: People = People(),
+    simulated: Simulated = Simulated(),
+    regained: Regained = Regained(),
+    written: Written = Written(),
 ) -> int:
     """Power analysis: how many trials for a narrow interval, how many subjects for a difference.
 
@@ -184,11 +184,11 @@ def design(
 
 def distinguish(
     *,
-    rivals: Rivals = Rivals(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    people: PeopleOfEach = PeopleOfEach(),  # noqa: B008
-    simulated: Simulated = Simulated(),  # noqa: B008
-    judged: Judged = Judged(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    rivals: Rivals = Rivals(),
+    people: PeopleOfEach = PeopleOfEach(),
+    simulated: Simulated = Simulated(),
+    judged: Judged = Judged(),
+    written: Written = Written(),
 ) -> int:
     """Model recovery: simulate people of each model, fit all models, and count the winners.
 
@@ -246,12 +246,12 @@ def fit(
     file: str | None = None,
     /,
     *,
-    data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    terms: Terms = Terms(),  # noqa: B008
-    model: Model = Model(),  # noqa: B008
-    show: Show = Show(),  # noqa: B008
-    agent: Agent = Agent(),  # noqa: B008
-    history: History = History(),  # noqa: B008
+    data: Data = Data(),
+    terms: Terms = Terms(),
+    model: Model = Model(),
+    show: Show = Show(),
+    agent: Agent = Agent(),
+    history: History = History(),
 ) -> int:
     """Estimate the weights of a softmax model from choices, or a model from task data.
 
@@ -333,8 +333,8 @@ def play(
     url: str | None = None,
     /,
     *,
-    playing: Playing = Playing(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    agent: Agent = Agent(),  # noqa: B008
+    playing: Playing = Playing(),
+    agent: Agent = Agent(),
 ) -> int:
     """Let simulated people play a study through its address, as browsers would.
 
@@ -356,12 +356,12 @@ def population(
     file: str | None = None,
     /,
     *,
-    data: Data = Data(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    terms: Terms = Terms(),  # noqa: B008
-    agent: Agent = Agent(),  # noqa: B008
-    history: History = History(),  # noqa: B008
-    populated: Populated = Populated(),  # noqa: B008
-    written: WrittenPopulation = WrittenPopulation(),  # noqa: B008
+    data: Data = Data(),
+    terms: Terms = Terms(),
+    agent: Agent = Agent(),
+    history: History = History(),
+    populated: Populated = Populated(),
+    written: WrittenPopulation = WrittenPopulation(),
 ) -> int:
     """Fit everybody at once: the population's mean and spread, and each person under it.
 
@@ -386,10 +386,10 @@ def assist(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    agent: Agent = Agent(),  # noqa: B008
-    asked: Assisted = Assisted(),  # noqa: B008
-    written: WrittenTable = WrittenTable(),  # noqa: B008
+    table: Played = Played(),
+    agent: Agent = Agent(),
+    asked: Assisted = Assisted(),
+    written: WrittenTable = WrittenTable(),
 ) -> int:
     """A machine that advises its operator: the gain from its advice, or its advice in a replay.
 
@@ -417,9 +417,9 @@ def believe(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    agent: Agent = Agent(),  # noqa: B008
-    asked: Believed = Believed(),  # noqa: B008
+    table: Played = Played(),
+    agent: Agent = Agent(),
+    asked: Believed = Believed(),
 ) -> int:
     """Estimate the map of rewards that each subject expected before play, from their choices.
 
@@ -440,11 +440,11 @@ def predict(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    agent: Agent = Agent(),  # noqa: B008
-    described: Described = Described(),  # noqa: B008
-    prediction: Prediction = Prediction(),  # noqa: B008
-    written: WrittenTable = WrittenTable(),  # noqa: B008
+    table: Played = Played(),
+    agent: Agent = Agent(),
+    described: Described = Described(),
+    prediction: Prediction = Prediction(),
+    written: WrittenTable = WrittenTable(),
 ) -> int:
     """Fit a model, and write its predictions for every row: probability, value, prediction error.
 
@@ -472,11 +472,11 @@ def predict(
 
 def recover(
     *,
-    agent: Agent = Agent(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    people: People = People(),  # noqa: B008
-    simulated: Simulated = Simulated(),  # noqa: B008
-    regained: Regained = Regained(),  # noqa: B008
-    written: Written = Written(),  # noqa: B008
+    agent: Agent = Agent(),
+    people: People = People(),
+    simulated: Simulated = Simulated(),
+    regained: Regained = Regained(),
+    written: Written = Written(),
 ) -> int:
     """Parameter recovery: simulate people with known parameters, and compare estimates with them.
 
@@ -493,7 +493,7 @@ _reproduction_output = Group("Output", sort_key=6)
 
 def reproduce(
     *,
-    experiments: Experiments = Experiments(),  # noqa: B008  # frozen, and cyclopts reads it
+    experiments: Experiments = Experiments(),
     output: Annotated[
         Path | None, Parameter(alias="-o", metavar="FOLDER", group=_reproduction_output)
     ] = None,
@@ -528,7 +528,7 @@ def serve(
     new: Annotated[Flag, Parameter(group=_serve_first)] = False,
     status: Annotated[Flag, Parameter(group=_serve_first)] = False,
     json: Annotated[Flag, Parameter(group=_serve_first)] = False,
-    served: Served = Served(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
+    served: Served = Served(),
 ) -> int:
     """Serve a task in the browser: people play, every choice is saved before its reward is shown.
 
@@ -562,8 +562,8 @@ def serve(
 
 def simulate(
     *,
-    agent: Agent = Agent(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    world: World = World(),  # noqa: B008
+    agent: Agent = Agent(),
+    world: World = World(),
 ) -> int:
     """Simulate agents that play, and write their choices and rewards as a table.
 
@@ -579,12 +579,12 @@ def study(
     file: str | None = None,
     /,
     *,
-    table: Played = Played(),  # noqa: B008  # frozen, and cyclopts reads the defaults from it
-    experiment: Experiment = Experiment(),  # noqa: B008
-    compared: Compared = Compared(),  # noqa: B008
-    agent: Agent = Agent(),  # noqa: B008
-    analysis: Analysis = Analysis(),  # noqa: B008
-    kept: Kept = Kept(),  # noqa: B008
+    table: Played = Played(),
+    experiment: Experiment = Experiment(),
+    compared: Compared = Compared(),
+    agent: Agent = Agent(),
+    analysis: Analysis = Analysis(),
+    kept: Kept = Kept(),
 ) -> int:
     """Analyse a table of choices of many subjects, from the check to a report.
 

@@ -32,12 +32,14 @@ from penchant.tables.columns import (
 )
 from penchant.tables.laboratory import CHOSEN as CHOICES
 from penchant.tables.laboratory import Cleaned
+from penchant.tables.long import LongColumns
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.surveys import wide_layouts
 from penchant.wording import argument
 
 # Names that columns often have, tried in this order where none is given.
 DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]
+OF_LONG = (*(one.name for one in dataclasses.fields(LongColumns)), "weight_kind")
 # Who decided is no property of an option: never a variable unless asked for.
 SUBJECT = frozenset(plain_name(name) for name in USUAL["subject"])
 
@@ -190,20 +192,15 @@ def _from_long(table: Any, data: Data, terms: Terms) -> Choices:
     columns = list(table.column_names)
     attributes = [role(name, (), columns, "interact") for name in terms.interact]
     roles = long_roles(columns, data, terms)
-    choices = Choices.from_frame(
-        table,
-        decision=roles.decision,
-        option=roles.option,
-        chosen=roles.chosen,
-        explanatory=[*roles.explanatory, *attributes],
-        weight=roles.weight,
-        subject=roles.subject,
-        available=roles.available,
-        offset=roles.offset,
-        weight_kind=roles.weight_kind,
-        missing=_missing(data),
-    )
+    given = long_arguments(roles)
+    given["explanatory"] = [*roles.explanatory, *attributes]
+    choices: Choices = Choices.from_frame(table, **given, missing=_missing(data))
     return _with_terms(choices, terms)
+
+
+def long_arguments(roles: Data) -> dict[str, Any]:
+    """The columns of a long table, as `Choices.from_frame` and `scan` take them."""
+    return {name: getattr(roles, name) for name in OF_LONG}
 
 
 def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:

@@ -12,7 +12,7 @@ from typing import Any
 
 from penchant.arguments import check_level, check_threads
 from penchant.choices import Choices
-from penchant.cli.loading import load_choices, long_roles
+from penchant.cli.loading import load_choices, long_arguments, long_roles
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
 from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
 from penchant.cli.words import check_seed, refuse, say
@@ -138,19 +138,7 @@ def load_scan(file: str, data: Data, terms: Terms) -> Scan:
     refuse(terms, "with several files")
     files = stored_files(file)
     roles = long_roles(list(files[0].schema().names), data, terms)
-    assert roles.option is not None and roles.chosen is not None  # found, or an error
-    found = scan(
-        file,
-        decision=roles.decision,
-        option=roles.option,
-        chosen=roles.chosen,
-        explanatory=roles.explanatory,
-        weight=roles.weight,
-        subject=roles.subject,
-        available=roles.available,
-        offset=roles.offset,
-        weight_kind=roles.weight_kind,
-    )
+    found: Scan = scan(file, **long_arguments(roles))
     say(repr(found))
     return found
 

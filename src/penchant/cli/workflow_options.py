@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
@@ -102,34 +102,16 @@ class Played:
 
     def data(self) -> Data:
         """The same, as `fit` has it."""
-        return Data(
-            decision=[self.decision] if self.decision else [],
-            chosen=self.chosen,
-            subject=self.subject,
-            options=self.options,
-            where=self.where,
-            units=self.units,
-            delimiter=self.delimiter,
-            decimal=self.decimal,
-            encoding=self.encoding,
-        )
+        decision = [self.decision] if self.decision else []
+        return Data(**{**self._of(Data), "decision": decision})
 
     def history(self, clock: Clock = "choices") -> History:
         """The same, as `fit` has it."""
-        return History(
-            task=self.task,
-            reward=self.reward,
-            block=self.block,
-            is_choice=self.is_choice,
-            scored=self.scored,
-            executed=self.executed,
-            base=self.base,
-            gaps=self.gaps,
-            shown=self.shown,
-            missing_reward=self.missing_reward,
-            offers=self.offers,
-            clock=clock,
-        )
+        return History(**self._of(History), clock=clock)
+
+    def _of(self, group: type[Any]) -> dict[str, Any]:
+        """The options that are also options of another group."""
+        return {one.name: vars(self)[one.name] for one in fields(group) if one.name in vars(self)}
 
 
 @Parameter(name="*", group=Group("Choice experiment", sort_key=2))

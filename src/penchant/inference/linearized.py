@@ -41,13 +41,13 @@ from penchant.models.natural import Shape
 from penchant.models.record import as_episodes, for_task, refuse_no_model
 from penchant.output import as_it_came, pooled_notes, progress
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.diagnostics import OUTSIDE, Validity, outside_words, small_deviation
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
-from penchant.softmax.validity import OUTSIDE, Validity, outside_words, small_deviation
 from penchant.wording import argument, either, linearise_anew
 
 Coordinate = Literal["delta", "sigma0"]

@@ -33,10 +33,10 @@ from penchant.models.model import Declared
 from penchant.models.priors import DensityPrior, Prior
 from penchant.models.record import doubts_of
 from penchant.output import pooled_notes
-from penchant.softmax.batch import Batch, settled
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK, diagnostics_of, status_of
+from penchant.softmax.fit_each import Batch, settled
 from penchant.softmax.separation import NEGLIGIBLE, certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood

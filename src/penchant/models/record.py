@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import highest_option, learnt_from
+from penchant.bandit.episode import Episode, highest_option, learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.models.learning._kernels import last_choice
@@ -195,8 +195,14 @@ class CompiledModel:
         self, episode: Any, psi: tuple[float, ...], with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
-        record = Record.of([episode])
+        record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
         return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
+
+
+@lru_cache(1)
+def _alone(episode: Episode) -> Record:
+    """One episode as a record: who asks for its variables at one psi asks at others, too."""
+    return Record.of([episode])
 
 
 def blank_variables(

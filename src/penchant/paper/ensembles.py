@@ -23,10 +23,9 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.output import progress
 from penchant.paper.published import LEVEL
-from penchant.softmax.batch import Grouping, fit_batch, settled
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit_choices
-from penchant.softmax.fit_each import fit_each_choices
+from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, settled
 from penchant.softmax.likelihood import available_threads
 from penchant.tails import normal_point
 

@@ -1,26 +1,22 @@
-"""The report of a study: the page, the data, the subjects, and whether the groups differ."""
+"""The report of a study: the page, the data, the subjects one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from penchant._version import __version__
 from penchant.errors import listing
 from penchant.figures.letters import attribute_words, in_words
 from penchant.models.model import Declared
-from penchant.output import counted, p_value
+from penchant.output import counted
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
-from penchant.report.study_answers import plain_name
+from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_everybody import population_section
 from penchant.report.study_groups import (
-    MANY,
     forward_section,
     groups_section,
     linearized_section,
-    some_columns,
     some_drawn,
     study_table,
     tests_section,
@@ -33,217 +29,9 @@ from penchant.report.study_words import (
     in_short,
     interval_words,
     methods,
-    shown,
 )
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
-from penchant.studies.groups import LOG
-from penchant.wording import either, profile_intervals, weak_prior
-
-RANKS = (
-    "Rank tests keep subjects without a finite estimate: an estimate at an end of the "
-    "parameter's range (a temperature of 0, where choices are separated) ranks at that end, any "
-    "other one somewhere in its interval; subjects with overlapping ranges are tied. A subject "
-    "whose parameter may have any value is left out of rank tests, too."
-)
-ON_RATIOS = (
-    "Positive parameters are compared as logarithms: their means are geometric, and the "
-    "difference, exponentiated, is a ratio."
-)
-
-
-def comparison_section(study: Findings, command: str) -> list[Block]:
-    """Groups of different people, compared directly."""
-    tests = study.group_tests
-    if not tests.differences:
-        return []
-    percent = f"{100 * study.plan.level:g} %"
-    blocks = _left_out_table(study)
-    for column in dict.fromkeys(d.column for d in tests.differences):
-        overall = [test for test in tests.overall if test.column == column]
-        blocks += [_overall_table(column, overall)] if overall else []
-        mine = [d for d in tests.differences if d.column == column]
-        blocks += [_difference_table(column, mine, percent), _tests_table(column, mine, percent)]
-    return [
-        *blocks,
-        Paragraph(
-            f"Differences are first minus second{_ratios(tests.differences)} Welch's test "
-            "does not assume equal variances; p-values are adjusted by Holm's method over all "
-            "parameters and pairs, separately for tests of means and rank tests. Hedges' g is "
-            "the difference in standard deviations between subjects."
-        ),
-        Paragraph(
-            f"{_ranks(study)}The last columns are of Mann-Whitney's rank test: how many subjects "
-            "of each group it ranks, the probability that a subject of the first group is higher "
-            "than one of the second, p and adjusted p."
-        ),
-        *_with_prior(study, command),
-    ]
-
-
-def paired_section(study: Findings, command: str) -> list[Block]:
-    """Conditions that the same subjects were in, compared within subjects."""
-    if not study.paired_tests:
-        return []
-    alone = not study.group_tests.differences
-    percent = f"{100 * study.plan.level:g} %"
-    return [
-        *(_left_out_table(study) if alone else []),
-        _paired_table(study, percent),
-        _paired_tests_table(study, percent),
-        Paragraph(
-            "Differences are within subjects with a finite estimate in both conditions, "
-            f"first minus second{_ratios(study.paired_tests)} p-values are adjusted by Holm's "
-            "method over all paired tests. Cohen's dz is the mean difference in standard "
-            "deviations of the differences. Wilcoxon's signed-rank test does not assume that "
-            "differences are normally distributed."
-        ),
-        *([Paragraph(RANKS)] if alone and _ranks(study) else []),
-        *(_with_prior(study, command) if alone else []),
-    ]
-
-
-def _ratios(tests: Sequence[Any]) -> str:
-    """How positive parameters are compared, where there are some."""
-    log = any(test.name.startswith(LOG) for test in tests)
-    return f", or first over second. {ON_RATIOS}" if log else "."
-
-
-def _ranks(study: Findings) -> str:
-    """How people without a finite estimate rank, where there are some."""
-    return f"{RANKS} " if any(row.n_left_out for row in study.left_out) else ""
-
-
-def _left_out_table(study: Findings) -> list[Block]:
-    if not any(row.n_left_out for row in study.left_out):
-        return []
-    table = study.columns("left-out")
-    keep = ["column", *(["stratum"] if any(table["stratum"]) else []), "group"]
-    keep += ["n_subjects", "n_left_out", "reasons", "test", "p_value"]
-    names = {"n_subjects": "subjects", "n_left_out": "left out of means", "reasons": "why"}
-    names |= {"test": "test of the shares", "p_value": "p", "stratum": "in"}
-    note = (
-        "Subjects without a finite estimate are left out: means and tests of means describe the "
-        "other subjects. The test asks whether groups differ in the share of subjects left out."
-    )
-    caption = "Subjects left out of tests of means"
-    return [some_columns(caption, table, keep, names=names, note=note)]
-
-
-def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
-    strata = any(d.stratum for d in tests)
-    header = ["parameter", *(["in"] if strata else []), "first", "second"]
-    header += ["n", "first mean", "second mean", "compared as", "value", f"{percent} interval"]
-    header += ["adjusted p"]
-    rows = []
-    for d in tests:
-        row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [f"{d.first_n}, {d.second_n}", shown(d.first_mean), shown(d.second_mean)]
-        rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
-    words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
-    words |= {1} if strata else set()
-    caption = f"{column}: every pair of groups, parameter by parameter"
-    return DataTable(caption, header, rows, folded=len(rows) > MANY, words=frozenset(words))
-
-
-def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
-    strata = any(d.stratum for d in tests)
-    header = ["parameter", *(["in"] if strata else []), "first", "second", "Hedges' g"]
-    header += [f"{percent} interval", "t (df)", "p", "ranked", "first higher", "rank p", "adjusted"]
-    rows = []
-    for d in tests:
-        row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
-        row += [shown(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
-        row += [_t(d), p_value(d.p_value)]
-        row += [f"{d.first_ranked}, {d.second_ranked}", shown(d.superiority, 2)]
-        row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
-        rows.append(row)
-    words = frozenset(range(3 + strata))
-    caption = f"{column}: effect sizes and tests"
-    return DataTable(caption, header, rows, folded=len(rows) > MANY, words=words)
-
-
-def _t(d: Any) -> str:
-    if np.isnan(d.statistic):
-        return "-"
-    return f"{shown(d.statistic, 3)} ({shown(d.degrees_of_freedom, 3)})"
-
-
-def _interval(low: float, high: float, digits: int = 4) -> str:
-    return "-" if np.isnan([low, high]).all() else f"{shown(low, digits)} to {shown(high, digits)}"
-
-
-def _effect_cells(d: Any) -> list[str]:
-    kind, (value, low, high) = "difference", (d.difference, d.low, d.high)
-    if d.name.startswith(LOG):
-        with np.errstate(over="ignore"):
-            kind, (value, low, high) = "ratio", map(float, np.exp([value, low, high]))
-    return [kind, shown(value), _interval(low, high)]
-
-
-def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
-    strata = any(test.stratum for test in tests)
-    header = ["parameter", *(["in"] if strata else []), "groups", "subjects", "Welch's F", "df"]
-    header += ["df of F", "p", "adjusted p", "ranked", "Kruskal-Wallis", "rank p"]
-    header += ["adjusted rank p"]
-    rows = []
-    for t in tests:
-        row = [plain_name(t.name), *([t.stratum] if strata else [])]
-        row += [str(t.n_groups), str(t.n_subjects)]
-        row += [shown(v) for v in (t.statistic, t.df_1, t.df_2)]
-        row += [p_value(t.p_value), p_value(t.adjusted_p_value), str(t.n_ranked)]
-        row += [shown(t.rank_statistic), p_value(t.rank_p_value), p_value(t.adjusted_rank_p_value)]
-        rows.append(row)
-    words = frozenset((0, 1)) if strata else frozenset((0,))
-    return DataTable(f"{column}: all groups at once", header, rows, words=words)
-
-
-def _paired_table(study: Findings, percent: str) -> DataTable:
-    tests = study.paired_tests
-    strata = any(d.stratum for d in tests)
-    header = ["first", "second", "parameter", *(["in"] if strata else []), "pairs"]
-    header += ["first mean", "second mean", "compared as", "value", f"{percent} interval"]
-    header += ["adjusted p"]
-    rows = []
-    for d in tests:
-        row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [f"{d.n_pairs} of {d.n_both}", shown(d.first_mean), shown(d.second_mean)]
-        rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
-    words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
-    caption = "Conditions within subjects: paired t tests"
-    return DataTable(caption, header, rows, words=frozenset(words))
-
-
-def _paired_tests_table(study: Findings, percent: str) -> DataTable:
-    strata = any(d.stratum for d in study.paired_tests)
-    header = ["first", "second", "parameter", *(["in"] if strata else []), "Cohen's dz"]
-    header += [f"{percent} interval", "t (df)", "p", "ranked", "Wilcoxon p", "adjusted"]
-    rows = []
-    for d in study.paired_tests:
-        row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
-        row += [shown(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
-        row += [_t(d), p_value(d.p_value)]
-        row += [str(d.n_ranked), p_value(d.wilcoxon_p_value)]
-        rows.append([*row, p_value(d.adjusted_wilcoxon_p_value)])
-    caption = "Conditions within subjects: effect sizes and rank tests"
-    return DataTable(caption, header, rows, words=frozenset(range(3 + strata)))
-
-
-def _with_prior(study: Findings, command: str) -> list[Block]:
-    """The command that gives everybody an estimate, where somebody has none."""
-    if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
-        return []
-    weaker, weak = either("ScaledPrior(0.03)", "--prior weak:0.03"), weak_prior()
-    said = (
-        "A weak prior on the weights gives every subject an estimate, so that nobody is left out. "
-        f"It draws very consistent subjects somewhat towards chance ({weaker} less than {weak}): "
-        "compare both reports."
-    )
-    words = "penchant.study(data, model, parameter_prior=penchant.ScaledPrior())"
-    if command.startswith("penchant study "):
-        before, output, after = command.rpartition(" --output ")
-        words = f"{before or command} --prior weak{output}{after if before else ''}"
-    return [Paragraph(said), Paragraph(words, code=True)]
-
+from penchant.wording import profile_intervals
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",

@@ -11,12 +11,18 @@ from penchant._version import __version__
 from penchant.errors import DataError, listing
 from penchant.output import numbers, plain, plain_label
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
+from penchant.softmax.diagnostics import (
+    Combination,
+    Diagnostics,
+    Separation,
+    Status,
+    Validity,
+    nominal_dict,
+)
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.newton import Quadratic
 from penchant.softmax.source import Kept
-from penchant.softmax.validity import Validity, nominal_dict
 
 METHODS = ("maximum likelihood", "MAP", "Firth")
 COVARIANCES = ("model", "robust", "robust (HC0)", "clustered")

@@ -16,6 +16,7 @@ from penchant.errors import DataError, nearest
 from penchant.output import Backend, Framed, Table, came_as, frame, number, p_value
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.diagnostics import nominal_words
 from penchant.softmax.hypotheses import (
     Hypothesis,
     Parameter,
@@ -28,7 +29,6 @@ from penchant.softmax.hypotheses import (
     wald_test,
 )
 from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Space
-from penchant.softmax.validity import nominal_words
 from penchant.tails import normal_tail
 from penchant.wording import interval_kind
 

@@ -14,11 +14,10 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, nearest
 from penchant.output import Backend, Framed, Table, came_as, frame, marked, number
 from penchant.softmax.calibrated import N_DRAWN
+from penchant.softmax.diagnostics import nominal_words
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
-from penchant.softmax.hypotheses import Parameter
-from penchant.softmax.intervals import wald_interval
+from penchant.softmax.hypotheses import Parameter, wald_interval
 from penchant.softmax.source import IntervalKind, Rng
-from penchant.softmax.validity import nominal_words
 from penchant.wording import either
 
 FORMAT, VERSION = "penchant-estimates", 1

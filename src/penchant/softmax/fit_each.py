@@ -1,28 +1,314 @@
-"""`fit_each`: one estimate per subject, thousands in one parallel call."""
+"""`fit_each`: one estimate per subject, many small problems in one compiled, parallel call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.output import progress
-from penchant.softmax.batch import Batch, Grouping, fit_batch, settled
+from penchant.softmax import _kernels as kernels
+from penchant.softmax import separation
+from penchant.softmax._lanes import LANES, Kind, kind_of
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.fit import NEWTON_STEPS, EachOptions, estimate_from, fit_choices
-from penchant.softmax.identification import Identification
-from penchant.softmax.likelihood import MANY_VARIABLES, available_threads
-from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.separation import differ_hardly
+from penchant.softmax.fit import NEWTON_STEPS, WEAK, EachOptions, estimate_from, fit_choices
+from penchant.softmax.identification import CERTAIN, EPSILON, Identification
+from penchant.softmax.likelihood import (
+    MANY_VARIABLES,
+    available_threads,
+    block_rows,
+    counted,
+    kernel_table,
+    locked_table,
+    n_moments,
+    places_for,
+    rooms_for,
+    vectors,
+)
+from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
+from penchant.softmax.separation import differ_hardly, hang_on
 from penchant.softmax.solution import Solution, check_units, weight_unit
 from penchant.wording import ticked
+
+SUBJECTS_PER_TASK = 64
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Results of the compiled fits, one row per subject."""
+
+    theta: Matrix
+    information: Matrix
+    memo: Matrix
+    codes: IntVector
+    spread: Matrix
+    largest: Matrix
+
+    def take(self, which: IntVector) -> Batch:
+        """Some of the rows."""
+        return Batch(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Rows of several, one after another."""
+        names = cls.__dataclass_fields__
+        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+    def put(self, which: IntVector, others: Batch) -> None:
+        """Replace some of the rows in place."""
+        for name in self.__dataclass_fields__:
+            getattr(self, name)[which] = getattr(others, name)
+
+    @property
+    def value(self) -> Vector:
+        """Objective at its maximum, without the constant of the prior."""
+        return np.asarray(self.memo[:, 0])
+
+    @property
+    def decrement(self) -> Vector:
+        """Length of the last Newton step, in standard errors."""
+        return np.asarray(self.memo[:, 2])
+
+    @property
+    def n_steps(self) -> IntVector:
+        """Newton steps."""
+        return self.memo[:, 4].astype(np.int64)
+
+    @property
+    def converged(self) -> BoolVector:
+        """Newton's method ended at a maximum."""
+        return np.asarray(self.codes == kernels.CONVERGED)
+
+    @property
+    def surely_identified(self) -> BoolVector:
+        """All variables vary inside sets, and no combination of them nearly does not."""
+        varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
+        varies &= np.isfinite(self.spread).all(axis=(1, 2))
+        scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
+        scaled = self.spread / scale[:, :, None] / scale[:, None, :]
+        eye = np.eye(self.theta.shape[1])
+        smallest = np.linalg.eigvalsh(np.where(varies[:, None, None], scaled, eye))[:, 0]
+        return np.asarray(varies & (smallest > CERTAIN))
+
+    def covariances(self) -> tuple[Matrix, Vector]:
+        """Inverse informations and their condition numbers; NaN and infinity where singular."""
+        diagonal = self.information.diagonal(0, 1, 2)
+        fine = np.isfinite(self.information).all(axis=(1, 2)) & np.all(diagonal > 0, axis=-1)
+        scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
+        scaled = self.information / scale[:, :, None] / scale[:, None, :]
+        eye = np.eye(self.theta.shape[1])
+        values, vectors = np.linalg.eigh(np.where(fine[:, None, None], scaled, eye))
+        fine &= values[:, 0] > 0
+        values = np.where(fine[:, None], values, np.nan)
+        inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
+        with np.errstate(over="ignore"):  # far out, where no choice is left to chance
+            inverse = inverse / scale[:, :, None] / scale[:, None, :]
+        inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2
+        fine &= np.isfinite(inverse).all(axis=(1, 2))
+        inverse[~fine] = np.nan
+        return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Decisions in the order of subjects, and where each subject's begin."""
+
+    order: IntVector
+    bounds: IntVector
+
+    @classmethod
+    def of(cls, choices: Choices) -> Grouping:
+        """Group by subject, each subject's decisions in order of the size of their sets."""
+        assert choices.subject is not None and choices.subject_labels is not None
+        sizes, subject = choices.n_options, choices.subject
+        in_order = bool((subject[1:] >= subject[:-1]).all()) and sizes.min() == sizes.max()
+        order = np.arange(len(subject)) if in_order else np.lexsort((sizes, subject))
+        kept = counted(choices, order)
+        if not in_order or len(kept) < len(order):
+            subject = subject[kept]
+        return cls(kept, np.searchsorted(subject, np.arange(len(choices.subject_labels) + 1)))
+
+
+def fit_batch(
+    choices: Choices,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+    max_steps: int,
+    threads: int,
+    advance: Callable[[int], None],
+    start: Matrix | None = None,
+) -> Batch:
+    """Fit every subject by Newton's method in compiled code, in parallel."""
+    return _fit(
+        kernel_table(choices),
+        choices.n_options - 1,
+        choices.n_parameters,
+        groups,
+        prior,
+        max_steps,
+        threads,
+        advance,
+        start,
+    )
+
+
+def fit_table(
+    x: Matrix,
+    chosen: IntVector,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+    start: Matrix | None = None,
+    offset: Matrix | None = None,
+) -> Batch:
+    """Fit groups of the decisions x (n_rows, n_options, n_parameters), taken as they are.
+
+    `offset` (n_rows, n_options) is added to the objective.
+    """
+    n, m, d = x.shape
+    table = locked_table(
+        np.ascontiguousarray(x).reshape(n * m, d),
+        None if offset is None else np.ascontiguousarray(offset).reshape(n * m),
+        None,
+        np.arange(0, (n + 1) * m, m),
+        chosen,
+        None,
+    )
+    return _fit(table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start)
+
+
+def _fit(
+    table: tuple[Any, ...],
+    n_rows: IntVector,
+    d: int,
+    groups: Grouping,
+    prior: ParameterPrior | None,
+    max_steps: int,
+    threads: int,
+    advance: Callable[[int], None],
+    start: Matrix | None,
+) -> Batch:
+    n = len(groups.bounds) - 1
+    batch = Batch(
+        theta=np.zeros((n, d)) if start is None else np.array(start),
+        information=np.zeros((n, d, d)),
+        memo=np.tile(kernels.MEMO, (n, 1)),
+        codes=np.zeros(n, dtype=np.int64),
+        spread=np.zeros((n, d, d)),
+        largest=np.zeros((n, 2, d)),
+    )
+    results = (
+        batch.theta,
+        batch.information,
+        np.zeros((n, d)),
+        batch.memo,
+        batch.codes,
+        batch.spread,
+        batch.largest,
+    )
+    kind = kind_of(d, len(table[1]) > 0)
+    blocks = _blocks(groups, n_rows)
+    given = table, kind, groups.order, groups.bounds, blocks
+    added = _compiled_prior(prior, d, max_steps)
+
+    scratch = _Scratch.of(*blocks)
+
+    def work(begin: int, room: Any = None) -> None:
+        end = min(begin + SUBJECTS_PER_TASK, n)
+        mine = scratch.room(kind) if room is None else room
+        kernels.fit_subjects(*given, added, results, begin, end, *mine)
+        advance(end - begin)
+
+    starts = range(0, n, SUBJECTS_PER_TASK)
+    if threads == 1:
+        room = scratch.room(kind)
+        for begin in starts:
+            work(begin, room)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, starts))
+    return batch
+
+
+def _blocks(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
+    """Rows of every subject's blocks of eight decisions, and where those of each subject begin."""
+    counts = -(-np.diff(groups.bounds) // LANES)
+    first = np.append(0, np.cumsum(counts))
+    inside = np.arange(first[-1]) - np.repeat(first[:-1], counts)
+    begins = np.repeat(groups.bounds[:-1], counts) + LANES * inside
+    return block_rows(n_rows, groups.order, begins), first
+
+
+@dataclass(frozen=True)
+class _Scratch:
+    """Sizes of the largest subject: its blocks, their rows together, and those of one block."""
+
+    n_blocks: int
+    n_rows: int
+    most_rows: int
+
+    @classmethod
+    def of(cls, rows: IntVector, first: IntVector) -> _Scratch:
+        together = np.diff(np.append(0, np.cumsum(rows))[first])
+        most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), together, rows))
+        return cls(*most)
+
+    def room(self, kind: Kind) -> Any:
+        """Room for a subject's packed decisions, and for what stands between sums and steps."""
+        _, _, d, n_columns = kind
+        side = vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
+        starts = np.empty(self.n_blocks + 1, dtype=np.int64)
+        of_sums = rooms_for(self.most_rows, self.n_blocks, d)
+        of_steps = of_sums, np.ones(n_columns), np.empty((d + 2, d))
+        state = np.empty(n_moments(d)), np.empty(d), np.empty(d), np.empty((d, d))
+        packed = vectors(self.n_rows * n_columns), starts, side
+        return packed, (places_for(self.most_rows, d), of_steps, np.empty_like(side), *state)
+
+
+def _compiled_prior(
+    prior: ParameterPrior | None, d: int, max_steps: int
+) -> tuple[Matrix, Vector, float, int]:
+    """Precision, linear term, multiple of the squared scales, and the steps allowed."""
+    if isinstance(prior, GaussianPrior):
+        quadratic = prior.quadratic(d, None)
+        return quadratic.precision, quadratic.linear, 0.0, max_steps
+    c = prior.c if isinstance(prior, ScaledPrior) else 0.0
+    return np.zeros((d, d)), np.zeros(d), float(c), max_steps
+
+
+def settled(
+    batch: Batch,
+    covariances: Matrix,
+    conditions: Vector,
+    totals: Vector,
+    has_prior: bool,
+    small: Callable[[IntVector], Vector] | None = None,
+) -> BoolVector:
+    """Subjects whose maximum is proven; the others are looked at one by one.
+
+    `totals` are the weights of all decisions of each subject, or their number; `small` tells for
+    some subjects how much of that have decisions with negligible differences.
+    """
+    good = batch.converged & batch.surely_identified
+    if has_prior:
+        return np.asarray(good)
+    good &= conditions <= WEAK
+    doubtful = np.flatnonzero(good)
+    for weight in filter(None, (totals.__getitem__, small)):
+        bounds = batch.largest[doubtful, 1], batch.information[doubtful]
+        doubtful = doubtful[hang_on(weight(doubtful), *bounds)]
+    good[doubtful] = False
+    known = batch.largest[good, 1], covariances[good], batch.decrement[good]
+    exact = separation.moved(*known) <= separation.EXACT
+    good[good] = exact & separation.certificates(*known, totals[good])
+    return np.asarray(good)
 
 
 def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimates:

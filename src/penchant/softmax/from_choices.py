@@ -18,20 +18,18 @@ from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, furt
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import (
     Hypothesis,
+    LinearProfile,
     Parameter,
+    Profile,
     TestResult,
     clustered_covariance,
     delta_method,
     likelihood_ratio_test,
+    linear_interval,
+    profile_interval,
     robust_covariance,
     score_test,
     transformed,
-)
-from penchant.softmax.intervals import (
-    LinearProfile,
-    Profile,
-    linear_interval,
-    profile_interval,
     wald_interval,
 )
 from penchant.softmax.likelihood import likelihood_of

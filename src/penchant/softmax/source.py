@@ -15,9 +15,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.softmax.diagnostics import Diagnostics, Status
+from penchant.softmax.diagnostics import Diagnostics, Status, Validity
 from penchant.softmax.hypotheses import Parameter, TestResult
-from penchant.softmax.validity import Validity
 
 IntervalKind = Literal["wald", "profile", "calibrated"]
 Space = Literal["theta", "parameters"]

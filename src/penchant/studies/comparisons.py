@@ -23,8 +23,8 @@ from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.pool import back_map, pool
 from penchant.population.significance import signed_rank_p_value, surest_differences
 from penchant.population.subjects import SubjectEstimates
+from penchant.softmax.diagnostics import LARGEST_RATIO, OUTSIDE
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.validity import LARGEST_RATIO, OUTSIDE
 from penchant.studies.fitting import SubjectFit, validity_of
 from penchant.studies.groups import (
     LOG,

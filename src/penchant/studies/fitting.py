@@ -20,11 +20,11 @@ from penchant.models.model import Declared
 from penchant.models.simulate import played
 from penchant.output import numbers, plain, progress
 from penchant.softmax import document
+from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import Parameter, transformed
 from penchant.softmax.likelihood import available_threads
-from penchant.softmax.validity import Validity
 from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan

@@ -20,14 +20,22 @@ from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile import _kernels as grid
-from penchant.inference.profile.pairs import Planes, Points, Rows, best_on_planes, ranges
-from penchant.inference.profile.weights import best_under, best_weights, limits_of
+from penchant.inference.profile.pairs import (
+    Planes,
+    Points,
+    Rows,
+    best_on_planes,
+    best_under,
+    best_weights,
+    limits_of,
+    ranges,
+)
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
 from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
-from penchant.softmax.batch import Batch, fit_table
 from penchant.softmax.constraints import Constraints, InfeasibleError
+from penchant.softmax.fit_each import Batch, fit_table
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
