@@ -8,7 +8,7 @@ import messy_words
 from messy_judge import judged
 from messy_offers import FAMILIES, made
 
-WORDS = {name: getattr(messy_words, name) for name in ("FIRST", "SECOND", "THIRD")}
+WORDS = {name: getattr(messy_words, name) for name in ("FIRST", "SECOND", "THIRD", "FOURTH")}
 FAILED = ("wrong", "traceback", "stuck")
 
 

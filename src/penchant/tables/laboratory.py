@@ -548,7 +548,10 @@ class _Work:
         if any(self.given.get(part) for part in ("chosen", "option", "reward", "decision")):
             return
         free = [name for name in self.table.column_names if name not in self.program.own]
-        self.long = long_parts(self.table, self.subject, free, CHOSEN)
+        who = self.subject or people_column(self.table, free)
+        self.long = long_parts(self.table, who, free, CHOSEN)
+        if self.long is not None and self.subject is None:
+            self.people = who
 
     def join_flags_for(self, where: str) -> None:
         """Join flags before rows are kept, where the condition speaks of the choice they make."""
