@@ -22,7 +22,7 @@ from penchant.reading.variables import MOST_LEVELS, Columns
 from penchant.reading.whose import may_be_people
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
-from penchant.tables.designs import alike_in, flags
+from penchant.tables.designs import alike_in, flags, is_counter
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import (
     DOUBTFUL,
@@ -97,7 +97,7 @@ def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | No
         alike=alike_in(table),
         evident=evident,
     )
-    return None if layout is None else (chosen, _without_words_of_one(table, layout))
+    return None if layout is None else (chosen, _without_words_of_one(table, layout, asked))
 
 
 def _in_other_words(
@@ -136,12 +136,17 @@ def evident_in(table: pa.Table, names: Sequence[str]) -> Evident:
     return evident
 
 
-def _without_words_of_one(table: pa.Table, layout: WideLayout) -> WideLayout:
-    """A layout without words that are told of some options only, such as where these stood."""
+def _without_words_of_one(table: pa.Table, layout: WideLayout, asked: Asked) -> WideLayout:
+    """A layout without words, or counts, that only some options have, such as where these stood."""
+    subject = asked.columns.get("subject")
     kept = {
         name: columns
         for name, columns in layout.attributes.items()
-        if None not in columns or all(c is None or _are_amounts(table, c) for c in columns)
+        if None not in columns
+        or all(
+            c is None or (_are_amounts(table, c) and not is_counter(table, c, subject))
+            for c in columns
+        )
     }
     return WideLayout(layout.options, kept, layout.words, layout.opt_out)
 

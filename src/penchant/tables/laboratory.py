@@ -78,6 +78,7 @@ from penchant.tables.programs import (
 from penchant.tables.questions import conjoint, offers_of_questions
 from penchant.tables.surveys import (
     halves,
+    is_evident,
     likely_layouts,
     shown_at,
     tag,
@@ -389,9 +390,9 @@ class _Work:
 
     def _is_of_offers(self, name: str) -> bool:
         """Whether a column's name is one of several that describe options."""
-        layouts = wide_layouts(self.table.column_names)
-        crossed = {c for _, by in layouts for own in by.values() for c in own.values()}
-        return name in crossed
+        names = [other for other in self.table.column_names if other not in self.program.own]
+        layouts = [by for tags, by in wide_layouts(names) if is_evident(tags, by)]
+        return name in {column for by in layouts for own in by.values() for column in own.values()}
 
     def _is_part_of_everybody(self, rows: BoolVector) -> bool:
         """Whether nobody has these rows alone: a group may be called practice, too."""
