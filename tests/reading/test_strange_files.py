@@ -411,15 +411,15 @@ def test_a_reward_of_no_usual_name_is_asked_for_and_the_group_is_no_choice(tmp_p
             "psychopyVersion": "2023.2",
             "main.thisN": t,
             "resp.keys": "None" if option is None else "ab"[option],
-            "coins": reward,
+            "ducats": reward,
         }
         for p in PLAYERS
         for t, (option, reward) in enumerate(zip(p.chosen, p.rewards, strict=True))
     ]
-    file = saved(tmp_path, "coins.csv", as_csv(rows))
+    file = saved(tmp_path, "ducats.csv", as_csv(rows))
     with pytest.raises(DataError, match=r"reward must be given, as resp\.keys was pressed in a"):
         pn.read(file)
-    assert chosen_by(pn.read(file, reward="coins")) == WANTED
+    assert chosen_by(pn.read(file, reward="ducats")) == WANTED
 
 
 def test_codes_of_keys_far_apart_are_asked_about_as_codes(tmp_path):

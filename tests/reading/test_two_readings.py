@@ -155,9 +155,9 @@ ASKED = {
         [({"chosen": "key"}, True)],
     ),
     "no usual name": (
-        lambda p, t, o, r, k: {"choice": "AB"[o], "coins": r},
-        r"reward must be given, as choice holds choices.* Pass reward='coins'",
-        [({"reward": "coins"}, True)],
+        lambda p, t, o, r, k: {"choice": "AB"[o], "ducats": r},
+        r"reward must be given, as choice holds choices.* Pass reward='ducats'",
+        [({"reward": "ducats"}, True)],
     ),
 }
 

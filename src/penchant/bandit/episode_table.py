@@ -43,6 +43,7 @@ from penchant.tables.play import (
     without_fillers,
     without_unknown,
 )
+from penchant.tables.surveys import where_said
 from penchant.wording import argument, either
 
 Owners = dict[str, Coded]
@@ -233,8 +234,9 @@ def _event_order(
         return in_time(episode, person, None, gaps, _row_places(owners)), None
 
     def apart() -> str:
-        found = _remedy(_telling_apart(table, episode, number), subject)
-        return found or _restarting(episode, number, decision)
+        columns = _telling_apart(table, episode, number)
+        found = _remedy(columns, subject) or _restarting(episode, number, decision)
+        return f"{found}, or drop repeated rows.{_one_label(table, columns)}" if found else ""
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
 
@@ -256,6 +258,17 @@ def _remedy(columns: Sequence[Any], subject: Any) -> str:
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
     )
+
+
+def _one_label(table: Table, columns: Sequence[Any]) -> str:
+    """That rows of one label alone may be meant, as those of a test after practice."""
+    if len(columns) != 1:
+        return ""
+    column = columns[0]
+    cells = [cell for cell in table[column].to_list() if cell is not None]
+    name = str(column) if str(column).isidentifier() else f"`{column}`"
+    kept = where_said(f"{name} == {max(cells, key=cells.count)!r}")
+    return f" Or pass {kept}{either(' to `read`', '')} if the other rows are no part of it."
 
 
 def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:

@@ -17,7 +17,7 @@ from penchant.cli.tables import asked_of, opened, read_as
 from penchant.cli.words import say
 from penchant.errors import DataError, named, nearest
 from penchant.files.folder import Raw
-from penchant.reading.read import reading_of
+from penchant.reading.read import reading_of, recognised
 from penchant.reading.tasks import task_of_columns
 from penchant.reading.variables import is_word
 from penchant.tables.cells import amount, is_nothing
@@ -31,6 +31,7 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
 )
 from penchant.tables.laboratory import CHOSEN as CHOICES
+from penchant.tables.laboratory import Cleaned
 from penchant.tables.long import LongColumns
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.surveys import wide_layouts
@@ -57,7 +58,7 @@ def load_choices(
         return _example(data.example, data, terms)
     raw, clean = opened(file, data)
     table = clean.table
-    if _is_experiment(table, data, terms, clean.own):
+    if _is_experiment(table, data, terms, clean.own) or _is_read_so(clean, data, terms):
         return _experiment(raw, data, by_subject)
     if not data.wide:
         _refuse_other_tables(raw, table.column_names, data, terms)
@@ -78,6 +79,18 @@ def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -
     known = is_long(names) or {*OPTION} & {*names}
     if not said and not known:
         reading_of(raw, asked_of(data, History(), None), where=data.where)
+
+
+def _is_read_so(clean: Cleaned, data: Data, terms: Terms) -> bool:
+    """Whether a table without usual names is read as a choice experiment, by what it holds."""
+    names = clean.table.column_names
+    said = data.wide or data.option or data.explanatory or terms != Terms() or data.decision
+    if said or is_long(names) or {*OPTION} & {*names}:
+        return False
+    try:
+        return recognised(clean, asked_of(data, History(), None)) == "choices"
+    except DataError:  # said where the whole table is read
+        return False
 
 
 def _is_experiment(table: pa.Table, data: Data, terms: Terms, own: Collection[str] = ()) -> bool:

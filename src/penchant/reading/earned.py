@@ -16,19 +16,105 @@ from penchant.errors import DataError, listing
 from penchant.output import counted
 from penchant.reading.codes import odd_number
 from penchant.tables.cells import is_nothing
-from penchant.tables.columns import NO_COLUMN, USUAL, PlayColumns, plain_name
+from penchant.tables.columns import (
+    GAINS,
+    LOSSES,
+    NO_COLUMN,
+    SESSION,
+    USUAL,
+    PlayColumns,
+    is_called,
+    plain_name,
+    usual_column,
+)
 from penchant.tables.frames import column_floats, open_frame
-from penchant.tables.surveys import where_said
+from penchant.tables.laboratory import Cleaned
+from penchant.tables.surveys import CUTS, where_said
 from penchant.wording import argument
 
 TOTAL = re.compile(
-    r"(total|cumulative|cum|running|balance|bank|guthaben|konto)(points|score|reward|win|earn|$)"
-    r"|(points|score|reward|earnings?)(total|sofar|cum)"
+    r"(total|cumulative|cum|cumul|running|balance|bank|guthaben|konto|sum)"
+    r"(points|score|reward|win|earn|outcome|payoff|money|coins|gain|total|$)"
+    r"|(points|score|reward|earnings?|outcome|money|coins|payoff)(total|sofar|cum|sum|balance)"
 )
 _SUMS = frozenset(("score", "points", "total", "balance", "bank", "earnings", "money", "punkte"))
 FEWEST = 8  # choices of a block from which a total can be told from rewards
 _SLOW = 3  # times that the range of a total is its largest step, at least
-_REWARDS = frozenset(plain_name(name) for name in USUAL["reward"])
+
+
+# Words of names that say when something was, or how long it took: never what was paid.
+_TIMES = frozenset(
+    (
+        *("rt", "rts", "time", "times", "latency", "duration", "onset", "offset", "timestamp"),
+        *("date", "elapsed", "started", "stopped", "iti", "isi", "jitter", "zeit", "tiempo"),
+        *("temps", "reaktionszeit", "ms", "sec", "seconds", "reactiontime", "responsetime"),
+    )
+)
+_EARNED = frozenset(
+    plain_name(name) for name in USUAL["reward"] if len(name) > 1 and "_" not in name
+) | {"total", "earnings", "balance", "bank", "cumulative", "winnings"}
+
+
+def sounds_paid(name: str) -> bool:
+    """Whether a name speaks of what was paid, whatever else it says.
+
+    >>> sounds_paid("outcomeSeen"), sounds_paid("cum_points"), sounds_paid("left_card")
+    (True, True, False)
+    """
+    words = {part.lower() for part in CUTS.split(name) if part}
+    return bool(words & _EARNED) or is_called((*GAINS, *LOSSES), name) or sounds_total(name)
+
+
+def sounds_total(name: str) -> bool:
+    """Whether a name speaks of what was earned so far."""
+    return TOTAL.match(plain_name(name)) is not None
+
+
+def as_reward(name: str) -> str:
+    """How to say that a column holds rewards; of a total, that its differences are."""
+    if not sounds_total(name):
+        return argument("reward", name)
+    return f"{argument('reward', f'diff({name})')} (what it grows by) or {argument('reward', name)}"
+
+
+def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
+    """Columns that may say what each choice paid, those whose names speak of it first.
+
+    Parameters
+    ----------
+    clean
+        A table of decisions.
+    used
+        Columns that are something else.
+    """
+    free = [name for name in varying(clean) if name not in used and not _is_of_time(name)]
+    parts = [n for part in ("subject", "block", "decision") for n in USUAL[part]]
+    free = [name for name in free if not is_called(parts, name) and not is_called(SESSION, name)]
+    told = [name for name in free if sounds_paid(name)]
+    numbers = [n for n in free if n not in told and not pa.types.is_string(clean.table[n].type)]
+    return [*told, *numbers]
+
+
+def varying(clean: Cleaned) -> list[str]:
+    """Columns of the experimenter's own that change within people."""
+    table = clean.table
+    subject = clean.hints.get("subject") or usual_column("subject", table.column_names)
+    who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
+    found = []
+    for name in table.column_names:
+        if name in clean.own or name == subject:
+            continue
+        seen: dict[Any, Any] = {}
+        cells = [(whose, cell) for whose, cell in zip(who, table[name].to_pylist(), strict=True)]
+        given = [(whose, cell) for whose, cell in cells if not is_nothing(cell)]
+        if not all(seen.setdefault(whose, cell) == cell for whose, cell in given):
+            found.append(name)
+    return found
+
+
+def _is_of_time(name: str) -> bool:
+    words = {part.lower() for part in CUTS.split(name) if part}
+    return bool(words & _TIMES) or plain_name(name) in _TIMES
 
 
 def found_reward(
@@ -84,7 +170,7 @@ def _others(table: pa.Table, found: PlayColumns, own: Collection[str]) -> list[s
         for name in table.column_names
         if name not in found.used()
         and name not in own
-        and (plain_name(name) in _REWARDS or TOTAL.match(plain_name(name)))
+        and (is_called(USUAL["reward"], name) or TOTAL.match(plain_name(name)))
         and (pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type))
     ]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.choices import Choices
@@ -17,16 +17,37 @@ from penchant.output import counted
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.formula import Factor, Formula, formula_of, union_of
+from penchant.reading.offered import lone_column, offers_said, part_of, rank_of, whose_column
 from penchant.reading.variables import MOST_LEVELS, Columns
+from penchant.reading.whose import may_be_people
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
+from penchant.tables.designs import alike_in, flags
 from penchant.tables.laboratory import CHOSEN, Cleaned
-from penchant.tables.surveys import DOUBTFUL, OPT_OUTS, WideLayout, plain, wide_layout
+from penchant.tables.surveys import (
+    DOUBTFUL,
+    OPT_OUTS,
+    Evident,
+    WideLayout,
+    halves,
+    is_evident,
+    likely_layouts,
+    plain,
+    tag,
+    wide_layout,
+)
 from penchant.wording import argument
 
 _TAKEN = ("1", "True", "1.0", "TRUE", "true", "yes")
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"
 ALL = "all"  # attributes that tell options apart, where a set is named so
+ON_OFFER = "on offer"  # column of whether an option could be taken
+AVAILABILITY = frozenset(
+    (
+        *("av", "avail", "available", "availability", "isavailable", "avl", "onoffer", "shown"),
+        *("feasible", "accessible", "disponible", "dispo", "verfuegbar", "verfugbar", "choiceset"),
+    )
+)
 PASSED = ("subject", "weight", "available", "offset")
 
 
@@ -63,20 +84,78 @@ def wide_experiment(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | No
     chosen = chosen_column(table, asked, CHOSEN)
     used = {name for name in asked.columns.values() if isinstance(name, str)} | {chosen}
     free = [name for name in table.column_names if name not in used | clean.own]
+    free = [name for name in free if not _is_count(name, table[name].to_pylist())]
+    words = seen_words(table, chosen, doubtful=True)
+    evident = evident_in(table, free)
     layout = wide_layout(
         free,
-        seen_words(table, chosen, doubtful=True),
-        options=asked.options,
+        words,
+        options=asked.options or _in_other_words(table, free, words, evident),
         opt_out=asked.opt_out,
         base=asked.base,
         column=chosen,
+        alike=alike_in(table),
+        evident=evident,
     )
-    return None if layout is None else (chosen, layout)
+    return None if layout is None else (chosen, _without_words_of_one(table, layout))
+
+
+def _in_other_words(
+    table: pa.Table, names: Sequence[str], words: Sequence[str], evident: Evident
+) -> dict[str, str] | None:
+    """Which option each word means, where both say sooner and later, or sure and risky."""
+    rank = {word: rank_of(word) for word in words}
+    if sorted(r for r in rank.values() if r is not None) != [0, 1] or None in rank.values():
+        return None
+    for tags, by in likely_layouts(names, alike_in(table)):
+        known = [rank_of(one) for one in tags]
+        repeated = {tag(one) for one in tags} & {tag(word) for word in words}
+        ranked = len(tags) == 2 and sorted(r for r in known if r is not None) == [0, 1]
+        if ranked and not repeated and evident(tags, by):
+            return {word: tags[known.index(r)] for word, r in rank.items()}
+    return None
+
+
+def evident_in(table: pa.Table, names: Sequence[str]) -> Evident:
+    """Whether options are no coincidence: also where a delay or a chance is told of one of two."""
+    parts = {name: part_of(name, [name], table) for name in names}
+
+    def evident(tags: Sequence[str], attributes: Mapping[str, Any]) -> bool:
+        if is_evident(tags, attributes):
+            return True
+        own = {name for by in attributes.values() for name in by.values()}
+        others = [name for name in names if name not in own]
+        paid = all(part_of(n, list(by.values()), table) == "amount" for n, by in attributes.items())
+        more = any(parts[name] in ("delay", "probability") for name in others)
+        known = {tag(one) for one in tags}
+        of_one = [
+            name for name in others if {tag(h) for pair in halves(name) for h in pair} & known
+        ]
+        return len(tags) == 2 and paid and (more or any(_are_amounts(table, n) for n in of_one))
+
+    return evident
+
+
+def _without_words_of_one(table: pa.Table, layout: WideLayout) -> WideLayout:
+    """A layout without words that are told of some options only, such as where these stood."""
+    kept = {
+        name: columns
+        for name, columns in layout.attributes.items()
+        if None not in columns or all(c is None or _are_amounts(table, c) for c in columns)
+    }
+    return WideLayout(layout.options, kept, layout.words, layout.opt_out)
+
+
+def _are_amounts(table: pa.Table, name: str) -> bool:
+    cells = (cell for cell in pc.unique(table[name]).to_pylist() if not is_nothing(cell))
+    return all(amount(cell) is not None or amount(cell, ",") is not None for cell in cells)
 
 
 def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, place: Place) -> Built:
     """Choices from a table with one row per decision and columns for each option."""
     table = clean.table
+    if asked.attributes is None and asked.rivals is None:
+        _check_outcomes(table, layout)
     picked = table[chosen].to_pylist()
     made = np.array([_is_made(cell, layout) for cell in picked])
     notes = []
@@ -89,7 +168,19 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     options = [*layout.options, *([layout.opt_out] if layout.opt_out else [])]
     m = len(options)
     place.rows = np.repeat(place.rows[rows], m)
+    taken = [layout.words.get(word(picked[row])) for row in rows.tolist()]
+    layout, on_offer, said = _without_availability(table, rows, layout, taken)
+    notes += said
     sets = _wide_sets(table, rows, layout, options)
+    if on_offer is not None:
+        here = [*layout.options]
+        sets.cells[ON_OFFER] = [
+            option not in here or bool(on_offer[k, here.index(option)])
+            for k in range(len(rows))
+            for option in options
+        ]
+        _empty_absent(sets)
+        asked = replace(asked, columns={**asked.columns, "available": ON_OFFER})
     words = {**layout.words, **({layout.opt_out: layout.opt_out} if layout.opt_out else {})}
     sets.taken[:] = [
         words[word(picked[row])] == option for row in rows.tolist() for option in options
@@ -99,7 +190,7 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     built = _choices(sets, asked, table.take(pa.array(rows)), layout.opt_out)
     parts = {"subject": asked.columns.get("subject"), "chosen": chosen}
     if parts["subject"] is None:
-        notes += _may_be_people(table, {*layout.columns, chosen} | clean.own)
+        notes += may_be_people(table, {*layout.columns, chosen} | clean.own)
     shown = {
         name: ", ".join(column or "0" for column in layout.attributes[name])
         for name in built.arguments["attributes"]
@@ -116,21 +207,127 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     )
 
 
-def _may_be_people(table: pa.Table, used: Collection[str]) -> list[str]:
-    """That a column may name people, where none has a usual name: its rows stand together."""
-    found: dict[str, int] = {}
-    for name in table.column_names:
-        cells = table[name].to_pylist()
-        runs = 1 + sum(a != b for a, b in pairwise(cells))
-        if name not in used and 1 < runs == len({*cells}) <= len(cells) / 2:
-            found[name] = runs
-    if not found:
-        return []
-    most = max(found, key=lambda name: found[name])
-    return [
-        f"nobody is told apart: pass {argument('subject', most)} if {most} names {found[most]} "
-        "people"
-    ]
+def ask_about_lone(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
+    """Ask about a column of few numbers that tells of no option, where one attribute tells of all.
+
+    It may be the delay, the chance or the effort of one of them.
+    """
+    whole = {name: own for name, own in layout.attributes.items() if None not in own}
+    if len(whole) != 1 or len(layout.options) != 2:
+        return
+    for name, own in layout.attributes.items():
+        told = [column for column in own if column is not None]
+        part = part_of(name, told, clean.table)
+        if name not in whole and part not in ("delay", "ambiguity"):
+            raise _told_of_one(name, own, whole, layout.options)
+    if len(layout.attributes) > 1:
+        return
+    used = layout.columns | {chosen} | clean.own
+    lone = lone_column(clean.table, used, asked)
+    if lone is not None:
+        ((attribute, columns),) = layout.attributes.items()
+        raise whose_column(lone, {attribute: columns}, layout.options, attribute)
+
+
+def _told_of_one(
+    name: str,
+    own: Sequence[str | None],
+    whole: Mapping[str, Sequence[str | None]],
+    options: Sequence[str],
+) -> DataError:
+    """Ask what an option has of which only the other one's is told: none, or all of it."""
+    without = options[own.index(None)]
+    zero, one = ({**whole, name: [x if c is None else c for c in own]} for x in (0, 1))
+    return DataError(
+        f"{argument('offers')} must be given, as {name} is not told of option {without}, which can "
+        f"be read in two ways: 0, as of a delay, or 1, as of a chance. Pass {offers_said(zero)}, "
+        f"or {offers_said(one)}; models know amount, delay, probability, ambiguity and effort."
+    )
+
+
+def _check_outcomes(table: pa.Table, layout: WideLayout) -> None:
+    """Ask about columns that add up to 1: chances of the outcomes of one option, and no options."""
+    adding = {
+        name: columns
+        for name, columns in layout.attributes.items()
+        if None not in columns and _add_up(table, [str(column) for column in columns])
+    }
+    if not adding:
+        return
+    paid = [list(own) for name, own in layout.attributes.items() if name not in adding]
+    chances = [list(own) for own in adding.values()]
+    way = ""
+    if len(paid) == len(chances) > 1:
+        way = f"Pass {offers_said({'outcome': paid, 'probability': chances})} for these, or "
+    raise DataError(
+        f"{argument('offers')} must be given, as {listing(map(str, chances[0]))} add up to 1: they "
+        f"can be chances of the outcomes of one option, or of the options "
+        f"{listing(layout.options)}. {way}"
+        f"{argument('attributes', ' + '.join(layout.attributes))} for the options."
+    )
+
+
+def _add_up(table: pa.Table, columns: Sequence[str]) -> bool:
+    """Whether chances add up to 1, or 100, in every row, and are not the same throughout."""
+    cells = [[amount(cell) for cell in table[name].to_pylist()] for name in columns]
+    if any(one is None for own in cells for one in own):
+        return False
+    values = np.array([[one[0] for one in own if one is not None] for own in cells])
+    total = values.sum(axis=0)
+    same = np.allclose(total, total[0]) and (np.isclose(total[0], 1) or np.isclose(total[0], 100))
+    return bool(same and values.min() >= 0 and np.ptp(values[0]) > 0)
+
+
+def _without_availability(
+    table: pa.Table, rows: IntVector, layout: WideLayout, taken: Sequence[str | None]
+) -> tuple[WideLayout, Any, list[str]]:
+    """The layout without columns that say which options were on offer, and what they say."""
+    for name, columns in layout.attributes.items():
+        if None in columns or len(layout.attributes) < 2:
+            continue
+        set_ = [flags(table[str(column)]) for column in columns]
+        if any(own is None for own in set_) and not all(_is_always(table, c) for c in columns):
+            continue
+        found = np.column_stack([[True] * len(table) if own is None else own for own in set_])[rows]
+        others = {key: own for key, own in layout.attributes.items() if key != name}
+        if plain(name) not in AVAILABILITY and not _are_absent(table, rows, others, found):
+            continue
+        places = [None if one is None else layout.options.index(one) for one in taken]
+        if any(k is not None and not on[k] for k, on in zip(places, found, strict=True)):
+            continue  # taken all the same: an attribute
+        left = WideLayout(layout.options, others, layout.words, layout.opt_out)
+        return left, found, [f"{listing(map(str, columns))} say which options were on offer"]
+    return layout, None, []
+
+
+def _are_absent(
+    table: pa.Table, rows: IntVector, others: Mapping[str, Sequence[str | None]], on: Any
+) -> bool:
+    """Whether nothing, or 0, is told of options wherever a flag is not set, and only there."""
+    if on.all():
+        return False
+    for columns in others.values():
+        for k, column in enumerate(columns):
+            cells = table[str(column)].take(pa.array(rows)).to_pylist() if column else []
+            said = [is_nothing(cell) or word(cell) == "0" for cell in cells]
+            if any(not one for one, shown in zip(said, on[:, k], strict=False) if not shown):
+                return False
+    return True
+
+
+def _is_always(table: pa.Table, column: Any) -> bool:
+    """Whether a flag is set, or not set, in all rows alike."""
+    return len({word(cell) for cell in table[str(column)].to_pylist()} - {"0", "1"}) == 0
+
+
+def _empty_absent(sets: _Sets) -> None:
+    """What is said of an option that was not on offer counts for nothing."""
+    for name in sets.attributes:
+        given = next(
+            (c for c, on in zip(sets.cells[name], sets.cells[ON_OFFER], strict=True) if on), 0
+        )
+        pairs = zip(sets.cells[name], sets.cells[ON_OFFER], strict=True)
+        sets.cells[name] = [cell if on else given for cell, on in pairs]
 
 
 def _is_made(cell: Any, layout: WideLayout) -> bool:
@@ -189,7 +386,8 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     whose = [*several, *([asked.columns["subject"]] if asked.columns.get("subject") else [])]
     decisions = list(zip(*(cells[name] for name in whose), strict=True))
     varying = _varying(free, cells, decisions)
-    outside = _outside(option, cells, varying, parts["chosen"], asked)
+    taken = _taken(cells[parts["chosen"]], option, decisions, parts["chosen"])
+    outside = _outside(option, cells, varying, taken, asked)
     for name in varying:  # 0 of an option that is none of those shown is nothing
         pairs = zip(cells[name], outside.tolist(), strict=True)
         cells[name] = [None if out and word(cell) == "0" else cell for cell, out in pairs]
@@ -198,7 +396,7 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
         free,
         decisions,
         [str(label) for label in option],
-        _taken(cells[parts["chosen"]], option, decisions, parts["chosen"]),
+        taken,
         np.arange(len(table)),
         outside,
     )
@@ -215,7 +413,10 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     }
     said = {part: str(name) for part, name in columns.items() if name}
     arguments = {**built.arguments, **parts}
-    return Built(built.data, said, {}, built.table, built.notes, arguments)
+    notes = list(built.notes)
+    if not asked.columns.get("subject"):
+        notes += may_be_people(table, used | clean.own)
+    return Built(built.data, said, {}, built.table, tuple(notes), arguments)
 
 
 def _check_codes(sets: _Sets, columns: Mapping[str, Sequence[str]]) -> None:
@@ -240,6 +441,10 @@ def _taken(
     given = [None if is_nothing(cell) else word(cell) for cell in cells]
     labels = {str(label) for label in option}
     seen = {cell for cell in given if cell is not None}
+    if len(seen) == 1 and None in given:  # flagged, and nothing written of others
+        answered = {key for key, cell in zip(decision, given, strict=True) if cell is not None}
+        pairs = zip(decision, given, strict=True)
+        return [None if key not in answered else cell is not None for key, cell in pairs]
     if seen <= {"0", "1"} and not _repeats(given, decision):
         return list(cells)
     if seen <= labels and _repeats(given, decision):
@@ -273,7 +478,7 @@ def _outside(
     option: Sequence[Any],
     cells: dict[str, list[Any]],
     varying: Sequence[str],
-    chosen: str,
+    flagged: Sequence[Any],
     asked: Asked,
 ) -> BoolVector:
     """Rows of an option that is none of those shown: by its name, or as nothing is said of it."""
@@ -288,7 +493,7 @@ def _outside(
     for label in dict.fromkeys(rows.tolist()):
         own = rows == label
         by_name = label in OPT_OUTS or (asked.opt_out and label == plain(asked.opt_out))
-        taken = any(str(cells[chosen][row]) in _TAKEN for row in np.flatnonzero(own))
+        taken = any(str(flagged[row]) in _TAKEN for row in np.flatnonzero(own).tolist())
         if by_name or (label in DOUBTFUL and empty[own].any()) or (zero[own].all() and taken):
             found |= own
     return found
@@ -393,7 +598,7 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
             continue
         if name not in told:
             same.append(name)
-        elif columns.are_words(name) and len(columns.levels(name)) > MOST_LEVELS:
+        elif len(columns.levels(name)) > MOST_LEVELS and columns.are_levels(name):
             many.append(name)
         else:
             kept.append(name)

@@ -41,6 +41,7 @@ FLAGS = frozenset(
 UNSURE = frozenset(
     (
         *("nokey", "nokeypress", "nopress", "noanswer", "nochoice", "nobutton", "nothing"),
+        *("miss", "noresponse", "noresp", "tooslow", "toolate", "timedout", "expired"),
         *("omission", "omitted", "skipped", "skip", "invalid", "missing", "error", "late"),
         *("keine", "keineantwort", "verpasst", "aucune", "aucunereponse", "ninguna"),
     )
@@ -60,7 +61,7 @@ def without_marks(
         Its columns; rewards in two columns say nothing here.
     """
     cells = table[chosen].to_pylist()
-    odd = _mark(list(dict.fromkeys(word(cell) for cell in cells if not _is_nothing(cell))))
+    odd = _odd(table, chosen)
     if odd is None or not isinstance(reward, str):
         return table, ()
     paid = table[reward].to_pylist()
@@ -90,7 +91,7 @@ def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> Non
         The column that numbers decisions, if there is one: a row left out is then a gap.
     """
     seen = Counter(word(cell) for cell in table[chosen].to_pylist() if not _is_nothing(cell))
-    odd = _mark(list(seen))
+    odd = _odd(table, chosen)
     if odd is None:
         return
     others = sorted(one for one in seen if one != odd)
@@ -111,6 +112,36 @@ def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> Non
 
 def _is_nothing(cell: Any) -> bool:
     return is_nothing(cell) or str(cell).strip() in NOTHING_WORDS
+
+
+def _odd(table: pa.Table, chosen: str) -> str | None:
+    """The one word that may be a mark: of another kind than all others, or lacking what they have.
+
+    A reaction time, a reward, anything that stands beside every other choice and never beside this
+    one.
+    """
+    cells = [None if _is_nothing(cell) else word(cell) for cell in table[chosen].to_pylist()]
+    seen = Counter(cell for cell in cells if cell is not None)
+    odd = _mark(list(seen))
+    rare = [one for one, count in seen.items() if count <= _RARE * sum(seen.values())]
+    if odd is not None or not rare or len(seen) < 3 or len(seen) > _MOST:
+        return odd
+    for name in table.column_names:
+        if name == chosen:
+            continue
+        filled = [not _is_nothing(cell) for cell in table[name].to_pylist()]
+        beside = Counter(cell for cell, own in zip(cells, filled, strict=True) if own)
+        lacking = [one for one in seen if not beside[one]]
+        others = sum(seen[one] for one in seen if one not in lacking)
+        had = sum(beside[one] for one in seen)
+        if len(lacking) == 1 and lacking[0] in rare and had >= _ALMOST_ALL * others:
+            return lacking[0]
+    return None
+
+
+_RARE = 0.25  # share of the decisions that nobody made, at most
+_ALMOST_ALL = 0.9  # share of the others that have what a mark lacks
+_MOST = 12  # options, beyond which a rare one is no sign
 
 
 def _mark(words: Sequence[str]) -> str | None:

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penchant._typing import Vector
 from penchant.errors import DataError, listing
+from penchant.files.table import typed
 from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
 from penchant.reading.codes import ask_about_codes
 from penchant.reading.doubts import offer_notes
-from penchant.reading.whose import ask_about_people
+from penchant.reading.whose import ask_about_people, may_be_people
 from penchant.tables.answers import ask_about_sides
-from penchant.tables.cells import amount, amounts, is_nothing
+from penchant.tables.cells import CURRENCIES, TIMES, amount, amounts, is_nothing
 from penchant.tables.columns import named_column, plain_name
+from penchant.tables.designs import alike_in, follows, is_of_design
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import check_columns, column_floats, open_frame, row_place
+from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
@@ -34,46 +39,267 @@ from penchant.tables.offer_columns import (
     offer_columns,
 )
 from penchant.tables.play import FAR, MARKS
-from penchant.tables.surveys import NOT, WideLayout, options_said
+from penchant.tables.surveys import (
+    CUTS,
+    FEW_OTHERS,
+    NOT,
+    WideLayout,
+    halves,
+    likely_layouts,
+    options_said,
+    where_said,
+)
 from penchant.wording import argument, either, ticked
 
-AMOUNT = ("amount", "amt", "value", "money", "reward", "magnitude", "sum", "payoff", "payout")
-DELAY = ("delay", "delaydays", "delayindays", "days", "wait", "waitdays", "delays")
+AMOUNT = (
+    *("amount", "amt", "value", "val", "money", "reward", "magnitude", "mag", "sum", "payoff"),
+    *("payout", "pay", "dollar", "euro", "pound", "cash", "betrag", "monto", "montant", "importo"),
+    "bedrag",
+)
+DELAY = (
+    *("delay", "delaydays", "delayindays", "days", "day", "wait", "waitdays", "delays", "waiting"),
+    *("verzogerung", "verzoegerung", "wartezeit", "tage", "delai", "jours", "demora", "dias"),
+    *("ritardo", "giorni", "wachttijd", "dagen", "weeks", "months"),
+)
 OUTCOME = (*AMOUNT, "outcome", "gain", "win", "prize")
-PROBABILITY = ("probability", "prob", "p", "chance", "pwin", "probabilitie", "odds")
+PROBABILITY = (
+    *("probability", "prob", "p", "chance", "pwin", "probabilitie", "odds", "pct", "percent"),
+    *("likelihood", "wahrscheinlichkeit", "probabilidad", "probabilite", "probabilita", "kans"),
+)
+AMBIGUITY = ("ambiguity", "ambig", "ambiguou", "ambiguitylevel", "ambiglevel", "al")
+MORE = 0.8  # share of decisions in which the delayed or risky option pays more
 TAKEN = "option taken"
 
 
-def offers_of(layout: WideLayout) -> dict[str, list[Any]] | None:
-    """Amounts and delays, or outcomes and probabilities, of a wide layout; None for others.
+def offers_of(
+    layout: WideLayout, lone: Sequence[str] = (), table: pa.Table | None = None
+) -> dict[str, list[Any]] | None:
+    """Amounts with their delays or chances, of a wide layout; None for others.
 
+    A delay or a chance that is told once belongs to one of two options; what the other pays is at
+    once, or for sure.
+
+    Parameters
+    ----------
+    layout
+        Of the columns.
+    lone
+        Columns beside it that may be a delay or a chance of one of the options.
+    table
+        That holds them.
+
+    Examples
+    --------
     >>> layout = WideLayout(("left", "right"), {"amounts": ("a", "b"), "delays": ("c", "d")}, {})
     >>> offers_of(layout)
     {'amount': ['a', 'b'], 'delay': ['c', 'd']}
     """
-    if layout.opt_out is not None or any(None in own for own in layout.attributes.values()):
+    if layout.opt_out is not None or len(layout.options) < 2:
         return None
     found: dict[str, list[Any]] = {}
     for name, columns in layout.attributes.items():
-        bare = re.sub(r"(?<=[a-z]{2})s$", "", plain_name(name))
-        for part, usual in (("delay", DELAY), ("probability", PROBABILITY), ("amount", OUTCOME)):
-            if bare in usual and part not in found:
-                found[part] = list(columns)
-                break
-    if {*found} == {"amount", "delay"} and len(layout.attributes) == 2:
-        return found
-    if {*found} == {"amount", "probability"} and len(layout.attributes) == 2:
+        part = part_of(name, [c for c in columns if c is not None], table)
+        if part is None or part in found or (part == "amount" and None in columns):
+            return None
+        if part == "probability" and None in columns:
+            _check_chances(name, columns, layout)
+        found[part] = [_OF_THE_OTHER.get(part) if c is None else c for c in columns]
+    for name in lone:
+        part = part_of(name, [name], table)
+        if part in (None, "amount") or part in found or "amount" not in found or table is None:
+            continue
+        at = _whose(layout, found["amount"], table)
+        if at is None:
+            raise _ask_whose(name, str(part), layout, found)
+        found[str(part)] = [name if k == at else _OF_THE_OTHER[str(part)] for k in (0, 1)]
+    if "amount" not in found or len(found) < 2:
+        return None
+    if {*found} == {"amount", "probability"}:
         return {"outcome": found["amount"], "probability": found["probability"]}
+    return found
+
+
+# What an option has where only the other one's is told.
+_OF_THE_OTHER = {"delay": 0.0, "probability": 1.0, "ambiguity": 0.0}
+
+
+def _check_chances(name: str, columns: Sequence[str | None], layout: WideLayout) -> None:
+    """Refuse a probability that an option lacks which is not called sure: it may never come."""
+    told = [column for column in columns if column is not None]
+    without = [o for o, column in zip(layout.options, columns, strict=True) if column is None]
+    ranks = [rank_of(option) for option in layout.options]
+    if len(layout.options) == 2 and (rank_of(without[0]) == 0 or 1 in ranks):
+        return
+    amount_of = next((own for own in layout.attributes.values() if None not in own), columns)
+    sure, never = (
+        {"outcome": amount_of, "probability": [p if c is None else c for c in columns]}
+        for p in (1, 0)
+    )
+    raise DataError(
+        f"{name} must be told of every option; got {listing(told)}, but none of option "
+        f"{listing(without)}, which can be read in two ways: it comes for sure (1), or never (0). "
+        f"Pass {offers_said(sure)}, or {offers_said(never)}."
+    )
+
+
+def part_of(name: str, columns: Sequence[str], table: pa.Table | None) -> str | None:
+    """What an attribute is, by its name or the units of its cells: amount, delay, probability."""
+    bare = re.sub(r"(?<=[a-z]{2})s$", "", plain_name(name))
+    parts = {bare} | {plain_name(part) for part in CUTS.split(name)}
+    for part, usual in (
+        ("ambiguity", AMBIGUITY),
+        ("delay", DELAY),
+        ("probability", PROBABILITY),
+        ("amount", OUTCOME),
+    ):
+        if parts & {*usual}:
+            return part
+    if table is None:
+        return None
+    cells = [cell for column in columns for cell in pc.unique(table[column]).to_pylist()]
+    read = [amount(cell) for cell in cells if not is_nothing(cell)]
+    if not read or any(one is None for one in read):
+        return None
+    units = {one[1] for one in read if one is not None and one[0] != 0}
+    if units and units <= {*TIMES}:
+        return "delay"
+    if units == {"%"}:
+        return "probability"
+    return "amount" if units and units <= CURRENCIES else None
+
+
+def rank_of(text: str) -> int | None:
+    """0 for a word of what is sooner or sure, 1 for what is later or risky, None for others.
+
+    >>> rank_of("SS"), rank_of("delayed"), rank_of("not ss"), rank_of("blue")
+    (0, 1, 1, None)
+    """
+    bare = plain_name(text.removeprefix(NOT))
+    if bare not in FIRST_WORDS | SECOND_WORDS or bare in _YES_OR_NO | _ACCEPTS:
+        return None
+    return int((bare in SECOND_WORDS) != text.startswith(NOT))
+
+
+def by_rank(
+    table: pa.Table, chosen: str, names: Sequence[str], asked: Asked
+) -> tuple[pa.Table, str] | None:
+    """The choices by place, where words such as later and sooner are told of left and right.
+
+    None where columns describe no two places with delays or chances, or the words are of places.
+
+    Parameters
+    ----------
+    table, chosen
+        Of decisions, and its column of choices.
+    names
+        Columns that may describe places.
+    asked
+        What was said of the table.
+    """
+    words = seen_words(table, chosen)
+    rank = {text: rank_of(text) for text in words}
+    ranked = [r for pair in halves(chosen) for o in pair if (r := rank_of(o)) is not None]
+    if ranked and {*words} == {"0", "1"}:  # chose_ll
+        rank = {"1": ranked[0], "0": 1 - ranked[0]}
+    answers = {plain_name(text) for text in words} & (_YES_OR_NO | _ACCEPTS)
+    if not words or answers or None in rank.values():
+        return None
+    for tags, by in likely_layouts(names, alike_in(table)):
+        if len(tags) != 2 or any(rank_of(one) is not None for one in tags):
+            continue
+        own = {name: tuple(columns[t] for t in tags) for name, columns in by.items()}
+        found = offers_of(WideLayout(tags, own, {}), (), table) or {}
+        part = next((p for p in ("delay", "probability") if p in found), None)
+        if part is None:
+            continue
+        joined = [cell for name in found[part] for cell in table[name].to_pylist()]
+        read = amounts(joined, part, decimal=asked.decimal, units=asked.units)
+        if read is None:
+            continue
+        gap = read.values[len(table) :] - read.values[: len(table)]
+        gap = gap if part == "delay" else -gap
+        cells = [None if is_nothing(c) else rank[word(c)] for c in table[chosen].to_pylist()]
+        if any(g == 0 and c is not None for g, c in zip(gap.tolist(), cells, strict=True)):
+            return None
+        places = [
+            None if c is None else tags[int((g > 0) == bool(c))]
+            for g, c in zip(gap.tolist(), cells, strict=True)
+        ]
+        said = "later" if part == "delay" else "less likely"
+        note = f"{chosen} tells whether the {said} option was chosen: taken for its place"
+        return with_column(table, chosen, pa.array(places, pa.string())), note
     return None
 
 
+def _whose(layout: WideLayout, amounts_of: Sequence[str], table: pa.Table) -> int | None:
+    """Which of two options a delay or chance is of: the one called so, or the one that pays more.
+
+    None where neither is sure.
+    """
+    ranks = [rank_of(option) for option in layout.options]
+    if len(ranks) != 2:
+        return None
+    if ranks.count(1) == 1 or ranks.count(0) == 1:
+        return ranks.index(1) if 1 in ranks else 1 - ranks.index(0)
+    both = [[amount(cell) for cell in table[name].to_pylist()] for name in amounts_of]
+    more = [b[0] - a[0] for a, b in zip(*both, strict=True) if a is not None and b is not None]
+    for at, sign in ((1, 1.0), (0, -1.0)):
+        if more and np.mean([sign * gap > 0 for gap in more]) >= MORE:
+            return at
+    return None
+
+
+def _ask_whose(
+    name: str, part: str, layout: WideLayout, found: Mapping[str, Sequence[Any]]
+) -> DataError:
+    other = _OF_THE_OTHER[part]
+    one, two = ({**found, part: own} for own in ([other, name], [name, other]))
+    return DataError(
+        f"{argument('offers')} must be given, as {name} may be the {part} of option "
+        f"{layout.options[1]} or of {layout.options[0]}. Pass {offers_said(one)}, or "
+        f"{offers_said(two)}."
+    )
+
+
+def lone_column(table: pa.Table, used: Collection[str], asked: Asked) -> str | None:
+    """A column of few numbers that vary as what is offered does, and tell of no option."""
+    subject = asked.columns.get("subject")
+    known = {name for name in asked.columns.values() if isinstance(name, str)} | {*used}
+    described = [column for column in used if column in table.column_names]
+    for name in map(str, table.column_names):
+        free = name not in known and is_of_design(table, name, subject)
+        if free and not follows(table, name, described):
+            return name
+    return None
+
+
+def whose_column(
+    name: str, found: Mapping[str, Sequence[Any]], options: Sequence[str], left: str | None = None
+) -> DataError:
+    """Ask what a column is that tells of every decision, but of no option."""
+    own = plain_name(name)
+    part = "ambiguity" if "ambig" in own else "effort" if "effort" in own else name
+    one, two = ({**found, part: cells} for cells in ([0, name], [name, 0]))
+    without = offers_said(found) if left is None else argument("attributes", left)
+    return DataError(
+        f"{argument('offers')} must be given, as {name} tells of every decision, but of no "
+        f"option: it may be of {options[1]} alone, of {options[0]}, or of neither. Pass "
+        f"{offers_said(one)}, {offers_said(two)}, or {without} to leave it out; models know "
+        "amount, delay, probability, ambiguity and effort."
+    )
+
+
 def from_offers(
-    clean: Cleaned, asked: Asked, place: Place, layout: WideLayout | None = None
+    clean: Cleaned,
+    asked: Asked,
+    place: Place,
+    layout: WideLayout | None = None,
+    described: Mapping[str, Sequence[Any]] | None = None,
 ) -> Built:
     """Decisions between offers, one row each."""
     del place  # rows stay what they are
-    table = clean.table
-    offers = asked.offers or (None if layout is None else offers_of(layout))
+    table = _with_losses(clean.table, asked.offers)
+    offers = asked.offers or described
     given = {part: asked.columns.get(part) for part in ("subject", "block", "chosen", "scored")}
     if given["chosen"] is None and layout is not None:
         given["chosen"] = chosen_column(table, asked, CHOSEN)
@@ -82,8 +308,8 @@ def from_offers(
     if "subject" not in asked.said:
         ask_about_people(table, found.subject)
     if "chosen" not in asked.said and layout is None and asked.options is None:
-        described = {name for names in found.roles().values() for name in names}
-        ask_about_sides(table, found.chosen, {*clean.own} | described, found.subject)
+        known = {name for names in found.roles().values() for name in names}
+        ask_about_sides(table, found.chosen, {*clean.own} | known, found.subject)
     table, notes = _with_numbers(table, found, asked)
     if asked.offers is None:
         _check_codes(table, found)
@@ -91,8 +317,13 @@ def from_offers(
             _check_rivals(table, found)
     table, percent = _with_chances(table, found)
     notes = (*notes, *percent)
-    words = layout.words if layout is not None else None
-    taken = _taken(table, found, asked, words)
+    taken = _taken(table, found, asked, layout)
+    if asked.offers is None:
+        used = {name for names in found.roles().values() for name in names} | clean.own
+        lone = lone_column(table, used, asked)
+        if lone is not None:
+            options = layout.options if layout is not None else ("the second option", "the first")
+            raise whose_column(lone, found.offers, options[::1] if layout else options[::-1])
     table = with_column(table, TAKEN, pa.array(taken.cells))
     arguments: dict[str, Any] = {
         "subject": found.subject or NO_COLUMN,
@@ -102,6 +333,9 @@ def from_offers(
         "offers": found.offers if asked.offers or layout is not None else None,
     }
     trials = offers_from_frame(table, **arguments)
+    if found.subject is None:
+        described_by = {name for names in found.roles().values() for name in names}
+        notes = (*notes, *may_be_people(table, {*described_by, *clean.own, TAKEN}))
     columns = {
         part: str(getattr(found, part))
         for part in ("subject", "block", "chosen", "scored")
@@ -119,6 +353,26 @@ def from_offers(
         model=_model(trials[0].offers),
         doubts=offer_notes(trials),
     )
+
+
+def _with_losses(table: pa.Table, offers: Mapping[str, Any] | None) -> pa.Table:
+    """A table with a column of what is lost, where it is asked for as -loss."""
+    cells = [cell for own in (offers or {}).values() if not isinstance(own, str) for cell in own]
+    flat = [part for cell in cells for part in (cell if _is_several(cell) else [cell])]
+    for name in dict.fromkeys(flat):
+        if not isinstance(name, str) or name in table.column_names or name[:1] != "-":
+            continue
+        if name[1:] in table.column_names:
+            lost = [_negative(cell) for cell in table[name[1:]].to_pylist()]
+            table = table.append_column(name, typed(lost))
+    return table
+
+
+def _negative(cell: Any) -> Any:
+    if is_nothing(cell) or not isinstance(cell, str):
+        return None if is_nothing(cell) else -cell
+    text = cell.strip()
+    return text[1:] if text[0] in "-−–" else f"-{text}"
 
 
 def _said(cell: Any) -> str:
@@ -285,9 +539,7 @@ class _Taken:
         return found
 
 
-def _taken(
-    table: pa.Table, found: OfferColumns, asked: Asked, words: Mapping[str, str] | None
-) -> _Taken:
+def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayout | None) -> _Taken:
     """Which option the words of the column of choices mean."""
     cells = table[found.chosen].to_pylist()
     first = next(iter(found.offers.values()))
@@ -295,25 +547,41 @@ def _taken(
     marks = [key for key in seen_words(table, found.chosen) if _is_mark(key, len(labels))]
     seen = [key for key in seen_words(table, found.chosen) if key not in marks]
     notes = tuple(f"{key} in {found.chosen} taken for no choice" for key in marks)
-    if words is not None:
-        order = list(dict.fromkeys(words.values()))
-        places = {name: _place_of(name, first, k) for k, name in enumerate(order)}
-        return _Taken(cells, {key: places[name] for key, name in words.items()}, labels, notes)
+    if layout is not None:
+        places = {key: layout.options.index(name) for key, name in layout.words.items()}
+        return _Taken(cells, places, labels, notes)
     if isinstance(asked.options, Mapping):
         index = {word(key): _asked_place(value, labels) for key, value in asked.options.items()}
     elif asked.options is not None:
         index = {word(key): k for k, key in enumerate(asked.options)}
     else:
         index = _understood(cells, seen, asked, found, labels)
+        named = asked.offers is not None and "chosen" in asked.said  # in the order of the offers
+        named &= plain_name(found.chosen) not in FIRST_WORDS  # refused, safe: 1 is the first then
+        flagged = {*seen} <= _FLAGS and asked.base is None and not _is_usual(found.chosen)
+        if index and flagged and not named:
+            raise _not_understood(seen, sorted(seen), found, labels)
         if not index:
             by_value = _by_value(table, found, cells)
             if by_value is not None:
                 return _Taken.by_value(by_value)
             _check_first_number(cells, seen, len(labels), found.chosen)
     unknown = [key for key in seen if key not in index and key not in ("-1",)]
+    if unknown and asked.options is not None and len(index) >= len(labels):
+        raise _left(unknown[0], found.chosen)
+    if unknown and asked.options is None and not any(map(NUMBER.match, seen)):
+        _check_others(cells, seen, found.chosen, len(labels))
     if unknown:
         raise _not_understood(unknown, seen, found, labels)
     return _Taken(cells, {key: index[key] for key in seen if key in index}, labels, notes)
+
+
+_FLAGS = frozenset(("0", "1"))
+
+
+def _is_usual(chosen: str) -> bool:
+    """Whether a column is called as choices often are: 1 is then the second option."""
+    return plain_name(chosen) in {plain_name(name) for name in (*CHOSEN, TAKEN)}
 
 
 def _is_mark(key: str, n_options: int) -> bool:
@@ -332,12 +600,6 @@ def _labels(found: OfferColumns, first: Sequence[Any]) -> list[str]:
     if len(first) == 2 and (wait == 0.0 or named_column(SOONER_DELAY, [str(wait)])):
         return ["0 (sooner)", "1 (later)"]
     return [f"{k} ({_said(cell)})" for k, cell in enumerate(first)]
-
-
-def _place_of(name: str, columns: Sequence[Any], default: int) -> int:
-    """Which of the columns belongs to an option of this name."""
-    own = [k for k, column in enumerate(columns) if isinstance(column, str) and name in column]
-    return own[0] if len(own) == 1 else default
 
 
 def _asked_place(value: Any, labels: Sequence[str]) -> int:
@@ -393,10 +655,14 @@ def _only_word(text: str) -> str:
     words = [plain_name(word) for word in text.split()]
     if {*words} & {"not", "nicht", "pas", "no", "non"}:
         return ""
-    sides = [[word for word in words if word in own] for own in (FIRST_WORDS, SECOND_WORDS)]
+    sides = [
+        [word for word in words if word in own - _OF_ANYTHING]
+        for own in (FIRST_WORDS, SECOND_WORDS)
+    ]
     return next((own[0] for own in sides if own), "") if not all(sides) else ""
 
 
+_OF_ANYTHING = frozenset(("take", "leave", "play", "pass", "bet", "skip"))
 _YES_OR_NO = frozenset(("yes", "no"))
 _ACCEPTS = frozenset(("accept", "accepted", "reject", "rejected", "decline"))
 _SAYS_LATTER = re.compile(r".*(later|ll|delay|wait|gambl|risk|lotter|accept).*")
@@ -467,4 +733,29 @@ def _not_understood(
         f"{argument('options')} must say what {listing(map(repr, unknown))} in {found.chosen} "
         f"means, as it can be read in two ways. Pass {options_said(pair)} if {pair[0]!r} is "
         f"{labels[0]}, or {options_said(pair[::-1])} if it is {labels[-1]}."
+    )
+
+
+def _left(odd: str, column: str) -> DataError:
+    """Say how to leave out a word for which no option was named."""
+    name = column if column.isidentifier() else f"`{column}`"
+    return DataError(
+        f"{argument('options')} must say what every word of {column} means; got none for {odd!r}. "
+        f"Pass {where_said(f'{name} != {odd!r}')} if it marks decisions that nobody made."
+    )
+
+
+def _check_others(cells: Sequence[Any], seen: Sequence[str], column: str, m: int) -> None:
+    """Ask about the word that is rarest, where there are more words than options."""
+    if not m < len(seen) <= m + FEW_OTHERS:
+        return
+    count = Counter(word(cell) for cell in cells if not is_nothing(cell))
+    odd = min(seen, key=lambda key: count[key])
+    name = column if column.isidentifier() else f"`{column}`"
+    others = [key for key in seen if key != odd]
+    raise DataError(
+        f"{argument('where')} must be given, as {column} holds {listing(map(repr, seen))}, and "
+        f"{m} options are described: {odd!r}, which is rarest, may mark decisions that nobody "
+        f"made. Pass {where_said(f'{name} != {odd!r}')} to leave these rows out, or "
+        f"{options_said(others)} with the words of the options in their order."
     )

@@ -15,17 +15,22 @@ from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
 from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
-from penchant.reading.earned import found_reward
+from penchant.reading.earned import as_reward, found_reward, may_be_paid
 from penchant.reading.marks import ask_about_flags, ask_about_marks, without_marks
-from penchant.reading.whose import ask_about_people, ask_about_sessions
-from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences, says_choice
+from penchant.reading.whose import ask_about_people, ask_about_plays, ask_about_sessions
+from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
     NO_COLUMN,
+    SESSION,
+    USUAL,
     PlayColumns,
+    is_called,
+    named_column,
     plain_name,
     play_columns,
+    usual_column,
 )
 from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
@@ -46,6 +51,9 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     table = clean.table
     given = {part: asked.columns.get(part) for part in PARTS}
     policies = dict(asked.policies)
+    given = _by_cells(table, given)
+    if given.get("reward") is None:
+        _ask_about_constant(clean, given)
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
     if "chosen" not in asked.said and isinstance(found.chosen, str):
         _check_places(table, found.chosen)
@@ -64,6 +72,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     notes = (*unmade, *notes)
     if "missing_reward" not in policies:
         _check_other_tasks(table, found)
+        if "block" not in asked.said:
+            ask_about_plays(table, found, clean.own)
     if "reward" not in asked.said:
         found, decided = found_reward(table, found, clean.own)
         notes = (*notes, *decided)
@@ -130,6 +140,63 @@ def _columns(
     frame = open_frame(table)
     there = np.column_stack([column_floats(frame, name, "chosen") for name in found.chosen])
     return found, np.unique(there[~np.isnan(there).any(axis=1)], axis=0) - base
+
+
+def _by_cells(table: pa.Table, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns that are known, with those that their cells tell from others of such a name."""
+    known = dict(given)
+    if known.get("reward") is None:
+        called = [name for name in table.column_names if is_called(USUAL["reward"], name)]
+        varied = [name for name in called if len({*table[name].to_pylist()} - {None}) > 1]
+        if len(varied) < len(called):
+            known["reward"] = usual_column("reward", _without(table, called, varied))
+    free = [name for name in table.column_names if name != known.get("chosen")]
+    if known.get("decision") is None and usual_column("decision", free) is None:
+        counting = _counting(table, known)
+        if counting is not None:
+            known["decision"] = counting
+            if known.get("block") is None:
+                left = [name for name in table.column_names if name != counting]
+                known["block"] = usual_column("block", left) or NO_COLUMN
+    return known
+
+
+def _ask_about_constant(clean: Cleaned, given: Mapping[str, Any]) -> None:
+    """Ask for the reward where the one of a usual name is always the same, and others are not."""
+    table = clean.table
+    name = usual_column("reward", table.column_names)
+    if not isinstance(name, str) or len({*table[name].to_pylist()} - {None}) != 1:
+        return
+    taken = {given.get("chosen") or usual_column("chosen", table.column_names)}
+    others = [one for one in may_be_paid(clean, taken) if one != name]
+    if others:
+        raise DataError(
+            f"{argument('reward')} must be given, as {name} is always "
+            f"{word(next(c for c in table[name].to_pylist() if c is not None))}, and others change "
+            f"from one choice to the next. Pass {' or '.join(map(as_reward, others[:8]))}; or "
+            f"{argument('reward', name)} if every choice paid the same."
+        )
+
+
+def _without(table: pa.Table, called: Sequence[str], varied: Sequence[str]) -> list[str]:
+    return [name for name in table.column_names if name in varied or name not in called]
+
+
+def _counting(table: pa.Table, known: Mapping[str, Any]) -> str | None:
+    """A column called a block or round that is another in every row of a person's block."""
+    names = table.column_names
+    called = [name for name in names if is_called(USUAL["block"], name)]
+    whose = [known.get("subject") or usual_column("subject", names), named_column(SESSION, names)]
+    found: dict[str, int] = {}
+    for name in called:
+        others = [other for other in (*whose, *called) if other in names and other != name]
+        if known.get("block") == name or not pa.types.is_integer(table[name].type):
+            continue
+        keys = list(zip(*(table[other].to_pylist() for other in (*others, name)), strict=True))
+        plays = {key[:-1] for key in keys}
+        if len({*keys}) == len(keys) > 2 * len(plays):
+            found[str(name)] = len(plays)
+    return min(found, key=lambda name: found[name]) if found else None
 
 
 def columns_of(names: Sequence[str], given: Mapping[str, Any], locations: Any) -> PlayColumns:
@@ -282,9 +349,9 @@ def _is_of_people(table: pa.Table, name: str, subject: str | None) -> bool:
 
 def _check_rivals(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
     """Refuse choices that could be another column, or what stood at the place that was pressed."""
-    chosen, usual = str(found.chosen), {plain_name(name) for name in CHOSEN}
+    chosen = str(found.chosen)
     free = [name for name in table.column_names if name not in found.used() and name not in own]
-    said = [name for name in free if plain_name(name) in usual or says_choice(name)]
+    said = [name for name in free if is_called(CHOSEN, name)]
     said = [name for name in said if not _is_of_people(table, name, found.subject)]
     ask_about_rivals(table, chosen, said)
     if found.executed is None:

@@ -10,17 +10,33 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError, named
+from penchant.errors import DataError, listing, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.output import came_as, marked
 from penchant.reading.asked import Asked, Built, Place, seen_words
+from penchant.reading.commas import comma_number
 from penchant.reading.doubts import same_people
-from penchant.reading.earned import TOTAL
-from penchant.reading.experiment import from_long, from_wide, wide_experiment
-from penchant.reading.offered import from_offers, offers_of
-from penchant.reading.played import from_play
+from penchant.reading.earned import (
+    TOTAL,
+    as_reward,
+    may_be_paid,
+    sounds_paid,
+    sounds_total,
+    varying,
+)
+from penchant.reading.experiment import (
+    ask_about_lone,
+    evident_in,
+    from_long,
+    from_wide,
+    wide_experiment,
+)
+from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
+from penchant.reading.played import MOST_LABELS, from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
+from penchant.tables.answers import ask_about_sides, side_of
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     NO_COLUMN,
     is_long,
@@ -30,13 +46,30 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
     usual_column,
 )
+from penchant.tables.designs import alike_in, flags, is_counter, of_people
 from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
-from penchant.tables.offer_columns import FIRST_WORDS, NOTHING_WORDS, SECOND_WORDS, is_offers
+from penchant.tables.offer_columns import (
+    FIRST_WORDS,
+    NOTHING_WORDS,
+    SECOND_WORDS,
+    gain_and_loss,
+    is_offers,
+)
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
-from penchant.tables.surveys import WideLayout, refuse_unknown_words
+from penchant.tables.surveys import (
+    CHANCES,
+    CUTS,
+    SIDES,
+    WideLayout,
+    halves,
+    likely_layouts,
+    refuse_unknown_words,
+    tag,
+)
 from penchant.wording import argument, either
 
+NEARLY = 0.95  # share of rows that is all but a few
 FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
@@ -229,9 +262,17 @@ def reading_of(
         clean = cleaned(raw.table, where=where, given=asked.columns)
         place.rows = clean.rows
         told = asked.with_hints(clean)
+        if clean.program is not None and kind != "play" and not _is_long(clean, told):
+            told = _with_answers(clean, told)
+            clean = cleaned(raw.table, where=where, given=told.columns)
+            place.rows = clean.rows
         found, built = _built(clean, told, kind, place)
     except DataError as error:
         words = raw.located(str(error), place.rows.tolist())
+        comma = comma_number(raw.table) if asked.decimal == "." and raw.pieces else None
+        if comma is not None and "decimal" not in words:
+            typed = argument("decimal", ",")
+            words += f" Before all else pass {typed}, as {comma!r} looks like a decimal comma."
         raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
     reading = Reading(
         data=built.data,
@@ -260,6 +301,9 @@ def recognised(clean: Cleaned, asked: Asked) -> ReadingKind:
     if task is not None:
         return task.kind
     long = _is_long(clean, told)
+    if not long and told.offers is None:
+        told = _with_answers(clean, told)
+        clean = _with_places(clean, told)
     return _kind(clean, told, long, None if long or told.offers else _wide(clean, told))
 
 
@@ -285,18 +329,23 @@ def _built(
         _check_policies(task.kind, asked)
         return task.kind, from_task(clean, asked, task, place)
     long = _is_long(clean, asked)
+    if not long and kind != "play":
+        asked = _with_answers(clean, asked)
+        clean = _with_places(clean, asked)
     wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
     found = kind or _kind(clean, asked, long, wide)
     _check_policies(found, asked)
     if found == "play":
         return found, from_play(clean, asked, place)
     if found == "offers":
-        layout = None if wide is None or offers_of(wide[1]) is None else wide[1]
-        return found, from_offers(clean, asked, place, layout)
+        described = None if wide is None else _described(clean, asked, *wide)
+        layout = None if wide is None or described is None else wide[1]
+        return found, from_offers(clean, asked, place, layout, described)
     named_parts = {part: name for part, name in asked.columns.items() if name != NO_COLUMN}
     asked = replace(asked, columns=named_parts)
     if wide is not None:
         if asked.attributes is None and asked.rivals is None:
+            ask_about_lone(clean, asked, *wide)
             _ask_about_outcomes(*wide)
         return found, from_wide(clean, asked, *wide, place)
     if not long:
@@ -332,9 +381,136 @@ def _wide(clean: Cleaned, asked: Asked) -> tuple[str, WideLayout] | None:
     try:
         return wide_experiment(clean, asked)
     except DataError:
-        if is_play(names) and asked.attributes is None:
+        played = _is_played(clean, names) or any(map(sounds_total, names))
+        can_be = is_offers(names) or (played and _described_options(clean, asked) is None)
+        if asked.attributes is None and can_be:
             return None  # it can be read so, whatever else its columns may be
         raise
+
+
+def _with_answers(clean: Cleaned, asked: Asked) -> Asked:
+    """What was asked, with the column of choices where none has a usual name, and one must be."""
+    given, names = asked.columns.get("chosen"), clean.table.column_names
+    known = given or named_column(CHOSEN, names)
+    if given is None and known is not None and _is_of_another(clean, known):
+        found = _answers(clean, asked)  # chose_ll, where columns describe left and right
+        if found is None and by_rank(clean.table, known, names, asked) is None:
+            raise DataError(
+                f"{argument('chosen')} must be given, as {known} is named by no option that "
+                f"columns describe; got columns {named(names)}. Pass {argument('chosen')} with a "
+                "column that says the option."
+            )
+    else:
+        found = None if known else _answers(clean, asked)
+    return replace(asked, columns={**asked.columns, "chosen": found}) if found else asked
+
+
+def _is_of_another(clean: Cleaned, name: str) -> bool:
+    """Whether a flag is named by an option that is none of those which columns describe."""
+    if flags(clean.table[name]) is None:
+        return False
+    option = next((o for pair in halves(name) for o in pair if rank_of(o) is not None), None)
+    others = [other for other in clean.table.column_names if other != name]
+    layouts = likely_layouts(others, alike_in(clean.table))
+    described = [tags for tags, by in layouts if len(tags) == 2 and len(by) > 1]
+    known = {tag(one) for tags in described for one in tags}
+    return option is not None and bool(known) and tag(option) not in known
+
+
+def _with_places(clean: Cleaned, asked: Asked) -> Cleaned:
+    """The table with places that were chosen, where its words tell what stood there."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if asked.options is not None or asked.offers is not None or chosen not in names:
+        return clean
+    free = [name for name in names if name not in clean.own and name != chosen]
+    found = by_rank(clean.table, str(chosen), free, asked)
+    if found is None:
+        return clean
+    return replace(clean, table=found[0], notes=(*clean.notes, found[1]))
+
+
+def _described(
+    clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout
+) -> dict[str, list[Any]] | None:
+    """What a wide table offers, with columns that tell a delay or a chance of one option."""
+    table, subject = clean.table, asked.columns.get("subject")
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
+    used |= {chosen} | layout.columns
+    lone = [
+        name
+        for name in table.column_names
+        if name not in used
+        and not of_people(table, name, subject)
+        and not is_counter(table, name, subject)
+    ]
+    return offers_of(layout, lone, table)
+
+
+def _answers(clean: Cleaned, asked: Asked) -> str | None:
+    """The one column that may hold choices: that repeats the options, or the only one left."""
+    table, subject = clean.table, asked.columns.get("subject")
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
+    free = [name for name in table.column_names if name not in used]
+    layouts = likely_layouts(free, alike_in(table))
+    tags = {tag(one) for options, _ in layouts for one in options}
+    is_evident = evident_in(table, free)
+    evident = [(options, by) for options, by in layouts if is_evident(options, by)]
+    crossed = {name for _, by in evident for own in by.values() for name in own.values()}
+    named, others = [], []
+    for name in free:
+        words = seen_words(table, name, doubtful=True)
+        if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
+            continue
+        if _is_of_another(clean, name):
+            continue
+        if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
+            named += [] if side_of(name) else [name]
+        elif name not in crossed and not is_counter(table, name, subject):
+            others += [] if side_of(name) else [name]
+    words_alone = [name for name in named if not seen_words(table, name)[0].isdigit()]
+    offered = bool(evident) or is_offers([*table.column_names, "chosen"]) or _accepts(clean, asked)
+    flagged = [name for name in others if flags(table[name]) is not None]
+    for likely in (words_alone, named, others if offered else [], flagged if offered else []):
+        if len(likely) == 1:
+            return str(likely[0])
+    return None
+
+
+def _described_options(clean: Cleaned, asked: Asked) -> WideLayout | None:
+    """The options that several columns describe beyond doubt, other than by what games tell."""
+    used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
+    free = [name for name in clean.table.column_names if name not in used]
+    for tags, by in likely_layouts(free, alike_in(clean.table)):
+        own = {name: tuple(columns[t] for t in tags) for name, columns in by.items()}
+        told = [name for name in own if plain_name(name).rstrip("s") not in _OF_GAMES]
+        told = [name for name in told if not _is_of_learning(clean.table, name, own[name])]
+        if len(tags) > 1 and len(own) > 1 and told:
+            return WideLayout(tags, own, {})
+    return None
+
+
+def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
+    """Whether columns are those of play, with a reward that is not the same for all of a person."""
+    subject, table = clean.hints.get("subject"), clean.table
+    left = list(names)
+    layouts = likely_layouts(names, alike_in(table)) if is_play(left) else []
+    crossed = {
+        column
+        for tags, by in layouts
+        if len(by) > 1 and len(tags) > 1
+        for own in by.values()
+        for column in own.values()
+    }
+    while is_play(left):
+        reward = usual_column("reward", left)
+        paid = {reward} if isinstance(reward, str) else {*(reward or ())}
+        told = {n for n in paid if n in table.column_names and of_people(table, n, subject)}
+        told |= paid & crossed  # what an option offers is not what was paid
+        if not told:
+            return True
+        left = [name for name in left if name not in told]
+    return False
 
 
 def _kind(
@@ -351,15 +527,20 @@ def _kind(
     called = ["chosen" if name == asked.columns.get("chosen") else name for name in names]
     if is_offers(called):
         return "offers"
-    played = is_play(called)
-    if played and _accepts(clean, asked):
+    played = _is_played(clean, called)
+    if (played or gain_and_loss(called)) and _accepts(clean, asked):
         return "offers"
     if wide is not None:
         layout = wide[1]
-        other: ReadingKind = "choices" if offers_of(layout) is None else "offers"
+        other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
         if not played or asked.options is not None:
+            if other == "choices" and asked.options is None:
+                _ask_about_rewards(clean, asked, *wide)
             return other
-        if all(plain_name(name).rstrip("s") in _OF_GAMES for name in layout.attributes):
+        if all(
+            plain_name(name).rstrip("s") in _OF_GAMES or _is_of_learning(clean.table, name, own)
+            for name, own in layout.attributes.items()
+        ):
             return "play"
         raise DataError(
             f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
@@ -371,19 +552,33 @@ def _kind(
             )
         )
     if played:
+        described = _described_options(clean, asked)
+        if described is not None:
+            raise DataError(
+                f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+                f"{TITLES['play']}, by its column of rewards; or {TITLES['choices']}, "
+                f"{described.shown()}. Pass "
+                + either(
+                    "kind='play' or kind='choices'.",
+                    "--model with a model of play, such as q-learning, or --attributes.",
+                )
+            )
         return "play"
+    _refuse_totals(clean, names)
+    _ask_about_sides(clean, asked)
     _refuse_words(clean, asked)
     refuse_one_row_per_subject(names, asked.columns.get("subject"))
     pressed = asked.columns.get("chosen")
     if pressed is not None and clean.program is not None:
         free = [name for name in names if name not in clean.own and name != pressed]
+        ways = " or ".join(as_reward(name) for name in may_be_paid(clean, {str(pressed)})[:8])
+        ways = ways or f"{argument('reward')} with one of these"
         raise DataError(
             f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
             f"{clean.program}, and no column has a usual name of rewards; got columns "
-            f"{named(free)}. Pass {argument('reward')} with one of these; or name offers by "
-            f"{argument('offers')}, attributes by {argument('attributes')}."
+            f"{named(free)}. Pass {ways}; or name offers by {argument('offers')}, attributes by "
+            f"{argument('attributes')}."
         )
-    _refuse_totals(clean, names)
     _ask_for_part(clean, asked)
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
@@ -414,6 +609,34 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
     )
 
 
+def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
+    """Ask whether choices were paid, where a column may say so and options have no price."""
+    called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
+    named_so = [name for name in called if sounds_paid(name)]
+    bare = all(_is_of_learning(clean.table, name, own) for name, own in layout.attributes.items())
+    ways = named_so or (called if bare else [])
+    if not ways:
+        return
+    said = " or ".join(as_reward(name) for name in ways[:4])
+    raise DataError(
+        f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
+        f"two ways: {TITLES['play']}, if {listing(ways)} says what each choice paid; or "
+        f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
+        f"{argument('attributes', next(iter(layout.attributes)))} for the second."
+    )
+
+
+def _is_of_learning(table: pa.Table, attribute: str, columns: Sequence[str | None]) -> bool:
+    """Whether an attribute is a label, or a chance to be paid: what people learn about."""
+    cells = [cell for name in columns if name for cell in table[name].to_pylist()]
+    labels = {cell for cell in cells if isinstance(cell, str) and not is_nothing(cell)}
+    words = {part.lower() for part in CUTS.split(attribute)}
+    return bool(words & _CHANCES) or (0 < len(labels) <= MOST_LABELS)
+
+
+_CHANCES = CHANCES | {"p", "prob", "probs", "probability", "rewprob", "chance", "odds"}
+
+
 def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
     table = clean.table
@@ -426,12 +649,9 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
         *(usual_column(part, free) for part in ("subject", "block", "decision")),
     }
     left = [name for name in free if name not in parts]
-    numbers = [
-        n
-        for n in left
-        if (pa.types.is_integer(table[n].type) or pa.types.is_floating(table[n].type))
-    ]
-    few = [n for n in left if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
+    numbers = may_be_paid(clean, {name for name in free if name in parts})
+    varied = [name for name in left if name in varying(clean)] or left
+    few = [n for n in varied if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
     if chosen is not None and numbers and reward is None:
         part, found, what, ways = "reward", chosen, "choices", numbers
     elif chosen is None and few and isinstance(reward, str):
@@ -441,7 +661,7 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     raise DataError(
         f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
         f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
-        f"{' or '.join(argument(part, name) for name in ways[:4])} if that is it; or, if these are "
+        f"{' or '.join(argument(part, name) for name in ways[:8])} if that is it; or, if these are "
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )
@@ -461,22 +681,51 @@ def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
 
 
 def _accepts(clean: Cleaned, asked: Asked) -> bool:
-    """Whether gains and losses were offered, and taken or not, rather than paid."""
+    """Whether gains and losses were offered, and taken or not, rather than paid.
+
+    What was paid depends on the choice: there is a gain, or a loss, and none without a choice. What
+    is offered has both throughout.
+    """
+    names = clean.table.column_names
+    both = gain_and_loss([name for name in names if name not in clean.own])
+    throughout = both is not None and all(_is_never_nothing(clean, name) for name in both)
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    if chosen not in names:
+        return throughout
+    words = {plain_name(word) for word in seen_words(clean.table, str(chosen))} - NOTHING_WORDS
+    bare = {word.removeprefix("not") for word in words}
+    labels = any(len(word) == 1 or word[-1].isdigit() for word in words - {"0", "1", "y", "n"})
+    if throughout and len(words) == 2 and not labels and not words & SIDES:
+        return True
+    if not words or not bare <= FIRST_WORDS | SECOND_WORDS | {"0", "1"}:
+        return False
+    paid = isinstance(usual_column("reward", names), str)
+    return throughout or (not paid and words <= FIRST_WORDS | SECOND_WORDS)
+
+
+def _is_never_nothing(clean: Cleaned, name: str) -> bool:
+    """Whether a column holds amounts other than 0 in nearly every row."""
+    cells = [amount(cell) for cell in clean.table[name].to_pylist()]
+    return bool(np.mean([cell is not None and cell[0] != 0 for cell in cells]) > NEARLY)
+
+
+def _ask_about_sides(clean: Cleaned, asked: Asked) -> None:
+    """Ask whether a place was chosen, or what stood there, where columns describe options."""
     names = clean.table.column_names
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
-    if chosen not in names or isinstance(usual_column("reward", names), str):
-        return False
-    words = {plain_name(word) for word in seen_words(clean.table, str(chosen))} - NOTHING_WORDS
-    return bool(words) and words <= FIRST_WORDS | SECOND_WORDS
+    if chosen in names and "chosen" not in asked.said:
+        ask_about_sides(clean.table, str(chosen), clean.own, asked.columns.get("subject"))
 
 
 def _refuse_words(clean: Cleaned, asked: Asked) -> None:
     """Ask what the words of the choices mean, where the columns describe options."""
     names = clean.table.column_names
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names) or _answers(clean, asked)
     if chosen in names:
         free = [name for name in names if name not in clean.own and name != chosen]
-        refuse_unknown_words(free, seen_words(clean.table, str(chosen)), str(chosen))
+        words = seen_words(clean.table, str(chosen))
+        evident = evident_in(clean.table, free)
+        refuse_unknown_words(free, words, str(chosen), alike_in(clean.table), evident)
 
 
 def read_task(name: str, source: Any, **options: Any) -> Reading:

@@ -109,9 +109,10 @@ class Columns:
     def _say_unit(self, name: str, found: Amounts) -> None:
         self.notes += [said for said in found.notes(name) if said not in self.notes]
 
-    def are_words(self, name: str) -> bool:
-        """Whether a column holds words alone."""
-        return all(is_word(cell) for cell in self.cells[name] if not is_nothing(cell))
+    def are_levels(self, name: str) -> bool:
+        """Whether a column holds words alone, and none that are amounts, such as EUR 20."""
+        given = [cell for cell in self.cells[name] if not is_nothing(cell)]
+        return all(map(is_word, given)) and self.numbers(name) is None
 
     def levels(self, name: str) -> list[str]:
         """Words of a column, those for nothing aside, in natural order."""

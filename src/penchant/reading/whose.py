@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError
-from penchant.tables.columns import NO_COLUMN, SESSION, plain_name
+from penchant.errors import DataError, listing
+from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
+from penchant.tables.surveys import CUTS
 from penchant.wording import argument
 
 FEWEST = 5  # rows from which a label for each is more likely their number
@@ -89,7 +92,140 @@ def ask_about_sessions(table: pa.Table, subject: str | None, block: Any) -> None
                 )
 
 
+SHORTEST = 4  # rows of a play, below which labels that change are those of trials
+_OF_TRIALS = frozenset(
+    (
+        *("best", "correct", "corr", "optimal", "good", "better", "p", "prob", "probability"),
+        *("chance", "target", "rich", "high", "stim", "stimulus", "cue", "image", "outcome"),
+    )
+)
+
+
+def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Refuse a table in which a column without a part runs on as the number of a play does.
+
+    Each of its labels stands in many rows one after another of everybody, and never comes again:
+    sessions, runs, conditions one after the other. Whether beliefs begin anew there has to be said.
+
+    Parameters
+    ----------
+    table
+        Of play.
+    found
+        Its columns.
+    own
+        Columns of the program that wrote it.
+    """
+    subject, block = found.subject, found.block
+    if subject is None or subject == NO_COLUMN or subject not in table.column_names:
+        return
+    blocks = tuple(n for n in ((block,) if isinstance(block, str) else block or ()) if n != "none")
+    people = _rows_in_time(table, subject, found.decision)
+    if len(people) < 2 or _are_repeated(table, (subject, *blocks), found.decision):
+        return
+    labels = list(zip(*(table[name].to_pylist() for name in blocks), strict=True))
+    known = _runs(labels, people) if blocks else []
+    for name in table.column_names:
+        words = {part.lower() for part in CUTS.split(name)}
+        if name in found.used() or name in own or words & _OF_TRIALS:
+            continue
+        runs = _runs(table[name].to_pylist(), people)
+        if _are_plays(runs) and not (blocks and _is_within(known, runs)):
+            other = argument("block", "none" if not blocks else _joined(blocks))
+            raise DataError(
+                f"{argument('block')} must be given, as {name} "
+                f"({listing(str(label) for label, _ in runs[0])}) changes once and again within "
+                "people, which can be read in two ways: plays of their own, in which beliefs begin "
+                f"anew; or one that goes on. Pass {argument('block', _joined((*blocks, name)))} "
+                f"for the first, or {other} for the second."
+            )
+
+
+def _joined(names: Sequence[str]) -> Any:
+    """One column, or several, as they are said."""
+    return names[0] if len(names) == 1 else tuple(names)
+
+
+_Runs = list[tuple[Any, int]]
+
+
+def _rows_in_time(table: pa.Table, subject: str, decision: str | None) -> list[list[int]]:
+    """Rows of every person, in order of time as far as it is told."""
+    found: dict[Any, list[int]] = {}
+    for row, whose in enumerate(table[subject].to_pylist()):
+        found.setdefault(whose, []).append(row)
+    numbers = table[decision].to_pylist() if decision in table.column_names else []
+    for rows in found.values():
+        own = [numbers[row] for row in rows] if numbers else []
+        if own and None not in own and len({*own}) == len(own):
+            rows.sort(key=lambda row: numbers[row])
+    return list(found.values())
+
+
+def _are_repeated(table: pa.Table, keys: Sequence[str], decision: str | None) -> bool:
+    """Whether decisions of one play have the same number, which is said where plays are made."""
+    if decision not in table.column_names:
+        return False
+    cells = [table[name].to_pylist() for name in (*keys, str(decision))]
+    rows = list(zip(*cells, strict=True))
+    return len({*rows}) < len(rows)
+
+
+def _runs(cells: Sequence[Any], people: Sequence[Sequence[int]]) -> list[_Runs]:
+    """Labels of every person one after another, and how many rows each stands in."""
+    return [
+        [(label, len(list(rows))) for label, rows in groupby(cells[row] for row in own)]
+        for own in people
+    ]
+
+
+def _are_plays(people: Sequence[_Runs]) -> bool:
+    """Whether everybody has the same labels once each, in many rows; numbers of them count on."""
+    several = [runs for runs in people if len(runs) > 1]
+    labels = [[label for label, _ in runs] for runs in several]
+    if len(several) < 2 or len(several) < len(people) - 1 or None in labels[0]:
+        return False
+    if any(len({*own}) < len(own) or {*own} != {*labels[0]} for own in labels):
+        return False
+    if min(count for runs in several for _, count in runs) < SHORTEST:
+        return False
+    if all(isinstance(label, str) for label in labels[0]):
+        return True
+    first = labels[0]
+    counts = all(isinstance(one, int) and one == first[0] + k for k, one in enumerate(first))
+    return counts and first[0] in (0, 1) and all(own == first for own in labels)
+
+
+def _is_within(blocks: Sequence[_Runs], runs: Sequence[_Runs]) -> bool:
+    """Whether blocks tell all apart that a column does: they change where it does, never to come
+    again.
+    """
+    for own, other in zip(blocks, runs, strict=True):
+        ends = {*accumulate(count for _, count in own)}
+        again = len({label for label, _ in own}) < len(own)
+        if again or not {*accumulate(count for _, count in other)} <= ends:
+            return False
+    return True
+
+
 def _may_have_aged(cells: list[Any]) -> bool:
     """Whether numbers are a year or two apart, as ages of one person may be."""
     numbers = [cell for cell in cells if isinstance(cell, (int, float))]
     return len(numbers) == len(cells) and max(numbers) - min(numbers) <= 2
+
+
+def may_be_people(table: pa.Table, used: Collection[str]) -> list[str]:
+    """That a column may name people, where none has a usual name: its rows stand together."""
+    found: dict[str, int] = {}
+    for name in table.column_names:
+        cells = table[name].to_pylist()
+        runs = 1 + sum(a != b for a, b in pairwise(cells))
+        if name not in used and 1 < runs == len({*cells}) <= len(cells) / 2:
+            found[name] = runs
+    if not found:
+        return []
+    most = max(found, key=lambda name: found[name])
+    return [
+        f"nobody is told apart: pass {argument('subject', most)} if {most} names {found[most]} "
+        "people"
+    ]

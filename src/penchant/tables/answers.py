@@ -16,7 +16,7 @@ from penchant.output import counted
 from penchant.tables.cells import is_nothing, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place
-from penchant.tables.labels import in_natural_order
+from penchant.tables.labels import NUMBER, in_natural_order
 from penchant.tables.surveys import (
     CUTS,
     NOT,
@@ -38,6 +38,7 @@ VERBS = frozenset(
         *("wahl", "gewahlt", "gewaehlt", "choix", "choisi", "eleccion", "elegido", "keuze"),
     )
 )
+FLAG_VERBS = VERBS | {"is", "was", "preferred", "prefers", "prefer", "opted", "wanted", "accepted"}
 NO_OPTION = "none"  # where no flag is set
 NONE = "none of these"
 _YES = frozenset(("1", "true", "yes", "y", "x", "selected", "ja", "oui", "si"))
@@ -65,6 +66,24 @@ def flag(cell: Any) -> bool | None:
         return None
     text = plain_name(f"{cell:g}" if isinstance(cell, float) else cell)
     return True if text in _YES else False if text in _NO else None
+
+
+_PAIRS = (("1", "0"), ("true", "false"), ("yes", "no"), ("y", "n"), ("ja", "nein"), ("oui", "non"))
+
+
+def in_one_pair(cells: Sequence[Any]) -> list[Any]:
+    """Flags as they are, and None for cells that say neither word of the pair that others do.
+
+    >>> in_one_pair(["yes", "no", "x", "no"])
+    ['yes', 'no', None, 'no']
+    """
+    words = [
+        "" if is_nothing(c) else plain_name(f"{c:g}" if isinstance(c, float) else c) for c in cells
+    ]
+    pair = next((own for own in _PAIRS if {*own} <= {*words}), None)
+    if pair is None:
+        return list(cells)
+    return [cell if word in pair else None for cell, word in zip(cells, words, strict=True)]
 
 
 def are_flags(cells: Sequence[Any]) -> bool:
@@ -133,22 +152,6 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
 def _unset(row: int, cells: Sequence[Sequence[Any]]) -> str | None:
     """The word for a row without a flag that is set: nothing where all are empty."""
     return None if all(is_nothing(own[row]) for own in cells) else NO_OPTION
-
-
-def single_flag(table: pa.Table, names: Sequence[str]) -> tuple[str, str] | None:
-    """The one column that says whether one option was chosen, and that option.
-
-    >>> single_flag(pa.table({"chose_left": [1, 0], "rt": [1, 0]}), ["chose_left", "rt"])
-    ('chose_left', 'left')
-    """
-    found = {
-        name: option
-        for name in names
-        for pair in halves(name)
-        for verb, option in (pair, pair[::-1])
-        if plain_name(verb) in VERBS and not option.isdigit() and are_flags(table[name].to_pylist())
-    }
-    return next(iter(found.items())) if len(found) == 1 else None
 
 
 def by_flag(cells: Sequence[Any], option: str) -> list[str | None]:
@@ -253,6 +256,8 @@ def by_words(cells: Sequence[Any], said: str, name: str, rows: Sequence[int]) ->
             found.append(None)
         elif plain_name(cell) in known:
             found.append(known[plain_name(cell)])
+        elif NUMBER.match(str(cell).strip()):
+            found.append(float(cell))
         else:
             raise DataError(
                 f"{argument('reward')} must say what every word of {name} means; got {cell!r} at "
@@ -359,7 +364,8 @@ def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
 def _no_number(cells: Sequence[Any], row: int, name: str) -> DataError:
     """What words of outcomes may stand for, where they are few; else that a number is missing."""
     words = list(dict.fromkeys(str(cell).strip() for cell in cells if not is_nothing(cell)))
-    if len(words) > 6 or any(told(word) for word in words):
+    words = [word for word in words if not NUMBER.match(word)]
+    if len(words) == 1 or len(words) > 6 or any(mark.isdigit() for word in words for mark in word):
         return DataError(
             f"reward {name!r} must hold numbers; got {cells[row]!r} at {row_place(row)}. Correct "
             f"it, leave its row out by {argument('where')}, or name another column with "
@@ -535,24 +541,6 @@ def _apart(pressed: Sequence[Any], cells: Sequence[Any]) -> bool:
 
 
 MOST_OPTIONS = 12
-_CHOSEN = frozenset(("chosen", "chose", "selected", "picked", "pressed"))
-_OBJECTS = frozenset(
-    (
-        *("stim", "stimulus", "option", "arm", "side", "image", "img", "color", "colour", "card"),
-        *("deck", "item", "shape", "symbol", "cue", "object", "name", "label", "key", "button"),
-        *("bandit", "machine", "door", "action", "picture", "pic", "fractal", "slot"),
-    )
-)
-
-
-def says_choice(name: str) -> bool:
-    """Whether a name says what was chosen, such as chosen_stim or selected_card.
-
-    >>> says_choice("chosen_stim"), says_choice("chosenCard"), says_choice("chosen_value")
-    (True, True, False)
-    """
-    tokens = {part.lower() for part in CUTS.split(name) if part}
-    return len(tokens) == 2 and bool(tokens & _CHOSEN) and bool(tokens & _OBJECTS)
 
 
 def ask_about_rivals(table: pa.Table, chosen: str, names: Sequence[str]) -> None:

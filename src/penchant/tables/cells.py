@@ -14,7 +14,7 @@ from penchant._typing import Vector
 from penchant.errors import DataError, listing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
-from penchant.tables.options import NOTHING_WORDS
+from penchant.tables.options import says_nothing
 from penchant.wording import argument, either
 
 CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
@@ -87,7 +87,7 @@ def is_nothing(cell: Any) -> bool:
     return (
         cell is None
         or (isinstance(cell, float) and cell != cell)
-        or (isinstance(cell, str) and cell.strip() in NOTHING_WORDS)
+        or (isinstance(cell, str) and says_nothing(cell))
     )
 
 
@@ -256,11 +256,14 @@ def _read_otherwise(cells: Sequence[Any], values: Vector, decimal: str) -> str |
     return odd
 
 
-_OWN_UNIT = re.compile(r"(?P<number>[+-]?\d[\d.,]*)\s*(?P<unit>[^\W\d_][^\d]+?|[^\W\d_]+[23²³])\s*")
+_OWN_UNIT = re.compile(
+    r"(?P<before>[^\W\d_]{2,5}\.?|[^\w\s.,+-]{1,3}|[^\W\d_]{1,3}\$)?\s*(?P<number>[+-]?\d[\d.,]*)"
+    r"\s*(?P<after>[^\W\d_][^\d]+?|[^\W\d_]+[23²³])?\s*"
+)
 
 
 def _in_own_unit(cells: Sequence[Any], decimal: str) -> Amounts | None:
-    """Numbers that are all followed by the same word, such as 5 GB; None where they are not."""
+    """Numbers that all stand beside the same word, such as 5 GB; None where they do not."""
     values, units = [], set()
     for cell in cells:
         if is_nothing(cell):
@@ -268,10 +271,11 @@ def _in_own_unit(cells: Sequence[Any], decimal: str) -> Amounts | None:
             continue
         match = _OWN_UNIT.fullmatch(str(cell))
         number = None if match is None else amount(match["number"], decimal)
-        if match is None or number is None or number[1] is not None:
+        unit = "" if match is None else (match["before"] or "") + (match["after"] or "")
+        if number is None or number[1] is not None or not unit:
             return None
         values.append(number[0])
-        units.add(match["unit"].strip())
+        units.add(unit.strip())
     singular = {unit.lower().rstrip("s") for unit in units}
     return Amounts(np.array(values), min(units, key=len)) if len(singular) == 1 else None
 

@@ -38,8 +38,7 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     runs = _runs(names)
     if not runs:
         return
-    taken = {plain_name(name) for name in USUAL["chosen"]}
-    if len(runs) == 1 and plain_name(runs[0].stem) not in taken:
+    if len(runs) == 1 and not is_called(USUAL["chosen"], runs[0].stem):
         first, last = runs[0].first, runs[0].last
         raise DataError(
             "The table must say what was offered in every question; got one row per subject, and "
@@ -86,7 +85,40 @@ def _counts_on(numbers: Sequence[int]) -> bool:
     return n >= FEWEST and max(numbers) - min(numbers) == n - 1 == len(set(numbers)) - 1
 
 
-# The names that each part often has, tried in this order; case and punctuation do not matter.
+def _joined(firsts: Sequence[str], seconds: Sequence[str]) -> tuple[str, ...]:
+    """Names of two words, in both orders."""
+    pairs = [(a, b) for a in firsts for b in seconds]
+    return tuple(f"{a}_{b}" for a, b in (*pairs, *((b, a) for a, b in pairs)))
+
+
+# What was done with an option, and what an option is: two of them are a name, as deck_chosen.
+_TAKEN = (
+    *("chosen", "chose", "choice", "selected", "select", "selection", "picked", "pick", "pressed"),
+    *("press", "clicked", "response", "resp", "pulled", "taken"),
+)
+OBJECTS = (
+    *("option", "arm", "stim", "stimulus", "side", "image", "img", "color", "colour", "card"),
+    *("deck", "item", "shape", "symbol", "cue", "object", "name", "label", "key", "button"),
+    *("machine", "door", "action", "picture", "pic", "fractal", "slot", "box", "lever", "target"),
+    *("location", "position", "path", "route", "urn", "patch", "hole", "port", "tile", "bandit"),
+)
+# What is paid, and that it was: two of them are a name, as points_won.
+_PAID = (
+    *("reward", "outcome", "payoff", "points", "score", "payout", "coins", "money", "amount"),
+    *("result", "win", "rew", "cents", "tokens", "stars", "feedback", "bonus"),
+)
+_GOT = (
+    *("received", "obtained", "earned", "won", "gained", "got", "paid", "delivered", "given"),
+    *("chosen", "magnitude", "size"),
+)
+_WHO = (
+    *("subject", "subj", "sub", "participant", "ppt", "person", "user", "worker", "respondent"),
+    *("vp", "proband", "volunteer", "student", "child", "client", "patient", "mouse", "rat"),
+    *("animal", "monkey", "teilnehmer", "sujet", "sujeto", "paciente", "deelnemer"),
+)
+_NUMBERS = ("id", "nr", "no", "num", "number", "code", "idx", "index", "count", "counter", "n")
+# The names that each part often has, tried in this order; case and punctuation do not matter,
+# nor do words that say of every column the same, see `NEUTRAL`.
 USUAL: Mapping[str, tuple[str, ...]] = {
     "chosen": (
         *("chosen", "choice", "option", "arm", "response", "action", "deck", "chosen_option"),
@@ -97,6 +129,19 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("antwort", "reponse", "respuesta", "antwoord", "risposta", "entscheidung", "resp"),
         *("chosen_side", "side_chosen", "choice_side", "resp_key", "response_key", "key_response"),
         *("key_pressed", "pressed_key", "key", "taste", "touche", "tecla", "tasto", "toets"),
+        *_joined(_TAKEN, OBJECTS),
+        *("resp_keys", "key_resp_keys", "key_resp", "machine", "slot", "keys", "lever", "button"),
+        *(
+            "pick",
+            "picked",
+            "which_option",
+            "which_arm",
+            "mazo",
+            "escolha",
+            "elegida",
+            "gewahlt",
+            "gewaehlt",
+        ),
     ),
     "reward": (
         *("reward", "rewards", "outcome", "payoff", "points", "score", "payout", "rew"),
@@ -106,6 +151,10 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("ganancia", "premio", "vincita", "punti", "punten", "points_won", "points_gained"),
         *("outcome_chosen", "chosen_outcome", "reward_chosen", "chosen_reward", "payoff_chosen"),
         *("chosen_payoff", "outcome_received", "outcome_obtained", "winnings"),
+        *_joined(_PAID, _GOT),
+        *("earned", "won", "coins", "money", "rewarded", "gained", "bonus", "tokens", "result"),
+        *("feedback_text", "outcome_text", "feedback_message", "fb", "message", "is_rewarded"),
+        *("ricompensa", "auszahlung", "gain_net", "net_gain", "net_outcome", "net"),
     ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
@@ -119,27 +168,41 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("sujet", "sujeto", "participante", "deelnemer", "proefpersoon", "ppn", "sub_num"),
         *("subj_num", "subj_no", "subj_nr", "subject_no", "sub_no", "participant_no", "ppt_id"),
         *("participant_nr", "sys_resp_num", "resp_num", "respondent_no", "uid", "soggetto"),
+        *_joined(_WHO, _NUMBERS),
+        *("pp", "vp_id", "id_sujeto", "codigo", "tn", "pt", *_WHO),
     ),
     "block": (
         *("block", "round", "game", "episode", "block_id", "block_number", "block_num"),
         *("block_index", "round_number", "round_num", "round_id", "game_number", "game_id"),
         *("block_nr", "block_no", "bloc", "bloque", "blok", "blocco"),
+        *_joined(("block", "game", "round", "episode", "run", "miniblock"), _NUMBERS),
+        *("run", "mini_block", "spiel", "runde", "partie", "blocks"),
     ),
     "decision": (
         *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),
         *("trial_nr", "trial_id", "trials", "click", "step", "time_step", "turn", "period"),
         *("trial_n", "durchgang", "durchgangsnummer", "essai", "ensayo", "prova"),
+        *_joined(("trial", "decision", "step", "essai", "ensayo", "durchgang"), _NUMBERS),
     ),
     "is_choice": ("is_choice",),
     "scored": ("scored",),
     "executed": ("executed", "executed_option", "option_executed"),
 }
 # Blocks are often numbered afresh in every session.
-SESSION = ("session", "session_number", "session_num", "session_nr", "ses")
+SESSION = (
+    *("session", "session_number", "session_num", "session_nr", "ses", "session_id", "session_no"),
+    *("sitzung", "sesion", "seance", "sessione", "sessie", "visit", "visit_number", "day", "wave"),
+    *("timepoint", "termin", "messzeitpunkt", "visita", "visite", "testtag", "session_index"),
+)
 # Forced choices are shown: a column that is 1 where `is_choice` is 0.
 FORCED = ("forced", "is_forced", "forced_choice", "forced_trial")
 NOT = "not "
-GAIN, LOSS = "gain", "loss"
+# Names of gains and of losses that have a column each; alone, those of losses are no rewards.
+GAINS = ("gain", "gains", "win", "wins", "won", "winnings", "gewinn", "ganancia", "amount_won")
+LOSSES = (
+    *("loss", "losses", "lose", "lost", "loses", "penalty", "punishment", "verlust", "perdida"),
+    *("perte", "fine", "amount_lost"),
+)
 COORDINATES = ("x", "y", "z")
 NO_COLUMN = "none"
 NEEDED = ("chosen", "reward")
@@ -318,12 +381,45 @@ def _flat(columns: Iterable[Any]) -> set[str]:
 
 
 def named_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
-    """The column with the first of the usual names that there is."""
-    by_plain = {plain_name(name): name for name in reversed(names)}
-    for name in usual:
-        if plain_name(name) in by_plain:
-            return name if name in names else by_plain[plain_name(name)]
+    """The column with the first of the usual names that there is.
+
+    >>> named_column(("choice", "response"), ["subject", "task_response", "data.choice"])
+    'data.choice'
+    """
+    shared = _shared(names)
+    for spelling in (plain_name, bare_name):
+        by_name = {spelling(str(name)[shared:]): name for name in reversed(names)}
+        for plain, name in _spelled(tuple(usual)).items():
+            if plain in by_name:
+                return name if name in names else by_name[plain]
     return None
+
+
+@lru_cache(maxsize=64)
+def _spelled(usual: tuple[str, ...]) -> dict[str, str]:
+    """Usual names by their plain spelling, in their order."""
+    found: dict[str, str] = {}
+    for name in usual:
+        found.setdefault(plain_name(name), name)
+    return found
+
+
+def _shared(names: Sequence[Any]) -> int:
+    """Length of the word that all of several columns begin with, mark and all.
+
+    >>> _shared(["exp1.choice", "exp1.reward", "exp1.id"]), _shared(["choice_1", "choice_2", "id"])
+    (5, 0)
+    """
+    first = re.match(r"[^\W_]+[_.]", str(names[0])) if len(names) > 2 else None
+    alike = first is not None and all(str(name).startswith(first[0]) for name in names)
+    whole = alike and all(len(str(name)) > len(first[0]) for name in names) if first else False
+    return len(first[0]) if first is not None and whole else 0
+
+
+def is_called(usual: Iterable[str], name: Any) -> bool:
+    """Whether a column has one of the usual names, or one with neutral words about it."""
+    known = _spelled(tuple(usual))
+    return plain_name(name) in known or bare_name(name) in known
 
 
 def nested_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
@@ -332,8 +428,7 @@ def nested_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     >>> nested_column(("reward", "points"), ["response", "feedback.points"])
     'feedback.points'
     """
-    known = {plain_name(name) for name in usual}
-    found = [name for name in names if "." in name and plain_name(name.rpartition(".")[2]) in known]
+    found = [name for name in names if "." in name and is_called(usual, name.rpartition(".")[2])]
     return found[0] if len(found) == 1 else None
 
 
@@ -343,21 +438,20 @@ def usual_column(part: str, names: Sequence[str]) -> Any:
 
 
 def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
-    by_plain = {plain_name(name): name for name in reversed(names)}
     name = named_column(USUAL[part], names)
     if part == "block":
         return _within_sessions(name, names)
     if part == "is_choice" and name is None:
         forced = named_column(FORCED, names)
         return None if forced is None else NOT + forced
+    if part == "reward" and (name is None or is_called(GAINS, name)):
+        gain, loss = name or named_column(GAINS, names), named_column(LOSSES, names)
+        return gain if gain is None or loss is None else (gain, loss)
     if name is not None:
         return name
-    if part == "reward" and GAIN in by_plain:
-        gain = by_plain[GAIN]
-        return (gain, by_plain[LOSS]) if LOSS in by_plain else gain
     if part == "chosen":
-        axes = COORDINATES[:coordinates]
-        return tuple(by_plain[axis] for axis in axes if axis in by_plain) or None
+        axes = [named_column((axis,), names) for axis in COORDINATES[:coordinates]]
+        return tuple(axis for axis in axes if axis is not None) or None
     return None
 
 
@@ -378,6 +472,42 @@ def _within_sessions(block: Any, names: Sequence[str]) -> Any:
     if session is None:
         return block
     return session if block is None else (session, block)
+
+
+# Words before a name that say where its column comes from, and words about it that say of which
+# trial or person it is, rather than what it holds.
+_BEFORE = frozenset(("data", "values", "value", "results", "result", "res", "d", "raw", "exp"))
+_ABOUT = frozenset(
+    (
+        *("task", "trial", "bandit", "game", "subject", "subj", "participant", "player", "ppt"),
+        *("user", "agent", "this", "current", "actual", "made", "the", "on", "in", "of", "per"),
+        *("coded", "value", "val", "amount", "amt", "txt", "str", "main", "experiment"),
+    )
+)
+_SAYS_LITTLE = frozenset(
+    (*("id", "index", "idx", "number", "num", "nr", "no", "code", "key", "name", "label"),)
+)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def bare_name(name: Any) -> str:
+    """A name in plain spelling without words that say nothing of what its column holds.
+
+    >>> bare_name("task_choice"), bare_name("trialReward"), bare_name("data.subjID")
+    ('choice', 'reward', 'subjid')
+    >>> bare_name("trial_index"), bare_name("amount")
+    ('trialindex', 'amount')
+    """
+    text = str(name)
+    words = [w.lower() for w in _WORDS.findall(text if text.isascii() else _unaccented(text))]
+    if len(words) > 1 and words[0] in _BEFORE:
+        words = words[1:]
+    kept = "".join(word for word in words if word not in _ABOUT)
+    return "".join(words) if len(kept) < 3 or kept in _SAYS_LITTLE else kept
+
+
+def _unaccented(text: str) -> str:
+    return "".join(mark for mark in normalize("NFKD", text) if mark.isascii())
 
 
 def plain_name(name: Any) -> str:

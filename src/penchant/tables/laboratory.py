@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import narwhals as nw
@@ -24,29 +24,42 @@ from penchant.tables.answers import (
     BY_PLACE,
     BY_WORD,
     DIFFERENCES,
+    FLAG_VERBS,
     agreement,
     by_flag,
     by_level,
     by_words,
     differences,
+    flag,
     flags_of_options,
+    in_one_pair,
     one_choice,
-    single_flag,
     told_at,
 )
 from penchant.tables.cells import array_cell, is_nothing
 from penchant.tables.columns import (
     FEWEST,
+    SESSION,
     USUAL,
+    is_called,
     is_long,
     is_play,
     named_column,
     nested_column,
     plain_name,
 )
+from penchant.tables.designs import (
+    LongParts,
+    alike_in,
+    first_words,
+    is_counter,
+    long_parts,
+    of_people,
+    people_column,
+)
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
-from penchant.tables.offer_columns import FIRST_WORDS, SECOND_WORDS
+from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.programs import (
     GORILLA,
@@ -63,7 +76,14 @@ from penchant.tables.programs import (
     several_pressed,
 )
 from penchant.tables.questions import conjoint, offers_of_questions
-from penchant.tables.surveys import shown_at
+from penchant.tables.surveys import (
+    halves,
+    likely_layouts,
+    shown_at,
+    tag,
+    where_said,
+    wide_layouts,
+)
 from penchant.tables.unfolding import (
     objects_apart,
     offers_apart,
@@ -80,6 +100,10 @@ _CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are 
 _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
 _FEW_KINDS = 40
+# A column that others are asked for by: card[key], diff(score), outcome[win=1].
+_TOLD_OF = re.compile(r"diff\(([^,()]+).*\)|([^\[\]]+)\[[^\[\]]*[=\d][^\[\]]*\]")
+_FEW_OPTIONS = 12
+_FEW_ODD = 0.2  # share of a flag's cells that say something else
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 # Names of choices that are flags of one option, too: chose_ll beside chose_ss.
 _ALSO_FLAGS = frozenset(map(plain_name, OFFERED["chosen"])) - frozenset(
@@ -149,6 +173,7 @@ def cleaned(
     work.leave_out(marks(work.table, work.program), "titles and ends")
     if where is not None:
         work.join_flags_for(where)
+        work.unfold_for(where)
         frame = nw.from_native(work.table, eager_only=True)
         mask = rows_where(frame, where)
         check_some_left(mask, frame, where)
@@ -156,13 +181,16 @@ def cleaned(
         kept = counted(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
     work.ask_apart(titles)
+    work.find_long()
     work.join_flags()
     if "chosen" not in known:
         several_pressed(work.table)
     loops = work.loops()
-    work.leave_out_practice(loops, used_columns(where, work.table.column_names))
+    used = used_columns(where, work.table.column_names)
+    work.leave_out_practice(loops, used)
     work.rewards_from_below()
     work.leave_out_other_kinds(loops)
+    work.ask_about_first_part(used)
     work.unfold()
     work.find_arms()
     return work.done(loops)
@@ -177,10 +205,24 @@ class _Work:
         self.rows: IntVector = np.arange(len(table))
         self.notes: list[str] = []
         self.words = False
+        self.long: LongParts | None = None
+        self.practised = False
+        self.loop: str | None = None
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
-        self.of_people = self._arms()
+        self.people: str | None = None  # who, by the rows, where no column has a name of people
+        if self.subject is None:
+            self.people = self._people()
+        self.of_people = self._arms() | self._unpaid()
         self._count_restarts(given.get("block"))
+
+    def _people(self) -> str | None:
+        """The column of people by its rows, unless the table is of play."""
+        names = self.table.column_names
+        found = people_column(self.table, names)
+        if found is None:
+            return None
+        return None if is_play([n for n in names if not of_people(self.table, n, found)]) else found
 
     def _count_restarts(self, block: str | None) -> None:
         """A column that counts how often the number of a person's trials begins anew."""
@@ -201,19 +243,32 @@ class _Work:
 
     def part(self, part: str, usual: Sequence[str] | None = None) -> str | None:
         """The column of a part: given, or of a usual name."""
-        if self.given.get(part) in self.table.column_names:
-            return str(self.given[part])
+        given = self.given.get(part)
+        if given in self.table.column_names:
+            return str(given)
+        told = _TOLD_OF.fullmatch(given or "")
+        if told is not None and (told[1] or told[2]) in self.table.column_names:
+            return str(told[1] or told[2])
         free = [name for name in self.table.column_names if name not in self.of_people]
         names = usual or USUAL[part]
         nested = None if self.program.name == PSYCHOPY else nested_column(names, free)
-        return named_column(names, free if part == "chosen" else self.table.column_names) or nested
+        found = named_column(names, free if part == "chosen" else self.table.column_names) or nested
+        return self._decided(free) if found is None and part == "chosen" else found
+
+    def _decided(self, names: Sequence[str]) -> str | None:
+        """A column called decision that holds what was decided, as it does not count."""
+        called = [name for name in names if is_called(USUAL["decision"], name)]
+        few = [name for name in called if 2 <= len({*self.cells(name)} - {None}) <= _FEW_OPTIONS]
+        few = [name for name in few if not is_counter(self.table, name, self.subject)]
+        return few[0] if len(few) == 1 and len(self.table) > _FEW_KINDS else None
 
     @property
     def subject(self) -> str | None:
         """The column that says who; the record or the file where none does."""
         found = self.part("subject")
         names = self.table.column_names
-        return found or next((name for name in (RECORD, FILE) if name in names), None)
+        found = found or next((name for name in (RECORD, FILE) if name in names), None)
+        return found or (self.people if self.people in names else None)
 
     def cells(self, name: str) -> list[Any]:
         """The cells of a column."""
@@ -231,14 +286,31 @@ class _Work:
         """Columns that have a name of options, but tell people apart: the arm of a trial."""
         if self.subject is None or self.given.get("chosen") is not None:
             return frozenset()
-        usual = {plain_name(name) for name in CHOSEN}
-        names = [name for name in self.table.column_names if plain_name(name) in usual]
+        names = [name for name in self.table.column_names if is_called(CHOSEN, name)]
         people = Counter(self.cells(self.subject))
         if not names or len(people) < 2 or len(self.table) < FEWEST * len(people):
             return frozenset()
         found = [name for name in names if self._is_of_people(name) and self.filled(name).any()]
         alone = [name for name in found if plain_name(name) != "arm"] if found == names else []
         return frozenset(name for name in found if name not in alone)
+
+    def _unpaid(self) -> frozenset[str]:
+        """Columns that have a name of choices, but say nothing, or one thing, wherever it pays."""
+        reward = self.part("reward")
+        if reward is None or self.given.get("chosen") is not None:
+            return frozenset()
+        paid = self.filled(reward)
+        names = [name for name in self.table.column_names if is_called(CHOSEN, name)]
+        names = [name for name in names if name != reward and name not in self.of_people]
+        beside = {name: self._said_in(name, paid) for name in names}
+        if not any(len({*own}) > 1 and 2 * len(own) > paid.sum() for own in beside.values()):
+            return frozenset()
+        return frozenset(name for name, own in beside.items() if len({*own}) < 2)
+
+    def _said_in(self, name: str, rows: BoolVector) -> list[str]:
+        """What a column says in some rows, where it says something."""
+        cells = zip(self.cells(name), rows, strict=True)
+        return [str(cell) for cell, own in cells if own and not is_nothing(cell)]
 
     def blank(self) -> BoolVector:
         """Rows in which every cell is empty, as spreadsheets leave them below a table."""
@@ -266,7 +338,16 @@ class _Work:
         """What PsychoPy's loops say; nothing of other programs."""
         if self.program.name != PSYCHOPY:
             return Loops(np.zeros(len(self.table), dtype=bool))
-        return psychopy_loops(self.table, self.given.get("chosen"), self.of_people)
+        found = psychopy_loops(self.table, self._pressed_in(), self.of_people)
+        self.loop = found.block
+        return found
+
+    def _pressed_in(self) -> str | None:
+        """The column of choices that was named, or of places where it is asked for as card[key]."""
+        names, given = self.table.column_names, self.given.get("chosen")
+        inner = re.fullmatch(r".+\[(.+)\]", given or "")
+        asked = (given, inner[1] if inner is not None else None)
+        return next((name for name in asked if name in names), None)
 
     def leave_out_practice(self, loops: Loops, asked: set[str]) -> None:
         """Leave out practice, where a column or a loop says so and no condition asks for it."""
@@ -281,10 +362,36 @@ class _Work:
                 words = listing(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
                 practice |= own
                 why.append(f"{name} is {words}")
+        self.practised = bool(practice.any())
         if practice.any() and not practice.all():
             where = argument("where")
             said = f"practice ({' and '.join(why)}); name the column in {where} to decide otherwise"
             self.leave_out(practice, said)
+
+    def ask_about_first_part(self, asked: set[str]) -> None:
+        """Ask about the few rows that everybody began with, where a word tells them apart."""
+        used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
+        if self.practised or self.subject is None or self._is_played():
+            return
+        for name in self.table.column_names:
+            word = None if name in used else first_words(self.table, name, self.subject)
+            if word is None or self._is_of_offers(name):
+                continue
+            others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
+            column = name if name.isidentifier() else f"`{name}`"
+            kept = f"{column} in {[word, *others]!r}"
+            raise DataError(
+                f"{argument('where')} must be given, as everybody's first rows have {word!r} in "
+                f"{name}, which can be read in two ways: practice, or decisions like those with "
+                f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
+                f"leave them out, or {where_said(kept)} to keep them."
+            )
+
+    def _is_of_offers(self, name: str) -> bool:
+        """Whether a column's name is one of several that describe options."""
+        layouts = wide_layouts(self.table.column_names)
+        crossed = {c for _, by in layouts for own in by.values() for c in own.values()}
+        return name in crossed
 
     def _is_part_of_everybody(self, rows: BoolVector) -> bool:
         """Whether nobody has these rows alone: a group may be called practice, too."""
@@ -299,14 +406,29 @@ class _Work:
             return np.array([str(cell).strip().lower() in yes for cell in self.cells(name)])
         if not pa.types.is_string(self.table[name].type):
             return none
+        trained = self._was_trained(name)
         said = {
-            cell: len(cell) <= _SHORT and is_practice(cell)
+            cell: len(cell) <= _SHORT and (is_practice(cell) or cell == trained)
             for cell in pc.unique(self.table[name]).to_pylist()
             if cell is not None
         }
         if not any(said.values()) or len(said) > max(20, len(self.table) // 2):
             return none
         return np.array([said.get(cell, False) for cell in self.cells(name)])
+
+    def _was_trained(self, name: str) -> str | None:
+        """The word for training, where it is few first rows, and nothing is learnt from rewards."""
+        word = first_words(self.table, name, self.subject)
+        trained = word is not None and plain_name(word).startswith("train")
+        return word if trained and not self._is_played() else None
+
+    def _is_played(self) -> bool:
+        """Whether a column may be of rewards that people learn from."""
+        if self.long is not None:
+            return False
+        names = self.table.column_names
+        own = [name for name in names if not of_people(self.table, name, self.subject)]
+        return is_play(own)
 
     def rewards_from_below(self) -> None:
         """Rewards that stand in the row after the choice, as feedback has one of its own."""
@@ -352,6 +474,7 @@ class _Work:
             self.leave_out(idle, f"nothing to choose ({self._named_kinds(keys, idle)})")
         if self.program.name is not None:
             self._leave_out_empty(chosen)
+            self._leave_out_unpaid(chosen)
 
     def _has_few_words(self, name: str) -> bool:
         """Whether a column is of words that come again and again, not of numbers or sentences."""
@@ -386,6 +509,20 @@ class _Work:
             idle = ~something & self.filled(chosen)
             self.leave_out(idle, f"answers with nothing in {listing(contents)}")
 
+    def _leave_out_unpaid(self, chosen: str) -> None:
+        """Leave out answers that are never paid, such as the key that ends instructions."""
+        reward = self.part("reward")
+        if reward is None or reward == chosen:
+            return
+        paid, cells = self.filled(reward), self.cells(chosen)
+        options = {str(cell) for cell, own in zip(cells, paid, strict=True) if own}
+        other = np.array([not is_nothing(cell) and str(cell) not in options for cell in cells])
+        if len(options) > 1:
+            said = dict.fromkeys(
+                str(cell)[:_SHORT] for cell, own in zip(cells, other, strict=True) if own
+            )
+            self.leave_out(other & ~paid, f"answers that are never paid: {listing(said)}")
+
     def _is_of_people(self, name: str) -> bool:
         """Whether a column says the same in all rows of a subject."""
         seen: dict[Any, Any] = {}
@@ -406,6 +543,13 @@ class _Work:
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
+    def find_long(self) -> None:
+        """Which columns are the parts of a table with a row per option, if it is one."""
+        if any(self.given.get(part) for part in ("chosen", "option", "reward", "decision")):
+            return
+        free = [name for name in self.table.column_names if name not in self.program.own]
+        self.long = long_parts(self.table, self.subject, free, CHOSEN)
+
     def join_flags_for(self, where: str) -> None:
         """Join flags before rows are kept, where the condition speaks of the choice they make."""
         try:
@@ -416,37 +560,76 @@ class _Work:
     def join_flags(self) -> None:
         """One column of choices where every option has a flag of its own, or one of two has."""
         names = self.table.column_names
-        if self.given.get("chosen") is not None or is_long(names):
+        if is_long(names) or self.long is not None:
+            return
+        given = self.given.get("chosen")
+        if given is not None:
+            option = self._flagged_option(given) if given in names else None
+            if option is not None:
+                self._take_flag(given, option, given)
             return
         usual = {plain_name(name) for name in CHOSEN}
         free = [name for name in names if name not in self.program.own]
         flagged = {name for own in flags_of_options(free) for name in own.values()}
-        if any(plain_name(name) in usual - _ALSO_FLAGS for name in {*names} - flagged):
+        of_one = {name: option for name in free if (option := self._flagged_option(name))}
+        if any(plain_name(name) in usual - _ALSO_FLAGS for name in {*names} - flagged - {*of_one}):
             return
         found = one_choice(self.table, free, self.rows.tolist())
         if found is not None:
             self.table, self.words = found.table, True
             self.notes.append(found.note)
-            return
-        alone = single_flag(self.table, free)
-        if alone is not None and not usual & {plain_name(name) for name in names}:
-            self._take_flag(*alone)
+        elif len(of_one) == 1:
+            self._take_flag(*next(iter(of_one.items())), "choice")
 
-    def _take_flag(self, name: str, option: str) -> None:
-        """The choices by the flag of one of two options, where a word says what the other is."""
-        if plain_name(option) not in FIRST_WORDS | SECOND_WORDS | {"left", "right"}:
-            return
-        words = by_flag(self.cells(name), option)
-        self.table = self.table.append_column("choice", pa.array(words, pa.string()))
+    def _flagged_option(self, name: str) -> str | None:
+        """The one of two options that a flag is about, by its name; None if it is about none."""
+        cells = [cell for cell in self.cells(name) if not is_nothing(cell)]
+        said = Counter(flag(cell) for cell in in_one_pair(self.cells(name)) if cell is not None)
+        said[None] = len(cells) - said[True] - said[False]
+        if not {True, False} <= {*said} or said[None] > _FEW_ODD * len(cells):
+            return None
+        others = [other for other in self.table.column_names if other != name]
+        pairs = [tags for tags, _ in wide_layouts(others) if len(tags) == 2]
+        known = {tag(one): one for tags in pairs for one in tags}
+        words = FIRST_WORDS | SECOND_WORDS
+        parts = [both for pair in halves(name) for both in (pair, pair[::-1])]
+        for verb, option in parts:
+            if plain_name(verb) in FLAG_VERBS and not option.isdigit():
+                if tag(option) in known:
+                    return known[tag(option)]
+                if plain_name(option) in words | {"left", "right"} and not self._are_placed(others):
+                    return option
+        alone = plain_name(name)
+        return name if alone in REFUSALS else None
+
+    def _are_placed(self, names: Sequence[str]) -> bool:
+        """Whether several columns tell of two places, in words that are no option of a flag."""
+        words = FIRST_WORDS | SECOND_WORDS
+        return any(
+            len(tags) == 2 and len(by) > 1 and not any(plain_name(t) in words for t in tags)
+            for tags, by in likely_layouts(names, alike_in(self.table))
+        )
+
+    def _take_flag(self, name: str, option: str, chosen: str) -> None:
+        """The choices by the flag of one of two options."""
+        cells = self.cells(name)
+        by_option = by_flag(in_one_pair(cells), option)
+        words = [
+            str(cell) if word is None and not is_nothing(cell) else word  # asked about later
+            for cell, word in zip(cells, by_option, strict=True)
+        ]
         self.table = self.table.drop_columns([name])
-        other = next((word for word in words if word not in (None, option)), f"not {option}")
+        self.table = self.table.append_column(chosen, pa.array(words, pa.string()))
+        other = next((one for one in by_option if one not in (None, option)), "")
         self.notes.append(f"{name} taken for the choice: {option} where it is set, else {other}")
 
     def unfold(self) -> None:
         """One value in every cell, and one decision in every row."""
+        if self.long is not None:
+            return
         self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
-        self._take_rewards(self.given.get("reward"))
+        self._take_labels(self.given.get("reward"))
         for unfolding in (objects_apart, unfolded):
             step = unfolding(self.table)
             self.table, self.rows = step.table, self.rows[step.rows]
@@ -458,6 +641,22 @@ class _Work:
             self._take_by_level()
         if not step.notes:
             step = one_row_per_decision(self.table, self.subject)
+            self.table, self.rows = step.table, self.rows[step.rows]
+            self.notes += step.notes
+        self._take_labels(self.given.get("chosen"))
+        self._take_labels(self.given.get("reward"))
+        self._take_rewards(self.given.get("reward"))
+
+    def unfold_for(self, where: str) -> None:
+        """One row per decision before rows are kept, where the condition speaks of decisions."""
+        step = unfolded(self.table)
+        if len(step.table) == len(self.table):
+            step = one_row_per_decision(self.table, self.subject)
+        if len(step.table) == len(self.table):
+            return
+        before = self.table.take(pa.array(step.rows))
+        used = used_columns(where, step.table.column_names)
+        if any(n not in before.column_names or before[n] != step.table[n] for n in used):
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
@@ -513,19 +712,19 @@ class _Work:
             cells = self.cells(place["name"])
             paid = told_at(cells, int(place["place"]), place["name"], ".", self.rows.tolist())
             self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
-        else:
-            self._take_labels(reward)
 
     def _take_differences(self, reward: str, name: str, start: str | None) -> None:
         """What each choice paid, by what a person had earned so far."""
         totals = column_floats(nw.from_native(self.table, eager_only=True), name, "reward")
         who = self.cells(self.subject) if self.subject else [None] * len(self.table)
         order = np.arange(len(self.table))
-        number, block = self.part("decision"), self.part("block")
-        keys = [self.cells(part) for part in (block, number) if part is not None]
+        number, block = self.part("decision"), self.loop or self.part("block")
+        session = named_column(SESSION, self.table.column_names)
+        plays = [self.cells(part) for part in (session, block) if part is not None]
+        keys = [*plays, *([self.cells(number)] if number is not None else [])]
         if all(isinstance(cell, (int, float)) for own in keys for cell in own):
             order = np.lexsort([np.array(own, dtype=float) for own in reversed(keys)] or [order])
-        blocks = self.cells(block) if block is not None else [None] * len(self.table)
+        blocks = list(zip(*plays, strict=True)) if plays else [None] * len(self.table)
         found: dict[Any, dict[Any, list[int]]] = {}
         for row in order.tolist():
             found.setdefault(who[row], {}).setdefault(blocks[row], []).append(row)
@@ -571,17 +770,22 @@ class _Work:
         hints: dict[str, Any] = {}
         if self.subject is not None:
             hints["subject"] = self.subject
+        if self.subject is not None and self.subject == self.people:
+            self.notes.append(f"{self.people} taken for people: rows of each stand together")
         nested = self.part("reward")
         if nested in names and "." in str(nested) and nested not in self.program.own:
             hints["reward"] = nested
-        if self.of_people and self.part("chosen", CHOSEN) in names:
-            hints["chosen"] = self.part("chosen", CHOSEN)
+        taken = self.part("chosen", CHOSEN)
+        if taken in names and (self.of_people or not is_called(CHOSEN, taken)):
+            hints["chosen"] = taken
         for part in ("chosen", "decision", "block"):
             found = getattr(loops, part)
             if found in names:
                 hints[part] = found
         if self.program.name == GORILLA and "Event Index" in names:
             hints["decision"] = "Event Index"
+        if self.long is not None and {*asdict(self.long).values()} <= {*names}:
+            hints |= asdict(self.long)
         keys = loops.chosen is not None and loops.chosen.endswith(".keys")
         keys |= self.program.name == JSPSYCH and plain_name(self.part("chosen", CHOSEN)) == _CODES
         plain = self.program.name is None and not self.notes

@@ -77,6 +77,11 @@ GAIN_PROBABILITY = (
     *("gain_prob", "gain_probability", "lottery_prob", "risky_prob", "gamble_prob", "p_risky"),
     *("p_gamble", "p_lottery"),
 )
+# Parts of names of what may be won and lost.
+_GAINS = frozenset(("gain", "gains", "win", "wins", "gewinn", "ganancia", "vincita", "winst"))
+_LOSSES = frozenset(
+    ("loss", "losses", "lose", "verlust", "perdida", "perte", "perdita", "verlies", "loses")
+)
 # Parts of the names of offers at two times, in one spelling; a name is made of nothing else.
 _SOON = frozenset(
     (
@@ -122,15 +127,17 @@ FIRST_WORDS = frozenset(
         *("ss", "sooner", "soon", "now", "today", "immediate", "smaller", "smallersooner", "cert"),
         *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
         *("weaklyreject", "sofort", "fruher", "frueher", "jetzt", "heute", "immediat"),
-        *("maintenant", "inmediato", "ahora", "subito", "sicher"),
+        *("maintenant", "inmediato", "ahora", "subito", "sicher", "declined", "refuse", "refused"),
+        *("pass", "skip", "leave", "nogamble", "nobet", "guaranteed", "fixed"),
     )
 )
+REFUSALS = frozenset(("reject", "rejected", "decline", "declined", "refuse", "refused"))
 SECOND_WORDS = frozenset(
     (
         *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
         *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
         *("spater", "spaeter", "warten", "differe", "plustard", "demorado", "despues", "dopo"),
-        *("attendre", "esperar", "riskant"),
+        *("attendre", "esperar", "riskant", "play", "bet", "take", "uncertain", "probabilistic"),
     )
 )
 NOTHING_WORDS = frozenset(
@@ -356,6 +363,9 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     if spelled is not None:
         return spelled, {}
     gain, loss, p = (named_column(usual, names) for usual in (GAIN, LOSS, GAIN_PROBABILITY))
+    both = gain_and_loss(names)
+    if both is not None and (gain is None or loss is None):
+        gain, loss = both
     sure = named_column(SURE, names) or (0.0 if loss else None)  # to gain or lose, or to leave it
     if gain is None or sure is None:
         return None, {}
@@ -373,6 +383,21 @@ def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
         )
     outcome = ((sure, 0.0), (gain, loss))
     return {"outcome": outcome, "probability": ((1.0, 0.0), (0.5, 0.5))}, {"outcome": ((1, 1),)}
+
+
+def gain_and_loss(names: Sequence[str]) -> tuple[str, str] | None:
+    """The one column of what may be won, and the one of what may be lost, by parts of their names.
+
+    >>> gain_and_loss(["id", "Gewinn", "Verlust"]), gain_and_loss(["gain_A", "gain_B", "loss"])
+    (('Gewinn', 'Verlust'), None)
+    """
+    found: list[list[str]] = [[], []]
+    for name in names:
+        parts = {plain_name(part) for part in CUTS.split(name)}
+        for own, words in zip(found, (_GAINS, _LOSSES), strict=True):
+            if parts & words:
+                own.append(name)
+    return (found[0][0], found[1][0]) if all(len(own) == 1 for own in found) else None
 
 
 def _by_parts(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -32,6 +33,25 @@ NOTHING_WORDS = frozenset(
         *("no response", "No response", "no_response", "noresponse", "NoResponse"),
     )
 )
+
+
+# The same, however they are spelt; no one would call an option so.
+_MISSED = frozenset(
+    (
+        *("timeout", "timedout", "missed", "miss", "noresponse", "noresp", "nr", "tooslow"),
+        *("toolate", "omission", "omitted", "noreply", "nokeypress", "didnotrespond"),
+    )
+)
+
+
+def says_nothing(word: str) -> bool:
+    """Whether a cell is empty, or says in words that there was no answer.
+
+    >>> says_nothing("NA"), says_nothing("Time-Out"), says_nothing("left")
+    (True, True, False)
+    """
+    text = word.strip()
+    return text in NOTHING_WORDS or re.sub(r"[\W_]", "", text).lower() in _MISSED
 
 
 def _is_nothing(word: str) -> bool:

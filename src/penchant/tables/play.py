@@ -63,7 +63,7 @@ def in_time(
     place
         Where a row is, in words.
     apart
-        What to do about decisions of the same number, if it comes to that.
+        What to do about decisions of the same number, if it comes to that, in a sentence.
     """
     if number is None:
         rows = np.argsort(episode, kind="stable")
@@ -97,11 +97,14 @@ def _runs_on(first: IntVector, last: IntVector, person: IntVector, *, strict: bo
     found = np.zeros(len(first), dtype=bool)
     for one in np.unique(person):
         mine = np.flatnonzero(person == one)
-        mine = mine[np.argsort(first[mine], kind="stable")]
-        step = first[mine[1:]] - last[mine[:-1]]
-        goes_on = (step == 1).all() if strict else (step >= 1).all()
-        if len(mine) > 1 and goes_on and first[mine[0]] in (0, 1):
-            found[mine[1:]] = True
+        in_order = mine[np.argsort(first[mine], kind="stable")]
+        for own in (in_order, mine):  # of a person; or of each session, whose plays follow in order
+            step = first[own[1:]] - last[own[:-1]]
+            anew = (first[own[1:]] <= 1) & (own is mine)
+            goes_on = (step == 1) if strict else (step >= 1)
+            if len(own) > 1 and (goes_on | anew).all() and first[own[0]] in (0, 1):
+                found[own[1:][~anew]] = True
+                break
     return found
 
 
@@ -115,10 +118,10 @@ def _check_distinct(
     again = np.flatnonzero(step == 0)
     if again.size:
         cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
-        remedy = apart() or f"Name {ticked('subject')} and {ticked('block')}"
+        names = f"Name {ticked('subject')} and {ticked('block')}, or drop repeated rows."
         raise DataError(
             "decision must differ between the rows of an episode; got "
-            f"{listing(cells, again.size)}. {remedy}, or drop repeated rows."
+            f"{listing(cells, again.size)}. {apart() or names}"
         )
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from penchant._typing import BoolVector
 from penchant.errors import DataError
 from penchant.tables.cells import is_nothing
-from penchant.tables.columns import USUAL, plain_name
+from penchant.tables.columns import USUAL, named_column, plain_name
 from penchant.wording import argument
 
 JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
@@ -23,12 +23,14 @@ JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
     "Qualtrics",
     "lab.js",
 )
+INQUISIT = "Inquisit"
 # Columns, in one spelling, that say what kind of event a row is.
 KINDS = (
     *("trialtype", "task", "phase", "stage", "part", "screen", "screenname", "display", "event"),
     *("zonetype", "objecttype", "componentname", "responsetype", "sender", "sendertype"),
     *("expstage", "trialpart", "testpart", "screenid", "taskname", "blocktype", "section"),
-    *("eventtype", "trialkind", "routine"),
+    *("eventtype", "trialkind", "routine", "trialcode", "blockcode", "tasktype", "trialname"),
+    *("runningtrial", "proceduretrial", "component", "screentype"),
 )
 # Columns, in one spelling, that programs write by themselves: never attributes of options.
 _OWN = {
@@ -63,6 +65,11 @@ _OWN = {
     LAB_JS: (
         *("sender", "sendertype", "senderid", "timestamp", "duration", "endedon", "timecommit"),
         *("timerun", "timerender", "timeshow", "timeend", "timeswitch", "meta", "url"),
+    ),
+    INQUISIT: (
+        *("build", "computerplatform", "date", "time", "blockcode", "trialcode", "latency"),
+        *("response", "correct", "stimulusitem", "stimulusnumber", "script", "sessionid"),
+        *(f"{stem}{k}" for stem in ("stimulusitem", "stimulusnumber") for k in range(1, 10)),
     ),
 }
 _LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|ran|order)")
@@ -115,6 +122,8 @@ def program_of(names: Sequence[str]) -> Program:
         name = QUALTRICS
     elif {"sender", "sendertype"} <= plain:
         name = LAB_JS
+    elif {"blockcode", "trialcode"} <= plain:
+        name = INQUISIT
     kinds = tuple(str(n) for n in names if plain_name(n) in KINDS)
     if name is None:
         return Program(None, kinds=kinds)
@@ -171,11 +180,10 @@ def several_pressed(table: pa.Table) -> None:
     names = table.column_names
     pressed = {name: int(_filled(table, name).sum()) for name in names if name.endswith(_PRESSED)}
     pressed = {name: count for name, count in pressed.items() if count}
-    plain = {plain_name(name) for name in names}
     if (
         len(pressed) < 2
-        or "experimentname" not in plain
-        or plain & {plain_name(name) for name in USUAL["chosen"]}
+        or "experimentname" not in map(plain_name, names)
+        or named_column(USUAL["chosen"], names) is not None
     ):
         return
     said = ", ".join(f"{name} ({count} rows)" for name, count in pressed.items())
@@ -333,8 +341,8 @@ def _changes(table: pa.Table, name: str, rows: BoolVector) -> int:
 
 def _pressed(table: pa.Table, inside: BoolVector, of_people: Collection[str]) -> str | None:
     """The column of what was pressed in trials, where no column has a usual name."""
-    plain = {plain_name(name) for name in table.column_names if name not in of_people}
-    if plain & {plain_name(name) for name in USUAL["chosen"]}:
+    free = [n for n in table.column_names if n not in of_people and not _RESPONSE.fullmatch(n)]
+    if named_column(USUAL["chosen"], free) is not None:
         return None
     found = {
         name: int((_filled(table, name) & inside).sum())

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from penchant.errors import DataError, listing
 from penchant.tables.options import NOTHING_WORDS
-from penchant.wording import argument, either, ticked
+from penchant.wording import argument, either
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 CUTS = re.compile(
     r"[ _.:\-]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
     r"|(?<=[A-Za-z])(?=\d+$)|(?<=\d)(?=[_.])"
 )
-_PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?")
-# What surveys call the option that is none of those shown.
+_PREFIX = re.compile(r"(?:option|opt|alternative|altern|alt|choice|product|prod|card|offer)s?(?=.)")
 CHANCES = frozenset(("probability", "prob", "p", "chance"))  # of what an option pays
+# What surveys call the option that is none of those shown.
 OPT_OUTS = frozenset(
     (
         *("neither", "optout", "noneofthese", "noneoftheabove", "statusquo", "nopurchase"),
@@ -38,8 +38,23 @@ SIDES = frozenset(
         *("first", "second", "third", "one", "two", "three", "x", "y", "z"),
     )
 )
+FEW_OTHERS = 3  # words among the choices that are no option
+# What is told of options, and is none itself.
+OF_OPTIONS = frozenset(
+    (
+        *("amount", "amt", "money", "reward", "value", "val", "magnitude", "mag", "sum", "payoff"),
+        *("price", "cost", "fare", "time", "delay", "days", "probability", "prob", "p"),
+        *("chance", "effort", "betrag", "monto", "montant", "importo", "bedrag", "dias", "tage"),
+        *("jours", "preis", "prix", "precio", "brand", "color", "colour", "size", "distance"),
+    )
+)
+MARGIN = 0.25  # by which one way to read columns is clearly more likely than another
 NOT = "not "  # before the one of two options that was not chosen
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
+
+
+Alike = Callable[[Sequence[str]], float]
+Evident = Callable[[Sequence[str], Mapping[str, Any]], bool]
 
 
 @dataclass(frozen=True)
@@ -93,8 +108,8 @@ def tag(word: Any) -> str:
         text = text.partition(".")[0]
     text = _KEYS.sub("", text) or text
     text = plain(text)
-    bare = _PREFIX.sub("", text, count=1)
-    return bare or text
+    prefix = _PREFIX.match(text)
+    return text if prefix is None else text[prefix.end() :]
 
 
 def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, dict[str, str]]]]:
@@ -110,12 +125,16 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
         for name in names:
             for left, right in halves(str(name)):
                 option, attribute = (left, right) if option_first else (right, left)
-                crossed.setdefault(attribute, {}).setdefault(option, str(name))
+                crossed.setdefault(attribute, {}).setdefault(option.strip("()[] "), str(name))
         for own in crossed.values():
             options = frozenset(own)
             if len(options) < 2 or options in found:
                 continue
-            full = {a: cols for a, cols in crossed.items() if {*cols} == options}
+            full = {
+                a: {option: cols[option] for option in own}
+                for a, cols in crossed.items()
+                if {*cols} >= options
+            }
             found[options] = (tuple(own), full)
     return list(found.values())
 
@@ -134,6 +153,8 @@ def wide_layout(
     opt_out: str | None = None,
     base: int | None = None,
     column: str = "chosen",
+    alike: Alike = lambda _: 1.0,
+    evident: Evident | None = None,
 ) -> WideLayout | None:
     """The one way in which the columns describe the options that people chose.
 
@@ -151,6 +172,10 @@ def wide_layout(
         Number of the first option, 0 or 1, where the choices are numbers.
     column
         The column of choices.
+    alike
+        How likely columns are one attribute of several options, by what they hold: 0 to 1.
+    evident
+        Whether options and attributes are no coincidence; `is_evident`, if not given.
 
     Examples
     --------
@@ -164,35 +189,173 @@ def wide_layout(
     doubtful = [] if len(doubtful) == len({*said}) else doubtful
     doubtful = [word for word in doubtful if opt_out is None or plain(word) != plain(opt_out)]
     sure = [word for word in said if word not in doubtful]
-    fitting = []
+    fitting: list[_Fit] = []
     wanted = None if options is None else _wanted(options)
-    for tags, attributes in wide_layouts(names):
-        if wanted is not None:
+    layouts = wide_layouts(names)
+    by_tags = any({*(wanted or ())} == {tag(t) for t in tags} for tags, _ in layouts)
+    in_order = wanted is not None and not by_tags and {*map(str, options or ())} <= {*said}
+    for tags, attributes in layouts:
+        mapping = options if isinstance(options, Mapping) else None
+        if in_order and len(tags) == len(wanted or ()):
+            mapping = dict(zip(options or (), tags, strict=True))  # words in the options' order
+        elif wanted is not None:
             if {*wanted} != {tag(t) for t in tags}:
                 continue
             tags = tuple(sorted(tags, key=lambda t: wanted.index(tag(t))))  # at once
-        matched: tuple[dict[str, str], str | None] | None
-        if isinstance(options, Mapping):
-            matched = _by_mapping(tags, said, options, opt_out)
+        matched: _Matched | None
+        if mapping is not None:
+            matched = _by_mapping(tags, said, mapping, opt_out, column)
         else:
             matched = _matched(tags, sure, opt_out, base, usual=wanted is not None)
         if matched is not None:
             own = {a: tuple(cols[t] for t in tags) for a, cols in attributes.items()}
-            fitting.append(WideLayout(tags, own, *matched))
-    fitting = _without_parts(fitting)
-    if len({frozenset(one.attributes.values()) for one in fitting}) == 1:
-        fitting = fitting[:1]  # the same columns, however they are divided into names
+            layout = WideLayout(tags, own, matched.words, matched.opt_out)
+            fitting.append(_Fit(layout, matched))
+    likely = [tags for tags, _ in likely_layouts(names, alike)]
+    fitting = _likeliest(fitting, likely)
     if len(fitting) > 1:
-        shown = "; or ".join(layout.shown() for layout in fitting[:3])
+        shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
         raise DataError(
             f"{argument('options')} must be given, as the columns can be read in {len(fitting)} "
-            f"ways: {shown}. Pass {options_said(fitting[0].options)}, or "
-            f"{options_said(fitting[1].options)}."
+            f"ways: {shown}. Pass {options_said(fitting[0].layout.options)}, or "
+            f"{options_said(fitting[1].layout.options)}."
         )
-    if fitting and doubtful:
-        is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
-        raise _doubtful(doubtful[0], fitting[0].options, column, is_text)
-    return _with_partial(fitting[0], names) if fitting else None
+    if not fitting:
+        _ask_which(likely_layouts(names, alike), sure, column, opt_out, evident or is_evident)
+        return None
+    doubtful += [word for word in fitting[0].matched.left if word not in doubtful]
+    if doubtful and not isinstance(options, Mapping) and not in_order:
+        raise _doubtful(doubtful[0], said, fitting[0].layout.options, column)
+    return _with_partial(fitting[0].layout, names)
+
+
+def likely_layouts(
+    names: Sequence[str], alike: Alike
+) -> list[tuple[tuple[str, ...], dict[str, dict[str, str]]]]:
+    """The layouts without those that are far less likely than another of the same columns.
+
+    >>> names = ["car_cost", "car_colour", "bus_cost", "bus_colour"]
+    >>> alike = lambda own: float(len({column[-4:] for column in own}) == 1)
+    >>> [tags for tags, _ in likely_layouts(names, alike)]
+    [('car', 'bus')]
+    """
+    layouts = wide_layouts(names)
+    found: dict[frozenset[str], list[float]] = {}
+    scored = []
+    for tags, by in layouts:
+        columns = frozenset(name for own in by.values() for name in own.values())
+        score = sum(alike(list(own.values())) for own in by.values()) / len(by)
+        score -= any(plain(t) in OF_OPTIONS for t in tags)  # what options have is none
+        scored.append((columns, score, (tags, by)))
+        found.setdefault(columns, []).append(score)
+    return [layout for columns, score, layout in scored if score > max(found[columns]) - MARGIN]
+
+
+def is_evident(tags: Sequence[str], attributes: Mapping[str, Any]) -> bool:
+    """Whether options are crossed with attributes so often that it is no coincidence.
+
+    >>> is_evident(["response", "reaction"], {"time": {}})
+    False
+    >>> is_evident(["car", "bus"], {"price": {}, "time": {}})
+    True
+    """
+    return len(tags) > 2 or len(attributes) > 1
+
+
+class _Matched(NamedTuple):
+    """What the words of the choices mean.
+
+    Attributes
+    ----------
+    words
+        {word: option}.
+    opt_out
+        The word for none of the options, if there is one.
+    left
+        Words that are no option: for none of them, or for no choice.
+    by_name
+        Whether words are names of the options, rather than numbers.
+    """
+
+    words: dict[str, str]
+    opt_out: str | None = None
+    left: tuple[str, ...] = ()
+    by_name: bool = False
+
+
+class _Fit(NamedTuple):
+    """A way to read the columns, and the words of the choices by it."""
+
+    layout: WideLayout
+    matched: _Matched
+
+    def are_all_taken(self) -> bool:
+        """Whether every option was taken by somebody."""
+        return {*self.matched.words.values()} == {*self.layout.options}
+
+
+def _likeliest(fitting: Sequence[_Fit], likely: Sequence[tuple[str, ...]]) -> list[_Fit]:
+    """The readings that are as likely as any: all words understood, options that are called so."""
+    whole = [fit for fit in fitting if not fit.matched.left] or list(fitting)
+    whole = [fit for fit in whole if fit.matched.by_name or _is_among(fit, likely)] or whole
+    whole = [
+        fit for fit in whole if {*fit.matched.words.values()} == {*fit.layout.options}
+    ] or whole
+    whole = [
+        fit
+        for fit in whole
+        if not any(fit.layout.columns < other.layout.columns for other in whole)
+    ]
+    usual = [fit for fit in whole if are_usual(fit.layout.options)]
+    named = [fit for fit in whole if fit.matched.by_name]
+    best = named or usual or whole
+    apart: dict[frozenset[tuple[str | None, ...]], _Fit] = {}
+    for fit in sorted(best, key=lambda fit: fit not in usual):
+        # the same columns may be divided into names in several ways
+        apart.setdefault(frozenset(fit.layout.attributes.values()), fit)
+    spelt: dict[frozenset[str], _Fit] = {}
+    for fit in sorted(apart.values(), key=lambda fit: -len(fit.layout.attributes)):
+        # the same options may be spelt otherwise in other columns, which are added later
+        spelt.setdefault(frozenset(map(tag, fit.layout.options)), fit)
+    return list(spelt.values())
+
+
+def _is_among(fit: _Fit, likely: Sequence[tuple[str, ...]]) -> bool:
+    return any({*fit.layout.options} == {*tags} for tags in likely)
+
+
+def _ask_which(
+    layouts: Sequence[tuple[tuple[str, ...], dict[str, dict[str, str]]]],
+    words: Sequence[str],
+    column: str,
+    opt_out: str | None,
+    evident: Evident,
+) -> None:
+    """Ask which option each number or letter is, where options have names of their own."""
+    series = {word: tag(word) for word in words if word != opt_out and len(tag(word)) <= 2}
+    counted = sorted(series, key=lambda word: (len(series[word]), series[word]))
+    bare = [series[word] for word in counted]
+    by_fit = sorted(layouts, key=lambda one: (abs(len(one[0]) - len(counted)), -len(one[1])))
+    for tags, attributes in by_fit:
+        m = len(tags)
+        if not evident(tags, attributes) or are_usual(tags):
+            continue
+        if len(words) > m + FEW_OTHERS:
+            continue
+        if bare == [str(k + 1) for k in range(m + 1)]:
+            raise _doubtful(counted[-1], words, tags, column)
+        if bare == [str(k) for k in range(m + 1)]:
+            raise _doubtful(counted[0], words, tags, column)
+        known = ([str(k) for k in range(m)], [str(k + 1) for k in range(m)], [*"abcdefghij"[:m]])
+        if bare in known:
+            mapping = dict(zip(counted, tags, strict=True))
+            turned = dict(zip(counted, (*tags[1:], tags[0]), strict=True))
+            raise DataError(
+                f"{argument('options')} must say what {listing(map(repr, counted))} in {column} "
+                f"mean, as the columns describe the options {listing(tags)}, in any order. Pass "
+                f"{options_said(mapping)} if they are numbered as the columns stand, or another "
+                f"order, such as {options_said(turned)}."
+            )
 
 
 def _is_code(word: str) -> bool:
@@ -217,14 +380,31 @@ def shown_at(
     """
     found = []
     for tags, attributes in wide_layouts(names):
-        bare = [tag(t) for t in tags]
-        places = {word: bare.index(tag(word)) for word in words if tag(word) in bare}
+        bare = [side(t) for t in tags]
+        places = {word: bare.index(side(word)) for word in words if side(word) in bare}
         if len(places) < len(words) and {*bare} == {"left", "right"}:
-            places = {word: bare.index(side) for word, side in keyboard_sides(words).items()}
+            places = {word: bare.index(own) for word, own in keyboard_sides(words).items()}
         if words and len(places) == len(words):
             for name, own in attributes.items():
                 found.append((name, tuple(own[t] for t in tags), places))
     return found
+
+
+# Left and right as columns and keys have them, in one word.
+_SIDE_WORDS = {
+    **dict.fromkeys(("l", "links", "gauche", "izquierda", "izq", "sinistra", "esquerda"), "left"),
+    **dict.fromkeys(("r", "rechts", "droite", "derecha", "der", "destra", "direita"), "right"),
+}
+
+
+def side(word: Any) -> str:
+    """An option's name in one spelling, sides in one word.
+
+    >>> side("L"), side("rechts"), side("ArrowLeft"), side("Option B")
+    ('left', 'right', 'left', 'b')
+    """
+    bare = tag(word)
+    return _SIDE_WORDS.get(bare, bare)
 
 
 def keyboard_sides(words: Sequence[str]) -> dict[str, str]:
@@ -244,45 +424,31 @@ def _wanted(options: Sequence[Any] | Mapping[Any, Any]) -> list[str]:
 
 
 def _by_mapping(
-    tags: Sequence[str], words: Sequence[str], options: Mapping[Any, Any], opt_out: str | None
-) -> tuple[dict[str, str], str | None]:
+    tags: Sequence[str],
+    words: Sequence[str],
+    options: Mapping[Any, Any],
+    opt_out: str | None,
+    column: str,
+) -> _Matched:
     """Words as they were said to be meant."""
     by_tag = {tag(t): t for t in tags}
     found = {str(word): by_tag[tag(option)] for word, option in options.items()}
     left = [word for word in dict.fromkeys(words) if word not in found]
     none_of = [word for word in left if plain(word) in OPT_OUTS or word == opt_out]
-    if {*left} - {*none_of}:
+    unsaid = [word for word in left if word not in none_of]
+    if unsaid:
         raise DataError(
             f"{argument('options')} must say what every word of the choices means; got none for "
-            f"{listing(repr(word) for word in left if word not in none_of)}. Add it, or leave its "
-            f"rows out by {ticked('where')}."
+            f"{listing(repr(word) for word in unsaid)}. Add it, or leave its rows out by "
+            f"{_left_out(unsaid[0], words, column)}; pass {argument('opt_out', unsaid[0])} if it "
+            "is an option of its own."
         )
-    return found, none_of[0] if none_of else None
-
-
-def _without_parts(fitting: list[WideLayout]) -> list[WideLayout]:
-    """Layouts without those whose columns all belong to another, larger one."""
-    return [
-        one
-        for one in fitting
-        if not any(one.columns < other.columns for other in fitting if other is not one)
-    ]
-
-
-def _untold(attribute: str, options: Sequence[str], columns: Sequence[str | None]) -> DataError:
-    """What has no probability of its own may be for sure, or never come."""
-    told = [column for column in columns if column is not None]
-    without = [option for option, column in zip(options, columns, strict=True) if column is None]
-    return DataError(
-        f"{attribute} must be told of every option; got {listing(told)}, but none of option "
-        f"{listing(without)}, which can be read in two ways: it comes for sure (1), or never (0). "
-        "Add a column with one of them."
-    )
+    return _Matched(found, none_of[0] if none_of else None)
 
 
 def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
     """Attributes that only some options have, too."""
-    index = {option: i for i, option in enumerate(layout.options)}
+    index = {tag(option): i for i, option in enumerate(layout.options)}
     found: dict[str, list[str | None]] = {}
     for name in names:
         if name in layout.columns:
@@ -290,22 +456,19 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
         for left, right in halves(str(name)):
             for option, attribute in ((left, right), (right, left)):
                 if (
-                    option in index
+                    tag(option) in index
                     and attribute not in layout.attributes
-                    and attribute not in index
+                    and tag(attribute) not in index
                 ):
                     own = found.setdefault(attribute, [None] * len(index))
-                    own[index[option]] = str(name)
+                    own[index[tag(option)]] = str(name)
     more = {attribute: tuple(own) for attribute, own in found.items()}
-    for attribute, columns in more.items():
-        if plain(attribute) in CHANCES:
-            raise _untold(attribute, layout.options, columns)
     return WideLayout(layout.options, {**layout.attributes, **more}, layout.words, layout.opt_out)
 
 
 def _matched(
     tags: Sequence[str], words: Sequence[str], opt_out: str | None, base: int | None, usual: bool
-) -> tuple[dict[str, str], str | None] | None:
+) -> _Matched | None:
     """Which option each word means, and the word for none of them; None if they do not fit."""
     by_tag = {tag(t): t for t in tags}
     if len(by_tag) < len(tags):
@@ -326,46 +489,74 @@ def _matched(
             none_of = word
         else:
             left.append(word)
-    if not left and found:
-        return found, none_of
-    if not usual and not all(_is_usual(t) for t in tags):
+    numbers = all(tag(t).isdigit() for t in tags)
+    if found and not left:
+        return _Matched(found, none_of, by_name=not numbers)
+    named = not numbers or not all(word.isdigit() for word in found)
+    if named and len({*found.values()}) > 1 and len(left) <= FEW_OTHERS:
+        return _Matched(found, none_of, tuple(left), by_name=True)
+    if not usual and not are_usual(tags):
         return None
     return _by_number(tags, list(dict.fromkeys(words)), opt_out, base)
 
 
-def _doubtful(word: str, tags: Sequence[str], column: str, is_text: bool) -> DataError:
-    name = column if column.isidentifier() else f"`{column}`"
-    left_out = where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
+def _doubtful(word: str, said: Sequence[str], tags: Sequence[str], column: str) -> DataError:
+    m = len(tags)
+    numbers = {w for w in said if re.fullmatch(r"\d+", w)}
+    if word in numbers and numbers <= {str(k) for k in range(m + 2)}:
+        last = ""
+        if {"0", str(m)} <= numbers:
+            last = f"; or {argument('opt_out', str(m))} if options are counted from 0"
+        return DataError(
+            f"{argument('opt_out')} must be given, as {column} holds {listing(said)}, and the "
+            f"columns describe {m} options, {listing(tags)}: {word} can be an option that "
+            f"is none of these, or a decision that nobody made. Pass {argument('opt_out', word)} "
+            f"for the first, or {_left_out(word, said, column)} to leave these rows out{last}."
+        )
     return DataError(
         f"{argument('opt_out')} must be given, as {word!r} in {column} can be read in two ways: an "
         f"option of its own beside {', '.join(tags)}, or a decision that nobody made. Pass "
-        f"{argument('opt_out', word)} for the first, or {left_out} to "
+        f"{argument('opt_out', word)} for the first, or {_left_out(word, said, column)} to "
         "leave these rows out."
     )
 
 
+def _left_out(word: str, said: Sequence[str], column: str) -> str:
+    """A condition that leaves out the rows of a word."""
+    name = column if column.isidentifier() else f"`{column}`"
+    is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
+    return where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
+
+
 def _by_number(
     tags: Sequence[str], words: Sequence[str], opt_out: str | None, base: int | None
-) -> tuple[dict[str, str], str | None] | None:
+) -> _Matched | None:
     """Numbers as options, where the numbers say where they begin."""
     none_of = next(
         (w for w in words if plain(w) in OPT_OUTS or (opt_out and plain(w) == plain(opt_out))), None
     )
-    shown = [w for w in words if w != none_of and re.fullmatch(r"\d{1,2}(\.0+)?", w.strip())]
-    numbers = {w: int(float(w)) for w in shown}
-    if not numbers or len(numbers) + (none_of is not None) < len(words):
+    m = len(tags)
+    numbers = {
+        w: int(float(w))
+        for w in words
+        if w != none_of and re.fullmatch(r"\d{1,2}(\.0+)?", w.strip()) and float(w) <= m + 1
+    }
+    left = [w for w in words if w != none_of and w not in numbers]
+    if not numbers or len(left) > FEW_OTHERS or (left and len(numbers) < 2):
         return None
-    low, high, m = min(numbers.values()), max(numbers.values()), len(tags)
+    low, high = min(numbers.values()), max(numbers.values())
     if low >= 1 and high < m and base is None:
         raise DataError(
             f"{argument('base')} must be given, as the choices {low} to {high} can be read in two "
             f"ways: counted from 0 ({low} is {tags[low]}) or from 1 ({low} is {tags[low - 1]}). "
             f"Pass {either('base=0 or base=1', _by_hand(numbers, tags))}."
         )
-    start = (1 if high == m else 0) if base is None else base
-    if low < start or high - start >= m:
+    start = (1 if high >= m else 0) if base is None else base
+    inside = {w: tags[k - start] for w, k in numbers.items() if 0 <= k - start < m}
+    left += [w for w in numbers if w not in inside]
+    if not inside or len(left) > FEW_OTHERS or (left and len(inside) < 2):
         return None
-    return {w: tags[k - start] for w, k in numbers.items()}, none_of
+    return _Matched(inside, none_of, tuple(left))
 
 
 def _by_hand(numbers: Mapping[str, int], tags: Sequence[str]) -> str:
@@ -396,7 +587,13 @@ def where_said(condition: str) -> str:
     return either(f'where="{condition}"', f"--where {typed}")
 
 
-def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str) -> None:
+def refuse_unknown_words(
+    names: Sequence[str],
+    words: Sequence[str],
+    column: str,
+    alike: Alike = lambda _: 1.0,
+    evident: Evident | None = None,
+) -> None:
     """Raise an error that asks what words mean, if the columns are those of options.
 
     Parameters
@@ -407,30 +604,55 @@ def refuse_unknown_words(names: Sequence[str], words: Sequence[str], column: str
         What the column of choices holds.
     column
         Its name.
+    alike, evident
+        As of `wide_layout`.
     """
-    usual = [tags for tags, _ in wide_layouts(names) if all(map(_is_usual, tags))]
-    if not usual or not 2 <= len(words) <= 2 * max(map(len, usual)) + 1:
+    layouts = likely_layouts(names, alike)
+    usual = [tags for tags, _ in layouts if are_usual(tags)]
+    usual += [tags for tags, by in layouts if (evident or is_evident)(tags, by)]
+    usual = [tags for tags in usual if len(tags) <= len(words) <= len(tags) + FEW_OTHERS]
+    usual = [tags for tags in usual if not any(plain(t) in OF_OPTIONS for t in tags)]
+    if not usual:
         return
-    tags = usual[0]
-    numbers = [word for word in words if re.fullmatch(r"\d+", word)]
-    if len(numbers) == len(words) == len(tags) + 1:
-        odd = "0" if "0" in words and str(len(tags)) in words else max(words, key=int)
+    tags = min(usual, key=lambda tags: len(words) - len(tags))
+    m = len(tags)
+    numbers = sorted((word for word in words if re.fullmatch(r"\d+", word)), key=int)
+    if len(numbers) == len(words) == m + 1:
+        odd = numbers[0] if numbers[0] == "0" and numbers[-1] == str(m) else numbers[-1]
+        raise _doubtful(odd, numbers, tags, column)
+    ordered = sorted(words, key=lambda word: (not word[:1].isalnum(), len(word), word))
+    if m == len(words) == 2:
+        pairs = list(dict.fromkeys(own for own in usual if len(own) == 2))[:2]
+        ways = [dict(zip(words, own, strict=True)) for pair in pairs for own in (pair, pair[::-1])]
         raise DataError(
-            f"{argument('opt_out')} must be given, as {column} holds {listing(words)}, and the "
-            f"columns describe {len(tags)} options, {listing(tags)}: {odd} can be an option that "
-            f"is none of these, or a decision that nobody made. Pass {argument('opt_out', odd)} "
-            f"for the first, or {where_said(f'{column} != {odd}')} to leave these rows out."
+            f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as "
+            f"the columns describe the options {' or '.join(map(listing, pairs))} and both can be "
+            f"meant. Pass {', or '.join(map(options_said, ways))}."
         )
-    one = dict(zip(words, tags, strict=False))
-    other = dict(zip(words, [*tags[1:], tags[0]], strict=False))
     raise DataError(
         f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
-        f"columns describe the options {listing(tags)} and both can be meant. Pass "
-        f"{options_said(one)}, or {options_said(other)}."
+        f"columns describe the options {listing(tags)}, and each can be any. Pass "
+        f"{options_said(ordered[:m])} if this is their order, or "
+        f"{options_said(ordered[m - 1 :: -1])}{'' if m == 2 else ', or another'}."
     )
+
+
+def are_usual(options: Sequence[str]) -> bool:
+    """Whether words are what options are called: letters, numbers, sides, or counted by these.
+
+    >>> are_usual(["A", "B"]), are_usual(["plan1", "plan2"]), are_usual(["car", "bus"])
+    (True, True, False)
+    """
+    if all(map(_is_usual, options)):
+        return True
+    bare = [plain(option) for option in options]
+    stems = {word[:-1] for word in bare}
+    ends = [word[-1:] for word in bare]
+    series = (["1", "2", "3", "4", "5", "6"], [*"abcdef"])
+    return len(stems) == 1 and any(ends == own[: len(ends)] for own in series)
 
 
 def _is_usual(option: str) -> bool:
     """Whether a word is what options are called: a letter, a number, a side."""
     bare = tag(option)
-    return len(bare) == 1 or bare.isdigit() or bare in SIDES or bare != plain(option)
+    return len(bare) == 1 or bare.isdigit() or bare in SIDES

@@ -21,19 +21,23 @@ from penchant.tables.cells import (
     array_cell,
     is_nothing,
 )
-from penchant.tables.columns import FEWEST, USUAL, plain_name
+from penchant.tables.columns import FEWEST, USUAL, is_called
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import USUAL as OFFERED
 
 DECISION = "decision"
 _MANY = 8  # items of lists that are all as long: more than the options of a decision
 # What the column of choices is called where decisions have a column each.
-CHOICES = frozenset(
-    plain_name(name)
-    for name in (*USUAL["chosen"], "answer", "picked", "pick", "preferred", "chose")
-) | frozenset(map(plain_name, OFFERED["chosen"]))
+CHOICES = (
+    *USUAL["chosen"],
+    *("answer", "picked", "pick", "preferred", "chose"),
+    *OFFERED["chosen"],
+)
 _NUMBERED = (
-    re.compile(r"(?P<stem>.*?[^\W\d_].*?)[ _.\-]?(?P<number>\d+)"),
+    re.compile(
+        r"(?P<stem>.*?[^\W\d_].*?)(?:[ _.\-](?:t|T|trial|Trial|round|Round))?"
+        r"[ _.\-]?[\[(]?(?P<number>\d+)[\])]?"
+    ),
     re.compile(
         r"(?:T|t|Q|q|CS|cs|task|Task|set|Set|trial|Trial|round|Round|choice_?set|screen|card)?"
         r"[ _.\-]?(?P<number>\d+)[ _.\-](?P<stem>.*[^\W\d_].*)"
@@ -116,7 +120,7 @@ def single_buttons(table: pa.Table) -> BoolVector:
     found: BoolVector = np.zeros(len(table), dtype=bool)
     for name, cells in _list_columns(table).items():
         lengths = np.array([0 if cell is None else len(cell) for cell in cells])
-        several = plain_name(name) in CHOICES or "button" in name.lower()
+        several = is_called(CHOICES, name) or "button" in name.lower()
         if several and (lengths > 1).any():
             found |= lengths == 1
     return found
@@ -190,12 +194,22 @@ def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
             if lists is not None:
                 found[name] = lists
                 break
-    chosen = [name for name in found if plain_name(name) in CHOICES]
+    chosen = [name for name in found if is_called(CHOICES, name)]
     if not chosen:
-        return {}
+        many = {name: own for name, own in found.items() if _shortest(own) >= _MANY}
+        alike = {name: own for name, own in many.items() if _sizes(own) == _sizes(_first(many))}
+        return alike if len(alike) > 1 and len(alike) == len(many) else {}
     wanted = _sizes(found[chosen[0]])
     alike = {name: own for name, own in found.items() if _sizes(own) == wanted}
     return alike if len(alike) > 1 else {}
+
+
+def _first(lists: Mapping[str, list[list[Any] | None]]) -> list[list[Any] | None]:
+    return next(iter(lists.values()))
+
+
+def _shortest(cells: Sequence[list[Any] | None]) -> int:
+    return min((len(cell) for cell in cells if cell is not None), default=0)
 
 
 def _divided(cells: Sequence[Any], mark: str) -> list[list[Any] | None] | None:
@@ -253,12 +267,12 @@ def _over_decisions(lists: Mapping[str, Sequence[Any]], names: Sequence[str]) ->
     shortest = min((n for own in every for n in own if n is not None), default=0)
     if len(lists) > 1 and all(own == every[0] for own in every) and shortest >= _MANY:
         return list(lists)
-    if any(plain_name(name) in CHOICES for name in names if name not in lists):
+    if any(is_called(CHOICES, name) for name in names if name not in lists):
         return []
     chosen = [
         name
         for name, own in lengths.items()
-        if plain_name(name) in CHOICES and any(n is not None and n > 1 for n in own)
+        if is_called(CHOICES, name) and any(n is not None and n > 1 for n in own)
     ]
     return [name for name, own in lengths.items() if chosen and own == lengths[chosen[0]]]
 
@@ -270,7 +284,7 @@ def _exploded(
     first = lists[names[0]]
     sizes = np.array([0 if cell is None else len(cell) for cell in first])
     rows: IntVector = np.repeat(np.arange(len(table)), sizes)
-    odd = [name for name in lists if name not in names and plain_name(name) not in CHOICES]
+    odd = [name for name in lists if name not in names and not is_called(CHOICES, name)]
     for name in odd:
         lengths = [0 if cell is None else len(cell) for cell in lists[name]]
         wrong = [k for k, n in enumerate(lengths) if n > FEWEST and n != sizes[k]]
@@ -398,10 +412,10 @@ def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:
     """
     same: IntVector = np.arange(len(table))
     runs = _runs(table.column_names)
-    chosen = [stem for stem in runs if plain_name(stem) in CHOICES]
-    if not chosen:
+    chosen = [stem for stem in runs if is_called(CHOICES, stem)]
+    if not chosen and not _are_of_play(table, runs):
         return Unfolded(table, same)
-    numbers = list(runs[chosen[0]])
+    numbers = list(runs[chosen[0]] if chosen else max(runs.values(), key=len))
     stems = {stem: own for stem, own in runs.items() if [*own] == numbers}
     alone = subject is None or len({*table[subject].to_pylist()}) == len(table)
     if len(stems) < 2 or not alone or (subject is None and len(numbers) < FEWEST):
@@ -426,6 +440,15 @@ def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:
     return Unfolded(pa.table(columns), rows, (f"columns {runs_said} taken for one decision each",))
 
 
+def _are_of_play(table: pa.Table, runs: Mapping[str, Mapping[int, str]]) -> bool:
+    """Whether many decisions have a column each, though none is called a choice: which is asked."""
+    size = max(map(len, runs.values()), default=0)
+    longest = [stem for stem, own in runs.items() if len(own) == size]
+    paid = any(is_called(USUAL["reward"], stem) for stem in longest)
+    free = not any(is_called(CHOICES, name) for name in table.column_names)
+    return size >= _MANY and len(longest) > 1 and paid and free
+
+
 def _runs(names: Sequence[str]) -> dict[str, dict[int, str]]:
     """Columns that are numbered on, by what is left of the name without its number."""
     best: dict[str, dict[int, str]] = {}
@@ -440,7 +463,8 @@ def _runs(names: Sequence[str]) -> dict[str, dict[int, str]]:
             for stem, own in found.items()
             if len(own) > 1 and [*sorted(own)] in (_count(own, 0), _count(own, 1))
         }
-        if any(plain_name(stem) in CHOICES for stem in runs) and len(runs) > len(best):
+        played = any(is_called((*CHOICES, *USUAL["reward"]), stem) for stem in runs)
+        if played and len(runs) > len(best):
             best = runs
     return best
 
