@@ -99,7 +99,10 @@ def formulas_are_set_once():
     import matplotlib as mpl
     from matplotlib.mathtext import MathTextParser
 
-    set_anew, kept = MathTextParser.__dict__["_parse_cached"].__wrapped__, {}
+    set_anew, kept = getattr(MathTextParser.__dict__.get("_parse_cached"), "__wrapped__", None), {}
+    if set_anew is None:  # another version of matplotlib: every figure sets its own
+        yield
+        return
     fonts = [name for name in mpl.rcParams if name.startswith(("font.", "mathtext.", "text."))]
 
     def _set_once(parser, *given):

@@ -335,7 +335,8 @@ def test_what_another_class_wrote_is_refused(results):
 
 
 def test_no_code_of_others_runs_when_a_file_is_read():
-    for name in ("os.system", "penchant.errors.DataError", "penchant.output.encoded"):
+    strange = ("os.system", "penchant.errors.DataError", "penchant.output.encoded")
+    for name in (*strange, "penchant.elsewhere.Study"):
         with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
             decoded({"class": name, "fields": {}})
 

@@ -14,7 +14,7 @@ import math
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -449,7 +449,10 @@ def _arrow_table(value: Mapping[str, Any]) -> Any:
 def _object(value: Mapping[str, Any]) -> Any:
     """An object of this library: no other code runs, whatever a file says."""
     module, _, name = str(value["class"]).rpartition(".")
-    kind = getattr(import_module(module), name, None) if module.startswith("penchant.") else None
+    kind: Any = None
+    if module.startswith("penchant."):
+        with suppress(ModuleNotFoundError):  # another version may have it elsewhere
+            kind = getattr(import_module(module), name, None)
     if not isinstance(kind, type) or _name(kind) != value["class"] or not _holds(kind):
         raise DataError(
             f"class must be one of a result of Penchant; got {value['class']!r}. The file is "

@@ -141,10 +141,14 @@ def _name(rng: random.Random, made: Plan, fixed: dict[str, str]) -> None:
         pattern = rng.choice(words.payoff)
         made.payoff_names = tuple(pattern.format(end) for end in ends[: made.n_options])
     made.constants = tuple(
-        pair for pair in rng.sample(words.constant, rng.randrange(4)) if pair[0].lower() not in taken
+        pair
+        for pair in rng.sample(words.constant, rng.randrange(4))
+        if pair[0].lower() not in taken
     )
     made.personal = tuple(
-        pair for pair in rng.sample(words.personal, rng.randrange(3)) if pair[0].lower() not in taken
+        pair
+        for pair in rng.sample(words.personal, rng.randrange(3))
+        if pair[0].lower() not in taken
     )
 
 

@@ -582,8 +582,10 @@ def inquisit(rng: random.Random, words: Words, folder: Path) -> Made:
     """Raw data of Inquisit: trial codes, values, latencies."""
     choice = rng.choice(("keys", "labels", "from 1", "deck"))
     fixed = {"subject": "subject", "trial": "trialnum", "seconds": "latency", "block": "blocknum"}
-    fixed["choice"] = "response" if choice == "keys" else rng.choice(
-        ("values.choice", "values.selecteddeck", "values.option", "response")
+    fixed["choice"] = (
+        "response"
+        if choice == "keys"
+        else rng.choice(("values.choice", "values.selecteddeck", "values.option", "response"))
     )
     made, form = plan(rng, words, fixed=fixed, choice=choice), shape(rng, plain=False)
     form.n_sessions = 1
@@ -638,7 +640,9 @@ def labjs(rng: random.Random, words: Words, folder: Path) -> Made:
     for person in crowd:
         base = {made.names["subject"]: person.name}
         base |= {made.names["group"]: person.group} if form.grouped else {}
-        rows.append(base | {"sender": "Welcome", "sender_type": "html.Screen", "duration": "4123.2"})
+        rows.append(
+            base | {"sender": "Welcome", "sender_type": "html.Screen", "duration": "4123.2"}
+        )
         for row in long_rows(rng, made, person, form):
             fix = {"sender": "Fixation", "sender_type": "canvas.Screen", "ended_on": "timeout"}
             rows.append(base | fix | {"duration": "500.1"})
