@@ -94,7 +94,7 @@ def _same(made: Made, true, paid) -> bool:
 
 _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|\([^)]*\)|-?\d+(?:\.\d+)?"
 _SAID = re.compile(rf"\b(?P<name>{'|'.join(sorted(ARGUMENTS))})=(?P<value>{_VALUE})")
-_MOST_STEPS, _MOST_TRIES = 6, 24
+_MOST_STEPS, _MOST_TRIES = 8, 16
 
 
 @dataclass(frozen=True)
@@ -111,51 +111,83 @@ class Verdict:
         return self.outcome not in ("read", "asked")
 
 
-def judged(made: Made, **known) -> Verdict:
+def judged(made: Made) -> Verdict:
     """Read a file, answering what is asked with what the question offers and the truth allows."""
+    seen: list[dict] = []
     try:
-        reading = pn.read(made.path, **known)
+        reading = pn.read(made.path)
     except (ValueError, TypeError) as error:
-        return _followed(made, str(error), known)
+        answered = _answered(made, str(error), {}, seen)
+        words = str(error) if answered else f"{error}\n  LAST {seen[-1] if seen else None}"
+        return Verdict("asked" if answered else "no remedy", words, len(seen))
     wrong = difference(made, reading)
     return Verdict("read") if wrong is None else Verdict("misread", f"{wrong}\n{reading}")
 
 
-def _followed(made: Made, first: str, known: dict) -> Verdict:
-    """Try the remedies of an error, those that agree with the truth first."""
-    tried = 0
-    queue = [(first, dict(known))]
-    last = first
-    while queue and tried < _MOST_TRIES:
-        message, have = queue.pop(0)
-        for more in _remedies(message, made, have):
-            tried += 1
-            try:
-                reading = pn.read(made.path, **have, **more)
-            except (ValueError, TypeError) as error:
-                last = str(error)
-                if len(have) + len(more) <= _MOST_STEPS:
-                    queue.append((str(error), have | more))
-                continue
+def _answered(made: Made, message: str, have: dict, seen: list[dict]) -> bool:
+    """Whether answers to one question after the other, the true ones first, lead to the truth."""
+    for more in _remedies(message, made):
+        known = have | more
+        if known in seen or len(seen) >= _MOST_TRIES or len(known) > _MOST_STEPS:
+            continue
+        seen.append(known)
+        try:
+            reading = pn.read(made.path, **known)
+        except (ValueError, TypeError) as error:
+            if _answered(made, str(error), known, seen):
+                return True
+        else:
             if difference(made, reading) is None:
-                return Verdict("asked", first, len(have) + len(more))
-    return Verdict("no remedy", f"{first}\n  LAST {last}")
+                return True
+    return False
 
 
-def _remedies(message: str, made: Made, have: dict) -> list[dict]:
+def _remedies(message: str, made: Made) -> list[dict]:
     """Arguments that a message offers, and those that it asks for as the truth answers them."""
-    body = message.partition("Pass ")[2] or message
     found: list[dict] = []
-    for piece in re.split(r",? or |; or ", body):
-        said = {m["name"]: literal_eval(m["value"]) for m in _SAID.finditer(piece)}
-        said = {name: value for name, value in said.items() if name not in have}
-        if said and said not in found:
-            found.append(said)
-    for name, value in made.answers.items():
-        if name not in have and re.search(rf"\b{name}\b", message) and {name: value} not in found:
-            found.append({name: value})
-    return sorted(found, key=lambda said: not _agrees(said, made))
+    end = -1
+    for said in _SAID.finditer(message):
+        one = {said["name"]: _literal(said["value"])}
+        if message[end : said.start()] == " and ":
+            found[-1] |= one
+        elif one not in found:
+            found.append(one)
+        end = said.end()
+    asked = [name for name in made.answers if re.search(rf"\b{name}\b", message)]
+    for name in asked:
+        if not any(name in said for said in found):
+            found.append({name: made.answers[name]})
+    ranks = [(min((_fits(n, v, made) for n, v in said.items()), default=0), said) for said in found]
+    return [said for rank, said in sorted(ranks, key=lambda pair: -pair[0]) if rank >= 0]
 
 
-def _agrees(said: dict, made: Made) -> bool:
-    return all(made.answers.get(name) == value for name, value in said.items())
+def _fits(name: str, value: object, made: Made) -> int:
+    """Whether somebody who knows the file would say this: 1 if so, -1 if not, 0 if it may be."""
+    plan, truth = made.plan, made.answers.get(name)
+    if name in ("attributes", "opt_out", "missing_reward", "offers"):
+        return -1
+    if name == "kind":
+        return 1 if value == "play" else -1
+    if name == "options":
+        words = [str(word) for word in value] if isinstance(value, list | dict) else []
+        return -1 if plan.missed in words else 0
+    if name == "reward" and plan.reward == "words":
+        return 1 if str(value).removeprefix("player.").startswith(str(truth)) else -1
+    if name == "chosen" and plan.choice.startswith("stimuli"):
+        at_place = str(value).endswith(f"[{plan.names['key']}]") or "[response]" in str(value)
+        return 1 if at_place or (plan.choice == "stimuli" and value == truth) else -1
+    if name == "where":
+        return 1 if value == str(truth).replace("`", "") else 0
+    if truth is None:
+        return 0
+    if name == "block" and isinstance(truth, tuple):
+        parts = (value,) if isinstance(value, str) else value
+        return 1 if {*parts} == {*truth} else 0 if {*parts} <= {*truth} else -1
+    return 1 if str(value) == str(truth).removeprefix("player.") or value == truth else -1
+
+
+def _literal(value: str) -> object:
+    try:
+        return literal_eval(value)
+    except SyntaxError:
+        return value

@@ -227,10 +227,12 @@ def answers(made: Plan, form: Shape) -> dict[str, object]:
         known["reward"] = (names["gain"], names["loss"])
     else:
         known["reward"] = names["reward"]
+    if made.reward == "total":
+        known["reward"] = f"diff({names['reward']})"
     parts = [names["session"]] * (form.n_sessions > 1) + [names["block"]] * (form.n_blocks > 1)
     if parts:
         known["block"] = parts[0] if len(parts) == 1 else tuple(parts)
-    practice, test = made.words.phases[hash_of(made) % len(made.words.phases)]
+    _, test = made.words.phases[hash_of(made) % len(made.words.phases)]
     if form.second_task:
         known["where"] = "task_name == 'bandit'"
     elif form.practice == "phase" or form.checks:
@@ -710,9 +712,8 @@ def otree(rng: random.Random, words: Words, folder: Path) -> Made:
     crowd = [Person(f"x{k}kq{k}z8w", p.group, p.plays) for k, p in enumerate(crowd)]
     told = {
         "subject": "participant.code",
-        "chosen": f"player.{choice_name}",
-        "reward": f"player.{reward_name}",
-        "decision": "subsession.round_number",
+        "chosen": choice_name if wide else f"player.{choice_name}",
+        "reward": reward_name if wide else f"player.{reward_name}",
     }
     return Made(path, crowd, made, f"otree {'wide' if wide else 'long'}", (), told, False)
 
@@ -772,6 +773,7 @@ def one_row_each(rng: random.Random, words: Words, folder: Path) -> Made:
     else:
         path.write_text(text(rows))
     told = answers(made, form)
+    told.pop("decision")
     if kind == "qualtrics":
         told["subject"] = "ResponseId"
     return Made(path, crowd, made, f"one row each {kind}", (), told, form.grouped)

@@ -65,6 +65,14 @@ class Asked:
     task: str | None = None
     said: frozenset[str] = frozenset()
 
+    def renamed(self, names: Mapping[str, str]) -> Asked:
+        """The same, with columns by the names that they are read by."""
+        columns = {
+            part: names.get(column, column) if isinstance(column, str) else column
+            for part, column in self.columns.items()
+        }
+        return replace(self, columns=columns)
+
     def with_hints(self, clean: Cleaned) -> Asked:
         """The same, with what the program that wrote the table says of its columns."""
         said = {part: name for part, name in self.columns.items() if name is not None}

@@ -38,6 +38,8 @@ TOTAL = re.compile(
     r"|(points|score|reward|earnings?|outcome|money|coins|payoff)(total|sofar|cum|sum|balance)"
 )
 _SUMS = frozenset(("score", "points", "total", "balance", "bank", "earnings", "money", "punkte"))
+_SO_FAR = frozenset(("total", "cum", "cumulative", "cumul", "running", "balance", "bank"))
+_FEW_WORDS = 6  # for outcomes
 FEWEST = 8  # choices of a block from which a total can be told from rewards
 _SLOW = 3  # times that the range of a total is its largest step, at least
 
@@ -67,14 +69,39 @@ def sounds_paid(name: str) -> bool:
 
 def sounds_total(name: str) -> bool:
     """Whether a name speaks of what was earned so far."""
-    return TOTAL.match(plain_name(name)) is not None
+    words = {part.lower() for part in CUTS.split(name) if part}
+    return TOTAL.match(plain_name(name)) is not None or bool(words & _SO_FAR)
 
 
-def as_reward(name: str) -> str:
-    """How to say that a column holds rewards; of a total, that its differences are."""
-    if not sounds_total(name):
+def as_reward(name: str, clean: Cleaned) -> str:
+    """How to say that a column holds rewards; of a total, that its differences are.
+
+    Parameters
+    ----------
+    name
+        The column.
+    clean
+        Its table: what moves as a total does is one, too.
+    """
+    if not sounds_total(name) and not _moves_slowly(clean, name):
         return argument("reward", name)
     return f"{argument('reward', f'diff({name})')} (what it grows by) or {argument('reward', name)}"
+
+
+def _moves_slowly(clean: Cleaned, name: str) -> bool:
+    """Whether numbers of every person move in steps that are small beside how far they get."""
+    table = clean.table
+    if pa.types.is_string(table[name].type) or pa.types.is_boolean(table[name].type):
+        return False
+    subject = clean.hints.get("subject") or usual_column("subject", table.column_names)
+    who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
+    values = _floats(table, name)
+    groups: dict[Any, list[int]] = {}
+    for row, whose in enumerate(who):
+        if not np.isnan(values[row]):
+            groups.setdefault(whose, []).append(row)
+    blocks = [np.array(rows) for rows in groups.values()]
+    return _is_running(values, blocks, True)
 
 
 def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
@@ -91,8 +118,17 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     parts = [n for part in ("subject", "block", "decision") for n in USUAL[part]]
     free = [name for name in free if not is_called(parts, name) and not is_called(SESSION, name)]
     told = [name for name in free if sounds_paid(name)]
-    numbers = [n for n in free if n not in told and not pa.types.is_string(clean.table[n].type)]
-    return [*told, *numbers]
+    others = [name for name in free if name not in told]
+    numbers = [name for name in others if not pa.types.is_string(clean.table[name].type)]
+    texts = [name for name in others if name not in numbers and _tells(clean.table, name)]
+    return [*told, *numbers, *texts]
+
+
+def _tells(table: pa.Table, name: str) -> bool:
+    """Whether text tells amounts, or is one of a few words, as won and lost are."""
+    cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
+    few = len({*cells}) <= _FEW_WORDS
+    return few or all(any(mark.isdigit() for mark in str(cell)) for cell in cells)
 
 
 def varying(clean: Cleaned) -> list[str]:

@@ -61,7 +61,7 @@ def without_marks(
         Its columns; rewards in two columns say nothing here.
     """
     cells = table[chosen].to_pylist()
-    odd = _odd(table, chosen)
+    odd = odd_word(table, chosen)
     if odd is None or not isinstance(reward, str):
         return table, ()
     paid = table[reward].to_pylist()
@@ -91,7 +91,7 @@ def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> Non
         The column that numbers decisions, if there is one: a row left out is then a gap.
     """
     seen = Counter(word(cell) for cell in table[chosen].to_pylist() if not _is_nothing(cell))
-    odd = _odd(table, chosen)
+    odd = odd_word(table, chosen)
     if odd is None:
         return
     others = sorted(one for one in seen if one != odd)
@@ -114,7 +114,7 @@ def _is_nothing(cell: Any) -> bool:
     return is_nothing(cell) or str(cell).strip() in NOTHING_WORDS
 
 
-def _odd(table: pa.Table, chosen: str) -> str | None:
+def odd_word(table: pa.Table, chosen: str) -> str | None:
     """The one word that may be a mark: of another kind than all others, or lacking what they have.
 
     A reaction time, a reward, anything that stands beside every other choice and never beside this

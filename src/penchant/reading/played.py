@@ -15,9 +15,15 @@ from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing
 from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
 from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
-from penchant.reading.earned import as_reward, found_reward, may_be_paid
-from penchant.reading.marks import ask_about_flags, ask_about_marks, without_marks
-from penchant.reading.whose import ask_about_people, ask_about_plays, ask_about_sessions
+from penchant.reading.earned import as_reward, found_reward, may_be_paid, varying
+from penchant.reading.marks import ask_about_flags, ask_about_marks, odd_word, without_marks
+from penchant.reading.whose import (
+    ask_about_people,
+    ask_about_plays,
+    ask_about_sessions,
+    ask_for_order,
+    ask_for_people,
+)
 from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
@@ -51,29 +57,31 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     table = clean.table
     given = {part: asked.columns.get(part) for part in PARTS}
     policies = dict(asked.policies)
-    given = _by_cells(table, given)
+    given = _by_cells(clean, given)
     if given.get("reward") is None:
         _ask_about_constant(clean, given)
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
+    unmade: tuple[str, ...] = ()
+    placed = locations is not None and not isinstance(locations, str)
+    marked = asked.options is None and isinstance(found.chosen, str) and not placed
+    if marked:
+        table, unmade = without_marks(table, str(found.chosen), found.reward)
     if "chosen" not in asked.said and isinstance(found.chosen, str):
         _check_places(table, found.chosen)
         _check_sides(table, found.chosen, clean.own)
         _check_rivals(table, found, clean.own)
         ask_about_flags(table, found.chosen, clean.own, found.decision)
-    unmade: tuple[str, ...] = ()
     if "subject" not in asked.said:
         ask_about_people(table, found.subject)
         ask_about_sessions(table, found.subject, found.block)
-    placed = locations is not None and not isinstance(locations, str)
-    if asked.options is None and isinstance(found.chosen, str) and not placed:
-        table, unmade = without_marks(table, found.chosen, found.reward)
-        ask_about_marks(table, found.chosen, found.decision)
+    if marked:
+        ask_about_marks(table, str(found.chosen), found.decision)
     table, notes = with_rewards(table, found, asked)
     notes = (*unmade, *notes)
     if "missing_reward" not in policies:
         _check_other_tasks(table, found)
         if "block" not in asked.said:
-            ask_about_plays(table, found, clean.own)
+            ask_about_plays(table, found, clean.own | clean.conditions)
     if "reward" not in asked.said:
         found, decided = found_reward(table, found, clean.own)
         notes = (*notes, *decided)
@@ -110,6 +118,10 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
             done = pa.array(_mapped(table, str(found.executed), words))
             table = with_column(table, _DONE, done)
             arguments["executed"] = _DONE
+    if "subject" not in asked.said:
+        ask_for_people(table, found, clean.own)
+    if "decision" not in asked.said:
+        ask_for_order(table, found, clean.own)
     episodes = episodes_from_frame(table, **arguments)
     columns = dict(part.split(" = ", 1) for part in found.words().split("; "))
     n_options = len(labels) if labels is not None else _n_options(episodes)
@@ -142,14 +154,16 @@ def _columns(
     return found, np.unique(there[~np.isnan(there).any(axis=1)], axis=0) - base
 
 
-def _by_cells(table: pa.Table, given: Mapping[str, Any]) -> dict[str, Any]:
+def _by_cells(clean: Cleaned, given: Mapping[str, Any]) -> dict[str, Any]:
     """The columns that are known, with those that their cells tell from others of such a name."""
-    known = dict(given)
-    if known.get("reward") is None:
-        called = [name for name in table.column_names if is_called(USUAL["reward"], name)]
-        varied = [name for name in called if len({*table[name].to_pylist()} - {None}) > 1]
-        if len(varied) < len(called):
-            known["reward"] = usual_column("reward", _without(table, called, varied))
+    known, table, changing = dict(given), clean.table, varying(clean)
+    for part in ("reward", "block"):
+        if known.get(part) is not None:
+            continue
+        called = [name for name in table.column_names if is_called(USUAL[part], name)]
+        varied = [name for name in called if name in changing]
+        if varied and len(varied) < len(called):
+            known[part] = usual_column(part, _without(table, called, varied))
     free = [name for name in table.column_names if name != known.get("chosen")]
     if known.get("decision") is None and usual_column("decision", free) is None:
         counting = _counting(table, known)
@@ -165,15 +179,15 @@ def _ask_about_constant(clean: Cleaned, given: Mapping[str, Any]) -> None:
     """Ask for the reward where the one of a usual name is always the same, and others are not."""
     table = clean.table
     name = usual_column("reward", table.column_names)
-    if not isinstance(name, str) or len({*table[name].to_pylist()} - {None}) != 1:
+    if not isinstance(name, str) or name in varying(clean):
         return
     taken = {given.get("chosen") or usual_column("chosen", table.column_names)}
     others = [one for one in may_be_paid(clean, taken) if one != name]
     if others:
         raise DataError(
-            f"{argument('reward')} must be given, as {name} is always "
-            f"{word(next(c for c in table[name].to_pylist() if c is not None))}, and others change "
-            f"from one choice to the next. Pass {' or '.join(map(as_reward, others[:8]))}; or "
+            f"{argument('reward')} must be given, as {name} says the same in all rows of a "
+            f"subject, and others change from one choice to the next. Pass "
+            f"{' or '.join(as_reward(one, clean) for one in others[:12])}; or "
             f"{argument('reward', name)} if every choice paid the same."
         )
 
@@ -330,7 +344,8 @@ def _place_or_label(stem: str, chosen: str, meant: str = "") -> DataError:
 def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
     """Refuse sides of labels that change theirs: which of both is the option has to be said."""
     names = [name for name in table.column_names if name != chosen and name not in own]
-    for stem, columns, places in shown_at(names, seen_words(table, chosen)):
+    words = [one for one in seen_words(table, chosen) if one != odd_word(table, chosen)]
+    for stem, columns, places in shown_at(names, words):
         cells = [table[name].to_pylist() for name in columns]
         if _change_places([row for row in zip(*cells, strict=True) if None not in row]):
             keys = {word: columns[place] for word, place in places.items()}

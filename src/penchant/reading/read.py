@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError, listing, named
+from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.output import came_as, marked
@@ -47,7 +47,13 @@ from penchant.tables.columns import (
     usual_column,
 )
 from penchant.tables.designs import alike_in, flags, is_counter, of_people
-from penchant.tables.laboratory import CHOSEN, Cleaned, check_frame, cleaned
+from penchant.tables.laboratory import (
+    CHOSEN,
+    Cleaned,
+    check_frame,
+    cleaned,
+    names_without_programs,
+)
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
     NOTHING_WORDS,
@@ -259,6 +265,7 @@ def reading_of(
 ) -> Reading:
     """What a table holds, as data; errors name lines of the files it comes from."""
     place = Place(np.arange(len(raw.table)))
+    asked = asked.renamed(names_without_programs(raw.table))
     try:
         clean = cleaned(raw.table, where=where, given=asked.columns)
         place.rows = clean.rows
@@ -333,8 +340,11 @@ def _built(
     if not long and kind != "play":
         asked = _with_answers(clean, asked)
         clean = _with_places(clean, asked)
-    wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
-    found = kind or _kind(clean, asked, long, wide)
+    try:
+        wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
+        found = kind or _kind(clean, asked, long, wide)
+    except DataError as error:
+        raise DataError(f"{error}{_or_play(clean, asked, str(error))}") from None
     _check_policies(found, asked)
     if found == "play":
         return found, from_play(clean, asked, place)
@@ -352,6 +362,19 @@ def _built(
     if not long:
         _refuse_words(clean, asked)
     return found, from_long(clean, asked, place)
+
+
+def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
+    """How to say that a table holds play, where it was asked what its options are."""
+    names = clean.table.column_names
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    silent = asked.options is None and asked.attributes is None and asked.opt_out is None
+    about = said.startswith((argument("options"), argument("opt_out")))
+    ways = may_be_paid(clean, {str(chosen)}) if about and silent and isinstance(chosen, str) else []
+    if not ways:
+        return ""
+    which = " or ".join(as_reward(name, clean) for name in ways[:12])
+    return f" Or, if these are task data and one of these says what was paid, pass {which}."
 
 
 _POLICIES: Mapping[str, tuple[str, ...]] = {
@@ -574,7 +597,9 @@ def _kind(
     pressed = asked.columns.get("chosen")
     if pressed is not None and clean.program is not None:
         free = [name for name in names if name not in clean.own and name != pressed]
-        ways = " or ".join(as_reward(name) for name in may_be_paid(clean, {str(pressed)})[:8])
+        ways = " or ".join(
+            as_reward(name, clean) for name in may_be_paid(clean, {str(pressed)})[:12]
+        )
         ways = ways or f"{argument('reward')} with one of these"
         raise DataError(
             f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
@@ -617,13 +642,13 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
     named_so = [name for name in called if sounds_paid(name)]
     bare = all(_is_of_learning(clean.table, name, own) for name, own in layout.attributes.items())
-    ways = named_so or (called if bare else [])
+    ways = called if bare else named_so
     if not ways:
         return
-    said = " or ".join(as_reward(name) for name in ways[:4])
+    said = " or ".join(as_reward(name, clean) for name in ways[:12])
     raise DataError(
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
-        f"two ways: {TITLES['play']}, if {listing(ways)} says what each choice paid; or "
+        f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
         f"{argument('attributes', next(iter(layout.attributes)))} for the second."
     )
@@ -661,10 +686,11 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
         part, found, what, ways = "chosen", reward, "rewards", few
     else:
         return
+    said = [as_reward(n, clean) if part == "reward" else argument(part, n) for n in ways]
     raise DataError(
         f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
         f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
-        f"{' or '.join(argument(part, name) for name in ways[:8])} if that is it; or, if these are "
+        f"{' or '.join(said[:12])} if that is it; or, if these are "
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )
@@ -673,12 +699,15 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
 def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
     """Say that a running total is no reward, where nothing else could be one."""
     total = next((name for name in names if TOTAL.match(plain_name(name))), None)
-    if total is not None and named_column(CHOSEN, names) is not None:
+    chosen = named_column(CHOSEN, names)
+    if total is not None and chosen is not None:
+        others = [name for name in may_be_paid(clean, {chosen}) if name != total][:8]
+        ways = "".join(f", or {argument('reward', name)}" for name in others)
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
             f"{total} sounds like what was earned so far, not by each choice; got columns "
             f"{named(names)}. Pass {argument('reward')} with the column of what each choice paid, "
-            f"{argument('reward', total)} if that is one; of a running total, "
+            f"{argument('reward', total)} if that is one{ways}; of a running total, "
             f"{argument('reward', f'diff({total})')}."
         )
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import accumulate, groupby, pairwise
 from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, listing, named
 from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
-from penchant.tables.surveys import CUTS
+from penchant.tables.surveys import CUTS, where_said
 from penchant.wording import argument
 
 FEWEST = 5  # rows from which a label for each is more likely their number
@@ -54,6 +55,102 @@ def ask_about_people(table: pa.Table, subject: str | None) -> None:
             f"Pass {argument('subject', subject)} for the first, or {argument('subject', 'none')} "
             "for the second."
         )
+
+
+MOST_PEOPLE = 0.4  # of the rows, beyond which a label is not of somebody's decisions
+
+
+def ask_for_people(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Ask who people are, where no column has a usual name of them and others may tell.
+
+    Parameters
+    ----------
+    table
+        Of play.
+    found
+        Its columns.
+    own
+        Columns of the program that wrote it.
+    """
+    if found.subject is not None:
+        return
+    used = found.used() | {*own}
+    free = [name for name in table.column_names if name not in used]
+    ways = [name for name in free if _may_name(table, name)]
+    ways = ways or [name for name in free if _tells_more(table, name, free)]
+    if ways:
+        said = " or ".join(argument("subject", name) for name in ways[:8])
+        raise DataError(
+            f"{argument('subject')} must be given, as no column has a usual name of people; got "
+            f"columns {named(table.column_names)}. Pass {said} if that names them, or "
+            f"{argument('subject', 'none')} if all rows are of one person."
+        )
+
+
+def _tells_more(table: pa.Table, name: str, others: Sequence[str]) -> bool:
+    """Whether another column says the same in all rows of each label, as the group of people."""
+    cells = table[name].to_pylist()
+    labels = Counter(cells)
+    if None in labels or any(isinstance(cell, float) for cell in labels):
+        return False
+    if len(labels) < 2 or min(labels.values()) < SHORTEST:
+        return False
+    for other in others:
+        said = table[other].to_pylist()
+        pairs = {*zip(cells, said, strict=True)}
+        if other != name and len(pairs) == len(labels) > len({*said}) > 1:
+            return True
+    return False
+
+
+def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Ask whether a column numbers the trials, where rows are not in its order.
+
+    Parameters
+    ----------
+    table, found, own
+        As in `ask_for_people`.
+    """
+    if found.decision is not None:
+        return
+    keys = [name for name in (found.subject, *_blocks(found)) if name in table.column_names]
+    plays = list(zip(*(table[name].to_pylist() for name in keys), strict=True)) if keys else []
+    for name in table.column_names:
+        if name in found.used() or name in own or not pa.types.is_integer(table[name].type):
+            continue
+        numbers: dict[Any, list[Any]] = {}
+        for row, cell in enumerate(table[name].to_pylist()):
+            numbers.setdefault(plays[row] if plays else None, []).append(cell)
+        if all(_counts(cells) for cells in numbers.values()) and any(
+            cells != sorted(cells) for cells in numbers.values()
+        ):
+            raise DataError(
+                f"{argument('decision')} must be given, as {name} counts the rows of everybody, in "
+                "another order than they are in, which can be read in two ways: the order of time, "
+                f"or something else. Pass {argument('decision', name)} for the first, or "
+                f"{argument('decision', 'none')} for the second."
+            )
+
+
+def _counts(cells: Sequence[Any]) -> bool:
+    """Whether numbers are all those from the least on, each once."""
+    whole = None not in cells and len(cells) >= SHORTEST
+    return whole and sorted(cells) == list(range(min(cells), min(cells) + len(cells)))
+
+
+def _blocks(found: PlayColumns) -> tuple[str, ...]:
+    block = found.block
+    named_so = (block,) if isinstance(block, str) else block or ()
+    return tuple(name for name in named_so if name != NO_COLUMN)
+
+
+def _may_name(table: pa.Table, name: str) -> bool:
+    """Whether several labels stand in many rows each, one after another, and come no more."""
+    cells = table[name].to_pylist()
+    labels = {*cells}
+    if None in labels or any(isinstance(cell, float) for cell in labels) or len(labels) < 2:
+        return False
+    return len(list(groupby(cells))) == len(labels) <= MOST_PEOPLE * len(cells)
 
 
 def ask_about_sessions(table: pa.Table, subject: str | None, block: Any) -> None:
@@ -116,10 +213,10 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
     own
         Columns of the program that wrote it.
     """
-    subject, block = found.subject, found.block
+    subject = found.subject
     if subject is None or subject == NO_COLUMN or subject not in table.column_names:
         return
-    blocks = tuple(n for n in ((block,) if isinstance(block, str) else block or ()) if n != "none")
+    blocks = tuple(name for name in _blocks(found) if len({*table[name].to_pylist()}) > 1)
     people = _rows_in_time(table, subject, found.decision)
     if len(people) < 2 or _are_repeated(table, (subject, *blocks), found.decision):
         return
@@ -137,8 +234,16 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
                 f"({listing(str(label) for label, _ in runs[0])}) changes once and again within "
                 "people, which can be read in two ways: plays of their own, in which beliefs begin "
                 f"anew; or one that goes on. Pass {argument('block', _joined((*blocks, name)))} "
-                f"for the first, or {other} for the second."
+                f"for the first, or {other} for the second; or {_kept(table, name)} to leave the "
+                "other rows out, as practice."
             )
+
+
+def _kept(table: pa.Table, name: str) -> str:
+    """A condition that keeps the rows of the label that most have."""
+    most = Counter(table[name].to_pylist()).most_common(1)[0][0]
+    column = name if name.isidentifier() else f"`{name}`"
+    return where_said(f"{column} == {most!r}")
 
 
 def _joined(names: Sequence[str]) -> Any:
@@ -187,19 +292,18 @@ def _are_plays(people: Sequence[_Runs]) -> bool:
         return False
     if any(len({*own}) < len(own) or {*own} != {*labels[0]} for own in labels):
         return False
-    if min(count for runs in several for _, count in runs) < SHORTEST:
-        return False
+    shortest = min(count for runs in several for _, count in runs)
     if all(isinstance(label, str) for label in labels[0]):
-        return True
+        return shortest >= SHORTEST or (shortest > 1 and all(own == labels[0] for own in labels))
+    if shortest < SHORTEST:
+        return False
     first = labels[0]
     counts = all(isinstance(one, int) and one == first[0] + k for k, one in enumerate(first))
     return counts and first[0] in (0, 1) and all(own == first for own in labels)
 
 
 def _is_within(blocks: Sequence[_Runs], runs: Sequence[_Runs]) -> bool:
-    """Whether blocks tell all apart that a column does: they change where it does, never to come
-    again.
-    """
+    """Whether blocks change wherever a column does, and never come again."""
     for own, other in zip(blocks, runs, strict=True):
         ends = {*accumulate(count for _, count in own)}
         again = len({label for label, _ in own}) < len(own)

@@ -183,6 +183,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("trial_nr", "trial_id", "trials", "click", "step", "time_step", "turn", "period"),
         *("trial_n", "durchgang", "durchgangsnummer", "essai", "ensayo", "prova"),
         *_joined(("trial", "decision", "step", "essai", "ensayo", "durchgang"), _NUMBERS),
+        *("trial_in_block", "trial_within_block", "block_trial", "trial_block", "trial_in_session"),
     ),
     "is_choice": ("is_choice",),
     "scored": ("scored",),
@@ -446,12 +447,35 @@ def _found(part: str, names: Sequence[str], coordinates: int) -> Any:
         return None if forced is None else NOT + forced
     if part == "reward" and (name is None or is_called(GAINS, name)):
         gain, loss = name or named_column(GAINS, names), named_column(LOSSES, names)
-        return gain if gain is None or loss is None else (gain, loss)
+        if gain is not None and loss is not None:
+            return gain, loss
+        return _gain_and_loss(names) or gain
+    if part == "reward":
+        both = _gain_and_loss(names)
+        return both if both is not None and both[0] == name else name
     if name is not None:
         return name
     if part == "chosen":
         axes = [named_column((axis,), names) for axis in COORDINATES[:coordinates]]
         return tuple(axis for axis in axes if axis is not None) or None
+    return None
+
+
+_GAIN_WORDS = {"gain": "loss", "gains": "losses", "win": "lose", "won": "lost", "wins": "losses"}
+
+
+def _gain_and_loss(names: Sequence[str]) -> tuple[str, str] | None:
+    """Two columns whose names differ by a gain and a loss alone, as gain_pts and loss_pts.
+
+    >>> _gain_and_loss(["id", "winAmount", "loseAmount"])
+    ('winAmount', 'loseAmount')
+    """
+    by_words = {tuple(w.lower() for w in _WORDS.findall(str(name))): str(name) for name in names}
+    for words, name in by_words.items():
+        for gain, loss in (*_GAIN_WORDS.items(), ("win", "loss")):
+            other = tuple(loss if word == gain else word for word in words)
+            if other != words and other in by_words:
+                return name, by_words[other]
     return None
 
 
@@ -476,7 +500,7 @@ def _within_sessions(block: Any, names: Sequence[str]) -> Any:
 
 # Words before a name that say where its column comes from, and words about it that say of which
 # trial or person it is, rather than what it holds.
-_BEFORE = frozenset(("data", "values", "value", "results", "result", "res", "d", "raw", "exp"))
+_BEFORE = frozenset(("data", "values", "value", "results", "d", "raw"))
 _ABOUT = frozenset(
     (
         *("task", "trial", "bandit", "game", "subject", "subj", "participant", "player", "ppt"),
@@ -503,6 +527,8 @@ def bare_name(name: Any) -> str:
     if len(words) > 1 and words[0] in _BEFORE:
         words = words[1:]
     kept = "".join(word for word in words if word not in _ABOUT)
+    if "trial" in words and kept in ("block", "session", "run"):  # of a trial within it
+        return "".join(words)
     return "".join(words) if len(kept) < 3 or kept in _SAYS_LITTLE else kept
 
 

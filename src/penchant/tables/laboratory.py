@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -133,6 +133,8 @@ class Cleaned:
         Rows left out, and why; what was taken for what.
     words
         Whether choices are words, such as keys, even where they look like numbers.
+    conditions
+        Columns that the condition on the rows speaks of.
     """
 
     table: pa.Table
@@ -142,6 +144,7 @@ class Cleaned:
     hints: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     words: bool = False
+    conditions: frozenset[str] = frozenset()
 
     @property
     def counted_on(self) -> bool:
@@ -164,10 +167,8 @@ def cleaned(
         {part: column} that are known.
     """
     known = {part: name for part, name in (given or {}).items() if isinstance(name, str)}
-    given_names = [str(name) for name in table.column_names]
     columns = [_as_string(table[name]) for name in table.column_names]
-    unfilled = [n for n, c in zip(given_names, columns, strict=True) if c.null_count == len(c)]
-    named = pa.table(dict(zip(own_names(given_names, unfilled), columns, strict=True)))
+    named = pa.table(dict(zip(names_without_programs(table).values(), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
     work.leave_out(work.blank(), "nothing is in them")
     titles = question_titles(work.table, work.program)
@@ -188,6 +189,7 @@ def cleaned(
         several_pressed(work.table)
     loops = work.loops()
     used = used_columns(where, work.table.column_names)
+    work.conditions = frozenset(used)
     work.leave_out_practice(loops, used)
     work.rewards_from_below()
     work.leave_out_other_kinds(loops)
@@ -195,6 +197,13 @@ def cleaned(
     work.unfold()
     work.find_arms()
     return work.done(loops)
+
+
+def names_without_programs(table: pa.Table) -> dict[str, str]:
+    """What each column is called where programs put nothing before the experimenter's names."""
+    names = [str(name) for name in table.column_names]
+    unfilled = [name for name in names if table[name].null_count == len(table)]
+    return dict(zip(names, own_names(names, unfilled), strict=True))
 
 
 class _Work:
@@ -209,6 +218,7 @@ class _Work:
         self.long: LongParts | None = None
         self.practised = False
         self.loop: str | None = None
+        self.conditions: frozenset[str] = frozenset()
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
         self.people: str | None = None  # who, by the rows, where no column has a name of people
@@ -350,7 +360,7 @@ class _Work:
         asked = (given, inner[1] if inner is not None else None)
         return next((name for name in asked if name in names), None)
 
-    def leave_out_practice(self, loops: Loops, asked: set[str]) -> None:
+    def leave_out_practice(self, loops: Loops, asked: Collection[str]) -> None:
         """Leave out practice, where a column or a loop says so and no condition asks for it."""
         practice = loops.practice.copy()
         why = ["a loop of practice"] if practice.any() else []
@@ -476,6 +486,10 @@ class _Work:
         if self.program.name is not None:
             self._leave_out_empty(chosen)
             self._leave_out_unpaid(chosen)
+        number, reward = self.part("decision"), self.part("reward")
+        if number is not None and reward is not None:
+            said = [self.filled(name) for name in (chosen, reward, number)]
+            self.leave_out(~np.logical_or.reduce(said), "nothing chosen, paid or numbered")
 
     def _has_few_words(self, name: str) -> bool:
         """Whether a column is of words that come again and again, not of numbers or sentences."""
@@ -559,6 +573,7 @@ class _Work:
         try:
             rows_where(nw.from_native(self.table, eager_only=True), where)
         except DataError:  # said where the rows are kept, if it is still so
+            self._take_labels(self.given.get("chosen"))
             self.join_flags()
 
     def join_flags(self) -> None:
@@ -757,13 +772,15 @@ class _Work:
         pressed = [None if is_nothing(cell) else str(cell) for cell in self.cells(place_in)]
         words = list(dict.fromkeys(word for word in pressed if word is not None))
         names = [name for name in self.table.column_names if name != place_in]
-        for found, columns, places in shown_at(names, words):
+        apart = [[one for one in words if one != odd] for odd in words]  # a mark of no choice
+        ways = [way for own in (words, *apart) for way in shown_at(names, own)]
+        for found, columns, places in ways:
             if found == attribute:
                 cells = [self.cells(name) for name in columns]
                 said = ", ".join(f"{word} = {columns[k]}" for word, k in places.items())
                 self.notes.append(f"{attribute} at the place of {place_in}: {said}")
                 return [
-                    None if word is None else cells[places[word]][row]
+                    cells[places[word]][row] if word in places else word
                     for row, word in enumerate(pressed)
                 ]
         return None
@@ -801,6 +818,7 @@ class _Work:
             hints,
             tuple(self.notes),
             keys or self.words,
+            self.conditions,
         )
 
 

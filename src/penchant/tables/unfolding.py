@@ -415,7 +415,7 @@ def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:
     chosen = [stem for stem in runs if is_called(CHOICES, stem)]
     if not chosen and not _are_of_play(table, runs):
         return Unfolded(table, same)
-    numbers = list(runs[chosen[0]] if chosen else max(runs.values(), key=len))
+    numbers = list(runs[chosen[0]] if chosen else max(map(list, runs.values()), key=len))
     stems = {stem: own for stem, own in runs.items() if [*own] == numbers}
     alone = subject is None or len({*table[subject].to_pylist()}) == len(table)
     if len(stems) < 2 or not alone or (subject is None and len(numbers) < FEWEST):
