@@ -18,14 +18,16 @@ from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (
     Table,
     check_columns,
+    check_present,
     check_roles,
     column_flags,
     column_floats,
     column_labels,
+    joint_codes,
+    joint_labels,
     open_frame,
     row_place,
 )
-from penchant.tables.ids import check_present, joint_codes, joint_labels
 from penchant.tables.labels import Coded
 from penchant.tables.numbers import EXACT_INTEGERS, Place
 from penchant.tables.options import labelled_options, placed_options, written_options

@@ -15,15 +15,17 @@ from penchant.errors import DataError, listing, nearest
 from penchant.output import Backend, as_it_came, single_option_notes, weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
-from penchant.tables.long import LongColumns, column_names, long_fields
-from penchant.tables.numbers import aligned, exact_floats
-from penchant.tables.wide import (
+from penchant.tables.layouts import (
+    LongColumns,
     WideColumns,
     by_option,
+    column_names,
+    long_fields,
     option_names,
     variable_columns,
     wide_fields,
 )
+from penchant.tables.numbers import aligned, exact_floats
 from penchant.wording import argument, either
 
 

@@ -37,7 +37,7 @@ from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, model_words
 from penchant.models.record import doubts_of, for_task
 from penchant.output import counted
-from penchant.reading.doubts import FEW
+from penchant.reading.asked import FEW
 from penchant.reading.read import reading_of
 from penchant.reading.tasks import task_named
 from penchant.softmax.estimates import Estimates

@@ -41,8 +41,7 @@ from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
 from penchant.population.subjects import dragged
 from penchant.reading.played import event_labels
-from penchant.reading.read import reading_of
-from penchant.reading.rivals import CONSTANTS
+from penchant.reading.read import CONSTANTS, reading_of
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.beliefs import Latent, beliefs

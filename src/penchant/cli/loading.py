@@ -32,7 +32,7 @@ from penchant.tables.columns import (
 )
 from penchant.tables.laboratory import CHOSEN as CHOICES
 from penchant.tables.laboratory import Cleaned
-from penchant.tables.long import LongColumns
+from penchant.tables.layouts import LongColumns
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.surveys import wide_layouts
 from penchant.wording import argument

@@ -14,11 +14,10 @@ from penchant._typing import BoolVector, IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, listing, named
 from penchant.output import counted
+from penchant.reading.ambiguous import ask_about_codes
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
-from penchant.reading.codes import ask_about_codes
-from penchant.reading.formula import Factor, Formula, formula_of, union_of
 from penchant.reading.offered import lone_column, offers_said, part_of, rank_of, whose_column
-from penchant.reading.variables import MOST_LEVELS, Columns
+from penchant.reading.variables import MOST_LEVELS, Columns, Factor, Formula, formula_of, union_of
 from penchant.reading.whose import may_be_people
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns

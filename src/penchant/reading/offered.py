@@ -16,9 +16,17 @@ from penchant._typing import Vector
 from penchant.errors import DataError, listing
 from penchant.files.table import typed
 from penchant.models.offers.offers import offers_from_frame
-from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, with_column, word
-from penchant.reading.codes import ask_about_codes
-from penchant.reading.doubts import offer_notes
+from penchant.reading.ambiguous import ask_about_codes
+from penchant.reading.asked import (
+    Asked,
+    Built,
+    Place,
+    chosen_column,
+    offer_notes,
+    seen_words,
+    with_column,
+    word,
+)
 from penchant.reading.whose import ask_about_people, may_be_people
 from penchant.tables.answers import ask_about_sides
 from penchant.tables.cells import CURRENCIES, TIMES, amount, amounts, is_nothing

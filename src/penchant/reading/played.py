@@ -13,10 +13,27 @@ from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, listing
-from penchant.reading.asked import Asked, Built, Place, seen_words, with_column, word
-from penchant.reading.doubts import data_notes, near_duplicates, play_doubts
-from penchant.reading.earned import as_reward, found_reward, may_be_paid, varying
-from penchant.reading.marks import ask_about_flags, ask_about_marks, odd_word, without_marks
+from penchant.reading.ambiguous import (
+    as_reward,
+    ask_about_flags,
+    ask_about_marks,
+    found_reward,
+    may_be_paid,
+    odd_word,
+    varying,
+    without_marks,
+)
+from penchant.reading.asked import (
+    Asked,
+    Built,
+    Place,
+    data_notes,
+    near_duplicates,
+    play_doubts,
+    seen_words,
+    with_column,
+    word,
+)
 from penchant.reading.whose import (
     ask_about_people,
     ask_about_plays,

@@ -10,14 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from penchant.choices import Choices
 from penchant.errors import DataError, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
+from penchant.models.offers.attributes import Attributes
 from penchant.output import came_as, marked
-from penchant.reading.asked import Asked, Built, Place, seen_words
-from penchant.reading.commas import comma_number
-from penchant.reading.doubts import same_people
-from penchant.reading.earned import (
+from penchant.reading.ambiguous import (
     TOTAL,
     as_reward,
     may_be_paid,
@@ -25,6 +24,8 @@ from penchant.reading.earned import (
     sounds_total,
     varying,
 )
+from penchant.reading.asked import Asked, Built, Place, same_people, seen_words
+from penchant.reading.commas import comma_number
 from penchant.reading.experiment import (
     ask_about_lone,
     evident_in,
@@ -791,3 +792,67 @@ def read_task(name: str, source: Any, **options: Any) -> Reading:
     'pn.fit(reading, pn.models.TwoStep(trace="after"))'
     """
     return read(source, task=name, **options)
+
+
+CONSTANTS = "1"  # the formula of options that differ by nothing but themselves
+Attributed = str | Sequence[str] | Attributes
+
+
+def is_set(model: Any) -> bool:
+    """Whether a model is a set of attributes: a formula, a list of names, or `Attributes`."""
+    listed = isinstance(model, Sequence) and all(isinstance(name, str) for name in model)
+    return listed or isinstance(model, Attributes)
+
+
+def rival_sets(
+    data: Reading | Choices, models: Mapping[str, Attributed]
+) -> tuple[Choices, dict[str, Attributes]]:
+    """The decisions with the variables of every set, and which variables each set has.
+
+    Parameters
+    ----------
+    data
+        A choice experiment, as `read` returned it, whose sets may be formulas; or its choices,
+        whose sets are names of variables.
+    models
+        {name: attributes}; "all" stands for all that tell options apart, "1" for constants alone.
+    """
+    if isinstance(data, Reading) and not all(isinstance(m, Attributes) for m in models.values()):
+        again = read_rivals(data, {name: _given(model) for name, model in models.items()})
+        own: Mapping[str, Sequence[str]] = again.arguments["sets"]
+        return again.data, {name: Attributes(tuple(names)) for name, names in own.items()}
+    choices: Choices = data.data if isinstance(data, Reading) else data
+    named = {name: _names(model, choices.names) for name, model in models.items()}
+    return choices, {name: Attributes(names) for name, names in named.items()}
+
+
+def read_rivals(reading: Reading, formulas: Mapping[str, str | Sequence[str]]) -> Reading:
+    """The same choice experiment, with the variables of every set in `formulas`."""
+    if reading.kind != "choices" or reading.raw is None or reading.asked is None:
+        raise DataError(
+            f"{either('data', 'FILE')} must hold {TITLES['choices']} for sets of attributes; got "
+            f"{TITLES[reading.kind]}. Give models instead."
+        )
+    asked, where = reading.asked
+    told = replace(asked, attributes=None, rivals=dict(formulas))
+    return reading_of(reading.raw, told, where=where, kind="choices")
+
+
+def _given(model: Attributed) -> str | Sequence[str]:
+    """A set as `read` is asked for it."""
+    return tuple(model.attributes) if isinstance(model, Attributes) else model
+
+
+def _names(model: Attributed, known: Sequence[str]) -> tuple[str, ...]:
+    """Names of variables, for choices that are variables already."""
+    given = _given(model)
+    if given == "all":
+        return tuple(known)
+    names = (given,) if isinstance(given, str) else tuple(given)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise DataError(
+            f"models must be names of the variables of these choices; got {unknown[0]!r}, but they "
+            f"are {', '.join(known)}. Formulas are for what `read` returns."
+        )
+    return names

@@ -17,7 +17,7 @@ from penchant.errors import DataError, named, nearest
 from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
-from penchant.tables.long import LongColumns
+from penchant.tables.layouts import LongColumns
 from penchant.wording import ticked
 
 BLOCK = 4096

@@ -35,7 +35,7 @@ from penchant.scale.portions import Limits, Portion, Span, sorted_copy
 from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files
 from penchant.tables.arrays import decision_weights
 from penchant.tables.columns import is_play
-from penchant.tables.long import LongColumns, column_names
+from penchant.tables.layouts import LongColumns, column_names
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, ReadingKind

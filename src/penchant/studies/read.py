@@ -19,7 +19,7 @@ from penchant.errors import DataError, listing, named
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.output import Kept, as_it_came, counted
-from penchant.reading.doubts import data_notes, offer_notes
+from penchant.reading.asked import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
 from penchant.tables.frames import (
@@ -27,10 +27,10 @@ from penchant.tables.frames import (
     check_columns,
     column_floats,
     column_labels,
+    joint_codes,
     open_frame,
     row_place,
 )
-from penchant.tables.ids import joint_codes
 from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import OfferColumns, is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward

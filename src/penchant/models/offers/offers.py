@@ -26,13 +26,14 @@ from penchant.tables.events import (
 from penchant.tables.frames import (
     Table,
     check_columns,
+    check_present,
     column_flags,
     column_floats,
     column_labels,
+    joint_codes,
     open_frame,
     row_place,
 )
-from penchant.tables.ids import check_present, joint_codes
 from penchant.tables.labels import Coded
 from penchant.tables.numbers import Place, exact_floats
 from penchant.tables.offer_columns import (

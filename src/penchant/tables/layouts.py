@@ -1,6 +1,8 @@
-"""A wide table: one row per decision, with columns for each option."""
+"""Long tables, one row per option of each decision, and wide ones, one row per decision."""
 
-from collections.abc import Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +12,21 @@ from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, listing, nearest
 from penchant.tables.decisions import Rows, arranged, check_missing
 from penchant.tables.frames import (
+    Ids,
     Table,
     check_columns,
+    check_present,
     check_roles,
     column_flags,
     column_labels,
+    gather,
+    joint_codes,
     open_frame,
     read_floats,
+    read_ids,
+    repeated_rows,
     row_place,
 )
-from penchant.tables.ids import Ids, check_present, gather, joint_codes, repeated_rows
 from penchant.tables.labels import (
     NONE_MISSING,
     Coded,
@@ -29,6 +36,77 @@ from penchant.tables.labels import (
     without_words,
 )
 from penchant.wording import argument, ticked
+
+
+@dataclass(frozen=True, kw_only=True)
+class LongColumns:
+    """Which column of a long table plays which part."""
+
+    decision: tuple[Any, ...]
+    option: Any
+    chosen: Any
+    explanatory: tuple[Any, ...]
+    weight: Any = None
+    subject: Any = None
+    available: Any = None
+    offset: Any = None
+
+    def roles(self) -> dict[str, tuple[Any, ...]]:
+        """Columns by part, parts not given left out."""
+        one = ("option", "chosen", "weight", "subject", "available", "offset")
+        given = {role: (getattr(self, role),) for role in one if getattr(self, role) is not None}
+        return {"decision": self.decision, "explanatory": self.explanatory} | given
+
+
+def column_names(names: Any, role: str) -> tuple[Any, ...]:
+    """One name or several as a tuple."""
+    given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+    if not given:
+        raise DataError(f"{role} must name at least one column; got none. Name one.")
+    return given
+
+
+def long_fields(
+    frame: Any, columns: LongColumns, *, weight_kind: str, missing: str
+) -> dict[str, Any]:
+    """Fields of `Choices` from a long table."""
+    check_missing(missing)
+    table = _checked(frame, columns)
+    return arranged(_long_rows(table, columns), weight_kind=weight_kind, missing=missing)
+
+
+def _long_rows(table: Table, columns: LongColumns) -> Rows:
+    ids = read_ids(table, columns.decision, columns.option, columns.subject)
+    warn_similar(ids.option.labels.tolist(), "option")
+    named = [("explanatory", name) for name in columns.explanatory]
+    parts = {role: getattr(columns, role) for role in ("offset", "weight", "available")}
+    named += [(role, parts[role]) for role in ("offset", "weight") if parts[role] is not None]
+    numbers = read_floats(table, named)
+    known = {role: (name, numbers[role, name]) for role, name in named if role != "explanatory"}
+    on_offer = parts["available"]
+    return Rows(
+        ids=ids,
+        picked=None
+        if columns.chosen is None
+        else without_words(
+            column_labels(table, columns.chosen, f"chosen {columns.chosen!r}"),
+            ids.option.labels.tolist(),
+        ),
+        chosen=columns.chosen,
+        variables={name: numbers["explanatory", name] for name in columns.explanatory},
+        on_offer=None if on_offer is None else column_flags(table, on_offer, "available"),
+        **known,
+    )
+
+
+def _checked(frame: Any, columns: LongColumns) -> Table:
+    table = open_frame(frame)
+    roles = columns.roles()
+    check_columns(table, roles)
+    apart = ("decision", "chosen", "weight", "available", "explanatory")
+    check_roles({role: roles[role] for role in apart if role in roles})
+    return table
+
 
 ByOption = Mapping[Any, Any]
 
