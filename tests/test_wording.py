@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.errors import argument, either, in_options, ticked
 from penchant.tables.columns import play_columns
 from penchant.tables.numbers import text_advice
-from penchant.wording import argument, either, in_options, ticked
 
 ROOT = Path(pn.__file__).parent
 # `task` serves what its commands ask for: nobody calls it from Python.
@@ -105,7 +105,7 @@ def test_no_layer_below_the_command_line_speaks_of_options_to_python():
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
         part = path.relative_to(ROOT).parts[0]
-        if part in ("cli", "task", "wording.py") or path.name == COMMAND:
+        if part in ("cli", "task", "errors.py") or path.name == COMMAND:
             continue
         text = path.read_text(encoding="utf-8")
         named = set(_in_strings(ast.parse(text))) if re.search(r"--[a-z]", text) else set()

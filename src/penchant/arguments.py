@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import DataError
-from penchant.wording import argument
+from penchant.errors import DataError, argument
 
 
 def whole_number(value: Any, name: str, least: int) -> int:

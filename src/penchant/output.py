@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError
-from penchant.wording import either
+from penchant.errors import DataError, either
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")

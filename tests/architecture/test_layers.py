@@ -11,7 +11,6 @@ LAYERS = {
     "_compiled": 0,
     "tails": 0,
     "_lazy": 0,
-    "wording": 0,
     "_typing": 0,
     "_version": 0,
     "files": 1,

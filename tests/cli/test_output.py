@@ -11,8 +11,7 @@ import pytest
 import penchant as pn
 from cli.conftest import contents
 from penchant.cli import showing as result
-from penchant.errors import DataError
-from penchant.wording import argument
+from penchant.errors import DataError, argument
 
 
 def test_each_ending_gets_its_form(penchant, folder):

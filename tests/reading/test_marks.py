@@ -6,8 +6,7 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, players, savers
-from penchant.errors import DataError
-from penchant.wording import in_options
+from penchant.errors import DataError, in_options
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)

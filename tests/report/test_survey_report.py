@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 import penchant as pn
+from penchant.errors import in_options
 from penchant.models.offers.attributes import Attributes
 from penchant.population.subjects import dragged
 from penchant.report.study_everybody import population_figures
 from penchant.report.study_words import asked, in_short
-from penchant.wording import in_options
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,10 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.errors import DataError
+from penchant.errors import DataError, in_options
 from penchant.models.model import natural_parameters
 from penchant.report.study_words import asked, in_short, methods
 from penchant.studies.groups import factors_of, ranges_of
-from penchant.wording import in_options
 
 MODEL = pn.QLearning(2)
 DECISIONS = 40

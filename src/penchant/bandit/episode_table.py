@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, Seen, read_seen
 from penchant.bandit.landscape import check_locations
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing
 from penchant.output import as_it_came
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
@@ -46,7 +46,6 @@ from penchant.tables.play import (
     without_unknown,
 )
 from penchant.tables.surveys import where_said
-from penchant.wording import argument, either
 
 Owners = dict[str, Coded]
 Seeable = str | Sequence[Any] | Mapping[str, Any]

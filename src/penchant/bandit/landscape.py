@@ -10,10 +10,9 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, listing
 from penchant.tables.events import NOTHING
 from penchant.tables.numbers import exact_floats
-from penchant.wording import argument
 
 
 def grid(width: int, height: int) -> Matrix:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, argument, either, listing, nearest
 from penchant.output import Backend, as_it_came, single_option_notes, weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
@@ -26,7 +26,6 @@ from penchant.tables.layouts import (
     wide_fields,
 )
 from penchant.tables.numbers import aligned, exact_floats
-from penchant.wording import argument, either
 
 
 def option_of_rows(

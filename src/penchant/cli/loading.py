@@ -15,7 +15,7 @@ from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
 from penchant.cli.tables import asked_of, opened, read_as
 from penchant.cli.words import say
-from penchant.errors import DataError, named, nearest
+from penchant.errors import DataError, argument, named, nearest
 from penchant.files.folder import Raw
 from penchant.reading.read import reading_of, recognised
 from penchant.reading.tasks import task_of_columns
@@ -35,7 +35,6 @@ from penchant.tables.laboratory import Cleaned
 from penchant.tables.layouts import LongColumns
 from penchant.tables.offer_columns import is_offers
 from penchant.tables.surveys import wide_layouts
-from penchant.wording import argument
 
 # Names that columns often have, tried in this order where none is given.
 DECISION, OPTION, CHOSEN = LONG["decision"], LONG["option"], LONG["chosen"]

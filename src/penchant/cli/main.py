@@ -40,9 +40,15 @@ from penchant.cli.commands import (
     study,
 )
 from penchant.cli.words import INTERRUPTED, heed_interrupts, say, say_interrupted
-from penchant.errors import DataError, NotWrittenError, PenchantWarning, listing, nearest
+from penchant.errors import (
+    DataError,
+    NotWrittenError,
+    PenchantWarning,
+    in_options,
+    listing,
+    nearest,
+)
 from penchant.files.atomic import end_at_once
-from penchant.wording import in_options
 
 DONE, FAILED, WRONG_USAGE, INTERNAL = 0, 1, 2, 70
 # What a disk or its owner refuses: no fault of the command's.

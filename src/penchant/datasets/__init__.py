@@ -6,8 +6,7 @@ from importlib.resources import files
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.errors import DataError, nearest
-from penchant.wording import either
+from penchant.errors import DataError, either, nearest
 
 __all__ = ["Dataset", "dataset", "load", "names"]
 

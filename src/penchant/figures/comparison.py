@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.figures import given
 from penchant.figures.letters import in_words, name_rows, whole_numbers
 from penchant.figures.style import (
@@ -29,7 +29,6 @@ from penchant.figures.style import (
     remark,
     style,
 )
-from penchant.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

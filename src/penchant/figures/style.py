@@ -20,10 +20,9 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.figures.letters import FONT, FONT_SIZE, POWERS, on_axis, room, width, wrapped
 from penchant.files.atomic import check_writable, written
-from penchant.wording import argument
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

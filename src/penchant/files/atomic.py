@@ -13,8 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from penchant.errors import DataError, NotWrittenError, nearest
-from penchant.wording import argument
+from penchant.errors import DataError, NotWrittenError, argument, nearest
 
 _leftovers: set[Path] = set()
 _ending: list[bool] = []

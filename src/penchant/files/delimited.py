@@ -11,10 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, header, no_rows
 from penchant.files.text import MISSING_WORDS, Source, TextStream, check_encoding
-from penchant.wording import argument
 
 MISSING = ("", *MISSING_WORDS)
 # In text, where NA may be a name: None of these is.

@@ -14,11 +14,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, either, listing
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table, unbooked
 from penchant.files.text import Source, source
-from penchant.wording import either
 
 DESCRIPTION = "dataset_description.json"
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")

@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from penchant.errors import SHOWN, DataError, listing
+from penchant.errors import SHOWN, DataError, argument, either, listing
 from penchant.files import text
 from penchant.files.text import Source, TextStream, source
-from penchant.wording import argument, either
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")

@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, argument, nearest
 from penchant.files.atomic import written
 from penchant.files.text import source
-from penchant.wording import argument
 
 _LONGEST_NUMBER = 308
 

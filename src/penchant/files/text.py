@@ -18,8 +18,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.errors import DataError, nearest
-from penchant.wording import argument, either
+from penchant.errors import DataError, argument, either, nearest
 
 STDIN = "-"
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, Unpack, overload
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks, ManyPeople
-from penchant.errors import DataError
+from penchant.errors import DataError, argument, prior_said
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.maps import fit_map
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -36,7 +36,6 @@ from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
 from penchant.softmax.passed_fit import fit_chunks
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
-from penchant.wording import argument, prior_said
 
 History = Episode | Offers
 

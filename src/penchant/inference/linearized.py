@@ -30,7 +30,7 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
-from penchant.errors import DataError, PenchantWarning, nearest
+from penchant.errors import DataError, PenchantWarning, argument, either, linearise_anew, nearest
 from penchant.inference.fit import fit_model
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.peaks import Peak
@@ -48,7 +48,6 @@ from penchant.softmax.fit import fit_choices
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
-from penchant.wording import argument, either, linearise_anew
 
 Coordinate = Literal["delta", "sigma0"]
 Nominal = RewardPrior | Mapping[str, float]

@@ -26,7 +26,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, weak_prior
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Rows
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -36,7 +36,6 @@ from penchant.models.model import Model
 from penchant.models.priors import OnLinks
 from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
-from penchant.wording import weak_prior
 
 TAIL = 7.0  # degrees of freedom
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -40,7 +41,6 @@ from penchant.softmax.fit_each import Batch, settled
 from penchant.softmax.separation import NEGLIGIBLE, certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood
-from penchant.wording import either, give_a_prior, profile_intervals
 
 PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.errors import argument, give_a_prior, profile_intervals, weak_prior
 from penchant.inference.intervals import still_above
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid, Grids
@@ -34,7 +35,6 @@ from penchant.softmax.constraints import null_basis
 from penchant.softmax.separation import NEGLIGIBLE, cleaned, weight_of_small
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_point, normal_point
-from penchant.wording import argument, give_a_prior, profile_intervals, weak_prior
 
 NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, nearest, prior_said
 from penchant.files.output import read_document, write_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link, read_link
@@ -18,7 +18,6 @@ from penchant.models.natural import Natural, ShapeParameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import decoded, encoded, numbers, plain
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
-from penchant.wording import prior_said
 
 
 class Density(Protocol):

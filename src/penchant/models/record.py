@@ -22,14 +22,13 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option, learnt_from
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, either
 from penchant.models.learning._kernels import last_choice
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
-from penchant.wording import either
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from penchant.arguments import check_threads
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, argument, nearest
 from penchant.paper.figure_1 import experiment, figure_1
 from penchant.paper.figure_2_3 import figure_2, figure_3
 from penchant.paper.figure_4_5_6 import (
@@ -24,7 +24,6 @@ from penchant.paper.published import DECISIONS, REPLICATES, VERDICTS, Claim
 from penchant.paper.simulated_study import simulated_study
 from penchant.paper.statements import conclusion, theorem_1
 from penchant.paper.tables import tables
-from penchant.wording import argument
 
 FEWEST = 10  # replicates: bands are percentiles
 QUICK_REPLICATES, QUICK_DECISIONS, QUICK_SHARE = 20, 150, 0.05

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, either, listing
 from penchant.output import (
     NARROW,
     Backend,
@@ -28,7 +28,6 @@ from penchant.population.estimate import PopulationEstimate
 from penchant.population.significance import NAMES as RELATED
 from penchant.population.significance import Relation, relations_table
 from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
-from penchant.wording import either
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 ADJUSTMENTS: tuple[Adjustment, ...] = ("holm", "bonferroni", "benjamini-hochberg", "none")

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode_table import episode_rows
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing
 from penchant.files.table import typed
 from penchant.output import counted
 from penchant.reading.asked import with_column, word
@@ -36,7 +36,6 @@ from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS
 from penchant.tables.play import FAR, MARKS
 from penchant.tables.surveys import CUTS, where_said
-from penchant.wording import argument, either
 
 _MINUS_ONE = -1.0  # a loss of 1 beside 0 and 1, a code beside other numbers
 _FEW = 3  # different numbers besides, from which -1 may be a code

@@ -12,7 +12,7 @@ import pyarrow as pa
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows
-from penchant.errors import SHOWN, DataError, listing, named, nearest
+from penchant.errors import SHOWN, DataError, argument, listing, named, nearest, ticked
 from penchant.output import counted
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import COORDINATES, PlayColumns, named_column
@@ -20,7 +20,6 @@ from penchant.tables.events import NOTHING
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.surveys import DOUBTFUL, plain
-from penchant.wording import argument, ticked
 
 
 @dataclass(frozen=True, kw_only=True)

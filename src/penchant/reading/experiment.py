@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.choices import Choices
-from penchant.errors import DataError, listing, named
+from penchant.errors import DataError, argument, listing, named
 from penchant.output import counted
 from penchant.reading.ambiguous import ask_about_codes
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
@@ -35,7 +35,6 @@ from penchant.tables.surveys import (
     tag,
     wide_layout,
 )
-from penchant.wording import argument
 
 _TAKEN = ("1", "True", "1.0", "TRUE", "true", "yes")
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"

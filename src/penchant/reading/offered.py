@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing, ticked
 from penchant.files.table import typed
 from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.ambiguous import ask_about_codes
@@ -57,7 +57,6 @@ from penchant.tables.surveys import (
     options_said,
     where_said,
 )
-from penchant.wording import argument, either, ticked
 
 AMOUNT = (
     *("amount", "amt", "value", "val", "money", "reward", "magnitude", "mag", "sum", "payoff"),

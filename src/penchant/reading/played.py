@@ -12,7 +12,7 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing, ticked
 from penchant.reading.ambiguous import (
     as_reward,
     ask_about_flags,
@@ -63,7 +63,6 @@ from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
 from penchant.tables.surveys import options_said, shown_at, where_said
-from penchant.wording import argument, either, ticked
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
-from penchant.errors import DataError, named
+from penchant.errors import DataError, argument, either, named
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.models.offers.attributes import Attributes
@@ -74,7 +74,6 @@ from penchant.tables.surveys import (
     refuse_unknown_words,
     tag,
 )
-from penchant.wording import argument, either
 
 FEWEST_ROWS = 4  # by which a column without a usual name is known
 NEARLY = 0.95  # share of rows that is all but a few

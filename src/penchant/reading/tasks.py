@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError, named, nearest
+from penchant.errors import DataError, either, named, nearest
 from penchant.output import counted
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
@@ -24,7 +24,6 @@ from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.reading import ReadingKind
 from penchant.tables.surveys import where_said
-from penchant.wording import either
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
 MANY = 100_000  # more than options, pumps or cues of any task

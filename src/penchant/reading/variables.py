@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
-from penchant.errors import DataError, listing, named, nearest
+from penchant.errors import DataError, argument, listing, named, nearest
 from penchant.reading.asked import Asked, word
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER, in_natural_order
 from penchant.tables.numbers import exact_floats
-from penchant.wording import argument
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<categories>(?:C|factor)\(\s*(?:`[^`]+`|[^)`]+?)\s*\))|(?P<quoted>`[^`]+`)"

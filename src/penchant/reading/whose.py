@@ -9,10 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, listing, named
+from penchant.errors import DataError, argument, listing, named
 from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
 from penchant.tables.surveys import CUTS, where_said
-from penchant.wording import argument
 
 FEWEST = 5  # rows from which a label for each is more likely their number
 # What people have that does not change from one session to the next.

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import listing
+from penchant.errors import listing, weak_prior
 from penchant.figures.letters import in_words
 from penchant.output import number, p_value
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG, GroupDifference, LeftOutGroup, OverallTest
 from penchant.tables.labels import NUMBER
-from penchant.wording import weak_prior
 
 SIGNIFICANT = 0.05
 Key = tuple[str, str]

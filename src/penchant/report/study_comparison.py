@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant.errors import either, weak_prior
 from penchant.output import p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name
@@ -14,7 +15,6 @@ from penchant.report.study_groups import MANY, some_columns
 from penchant.report.study_words import shown
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG
-from penchant.wording import either, weak_prior
 
 RANKS = (
     "Rank tests keep subjects without a finite estimate: an estimate at an end of the "

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import listing
+from penchant.errors import either, listing
 from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.letters import in_sentence, in_words, row_height
 from penchant.figures.style import WIDTHS
@@ -25,7 +25,6 @@ from penchant.report.study_groups import MANY, some_columns, some_drawn
 from penchant.report.study_words import capital, for_reader, shown
 from penchant.studies.comparisons import StudyPopulation
 from penchant.studies.findings import Findings
-from penchant.wording import either
 
 LITTLE, MUCH = 0.3, 0.7  # reliabilities
 WIDE = 3.2  # standard deviations of a population that are drawn

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panels
 from penchant.files.atomic import locked
@@ -28,7 +28,6 @@ from penchant.report.study_figures import Drawn, study_figures
 from penchant.report.study_page import study_page
 from penchant.studies.findings import TABLES, Findings
 from penchant.studies.plan import changed
-from penchant.wording import argument
 
 FORMAT, VERSION = "penchant-study", 1
 SETTINGS, PARTS = "study.json", "parts"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penchant._version import __version__
-from penchant.errors import listing
+from penchant.errors import listing, profile_intervals
 from penchant.figures.letters import attribute_words, in_words
 from penchant.models.model import Declared
 from penchant.output import counted
@@ -31,7 +31,6 @@ from penchant.report.study_words import (
     methods,
 )
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
-from penchant.wording import profile_intervals
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",

@@ -13,12 +13,11 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns
-from penchant.errors import DataError, named, nearest
+from penchant.errors import DataError, named, nearest, ticked
 from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.layouts import LongColumns
-from penchant.wording import ticked
 
 BLOCK = 4096
 FEW_OPTIONS = 62  # each has a bit of a whole number

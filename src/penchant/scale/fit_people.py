@@ -30,14 +30,13 @@ import pyarrow.parquet as pq
 
 from penchant._version import __version__
 from penchant.arguments import check_threads
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, Framed, Table, counted, number, progress
 from penchant.scale.portions import Limits, Portion, Span, portions_of
 from penchant.scale.stored import StoredFile
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
-from penchant.wording import argument
 
 T = TypeVar("T")
 AHEAD = 4  # tasks that each thread may be ahead of the one that is waited for

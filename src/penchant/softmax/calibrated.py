@@ -20,11 +20,10 @@ from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, interval_kind
 from penchant.softmax import _redrawn_kernels as compiled
 from penchant.softmax.constraints import null_basis
 from penchant.tails import chi_square_point, chi_square_tail
-from penchant.wording import interval_kind
 
 N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
 FEWEST = 39  # two beyond a quantile of 0.95

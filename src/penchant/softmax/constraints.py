@@ -19,7 +19,7 @@ import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, either, nearest
 from penchant.softmax import separation as separating
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
@@ -32,7 +32,6 @@ from penchant.softmax.solution import (
     penalised_solution,
     scaled_inverse,
 )
-from penchant.wording import either
 
 TOUCHING = 1e-9
 

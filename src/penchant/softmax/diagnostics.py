@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.wording import (
+from penchant.errors import (
     argument,
     either,
     give_a_prior,

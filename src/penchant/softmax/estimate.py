@@ -12,7 +12,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, interval_kind, nearest
 from penchant.output import Backend, Framed, Table, came_as, frame, number, p_value
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
@@ -30,7 +30,6 @@ from penchant.softmax.hypotheses import (
 )
 from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Space
 from penchant.tails import normal_tail
-from penchant.wording import interval_kind
 
 KINDS = ("wald", "profile", "calibrated")
 INTERVAL_WORDS = {

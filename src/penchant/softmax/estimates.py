@@ -11,14 +11,13 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, either, nearest
 from penchant.output import Backend, Framed, Table, came_as, frame, marked, number
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import nominal_words
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.hypotheses import Parameter, wald_interval
 from penchant.softmax.source import IntervalKind, Rng
-from penchant.wording import either
 
 FORMAT, VERSION = "penchant-estimates", 1
 MOST_ROWS = 20  # shown in a notebook

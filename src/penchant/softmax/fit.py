@@ -11,7 +11,15 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, NotConvergedError, NotIdentifiedError, SeparationError
+from penchant.errors import (
+    DataError,
+    NotConvergedError,
+    NotIdentifiedError,
+    SeparationError,
+    argument,
+    either,
+    ticked,
+)
 from penchant.output import pooled_notes
 from penchant.softmax import diagnostics as words
 from penchant.softmax.constraints import Constraints, constrained_maximum, maximise_within
@@ -37,7 +45,6 @@ from penchant.softmax.solution import (
 )
 from penchant.softmax.solve import maximum_likelihood
 from penchant.softmax.source import Method
-from penchant.wording import argument, either, ticked
 
 
 def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:

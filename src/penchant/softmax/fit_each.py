@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, ticked
 from penchant.output import progress
 from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
@@ -36,7 +36,6 @@ from penchant.softmax.likelihood import (
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import differ_hardly, hang_on
 from penchant.softmax.solution import Solution, check_units, weight_unit
-from penchant.wording import ticked
 
 SUBJECTS_PER_TASK = 64
 

@@ -13,7 +13,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.chunks import Chunks
-from penchant.errors import DataError
+from penchant.errors import DataError, argument, either, interval_kind, weak_prior
 from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import (
@@ -38,7 +38,6 @@ from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
 from penchant.softmax.solution import in_coordinates
 from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Source, Space
-from penchant.wording import argument, either, interval_kind, weak_prior
 
 ILL_CONDITIONED = 1e6
 

@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, either, nearest
 from penchant.softmax.constraints import Constraints, InfeasibleError, maximise_within, null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
@@ -19,7 +19,6 @@ from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
 from penchant.tails import chi_square_point, chi_square_tail, normal_point
-from penchant.wording import either
 
 FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose
 PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.output import counted, single_option_notes
 from penchant.softmax import separation
 from penchant.softmax.diagnostics import Separation
@@ -70,7 +70,6 @@ from penchant.softmax.solution import (
     unit_of_weights,
 )
 from penchant.softmax.solve import careful_climb, finite_solution, start_in
-from penchant.wording import argument
 
 Bits = NDArray[np.uint64]
 

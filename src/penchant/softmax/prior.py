@@ -12,11 +12,10 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError
+from penchant.errors import DataError, either
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
 from penchant.softmax.probabilities import expected_rows, log_probabilities
-from penchant.wording import either
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.bandit.landscape import Landscape, distances
-from penchant.errors import DataError, listing, named
+from penchant.errors import DataError, argument, listing, named
 from penchant.files.table import read_table
 from penchant.models.model import Declared
 from penchant.output import counted
@@ -20,7 +20,6 @@ from penchant.studies.read import StudyData
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
 from penchant.tables.labels import in_natural_order
-from penchant.wording import argument
 
 OPTION = ("option", "arm", "chosen", "choice", "option_index")
 MEAN = ("mean_reward", "mean", "expected", "expected_reward", "reward")

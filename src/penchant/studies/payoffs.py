@@ -13,12 +13,11 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, listing
 from penchant.output import counted
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
 from penchant.tables.play import ABSENT
-from penchant.wording import argument
 
 # What columns of payoffs are often called, beside the option: payoff_1, mean_A, p_left ...
 USUAL = (

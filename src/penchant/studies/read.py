@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, listing, named
+from penchant.errors import DataError, argument, listing, named, ticked
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
 from penchant.output import Kept, as_it_came, counted
@@ -35,7 +35,6 @@ from penchant.tables.labels import Coded, in_natural_order
 from penchant.tables.offer_columns import OfferColumns, is_offers, offer_columns
 from penchant.tables.play import ABSENT, Gaps, MissingReward
 from penchant.tables.reading import Reading
-from penchant.wording import argument, ticked
 
 UNIT = "subject in condition"
 

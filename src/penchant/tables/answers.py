@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, listing, ticked
 from penchant.output import counted
 from penchant.tables.cells import is_nothing, told
 from penchant.tables.columns import plain_name
@@ -28,7 +28,6 @@ from penchant.tables.surveys import (
     tag,
     wide_layouts,
 )
-from penchant.wording import argument, ticked
 
 # What a flag says of its option, in one spelling.
 VERBS = frozenset(

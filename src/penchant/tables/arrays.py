@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, listing, ticked
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
-from penchant.wording import argument, ticked
 
 
 def explanatory_rows(explanatory: Any) -> tuple[Matrix, IntVector]:

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.options import says_nothing
-from penchant.wording import argument, either
 
 CURRENCIES = frozenset("£$€¥₹₩₽₺₪฿₫₦") | frozenset(
     (

@@ -9,8 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from penchant.errors import DataError, named, nearest
-from penchant.wording import ticked
+from penchant.errors import DataError, named, nearest, ticked
 
 FEWEST = 5  # columns that are numbered on, below which they may be anything
 _NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")

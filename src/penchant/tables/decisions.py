@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import SHOWN, DataError, listing, nearest
+from penchant.errors import SHOWN, DataError, drop_set, either, listing, nearest, ticked
 from penchant.output import counted, repeat_notes, single_option_notes, weight_notes
 from penchant.tables.arrays import decision_weights
 from penchant.tables.frames import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
-from penchant.wording import drop_set, either, ticked
 
 Cells = list[tuple[str, Any, IntVector]]
 

@@ -5,9 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing
 from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
-from penchant.wording import argument, either
 
 NOTHING = -1
 LARGEST_REWARD = 1e100

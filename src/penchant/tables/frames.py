@@ -13,7 +13,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.errors import SHOWN, DataError, listing, named, nearest
+from penchant.errors import SHOWN, DataError, argument, either, listing, named, nearest
 from penchant.tables.labels import (
     NONE_MISSING,
     SPREAD,
@@ -24,7 +24,6 @@ from penchant.tables.labels import (
     object_codes,
 )
 from penchant.tables.numbers import exact_floats, reject_containers
-from penchant.wording import argument, either
 
 Table = nw.DataFrame[Any]
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, listing
 from penchant.files.folder import FILE
 from penchant.files.table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
@@ -94,7 +94,6 @@ from penchant.tables.unfolding import (
     without_single_lists,
 )
 from penchant.tables.where import check_some_left, rows_where, used_columns
-from penchant.wording import argument
 
 _PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
 _CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are written

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, argument, listing, nearest, ticked
 from penchant.tables.decisions import Rows, arranged, check_missing
 from penchant.tables.frames import (
     Ids,
@@ -35,7 +35,6 @@ from penchant.tables.labels import (
     warn_similar,
     without_words,
 )
-from penchant.wording import argument, ticked
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, either, listing
 from penchant.files.text import MISSING_WORDS
-from penchant.wording import either
 
 EXACT_INTEGERS = 2**53
 

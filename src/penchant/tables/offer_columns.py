@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.errors import DataError, listing, named
+from penchant.errors import DataError, either, listing, named, ticked
 from penchant.tables.columns import (
     SESSION,
     is_long,
@@ -17,7 +17,6 @@ from penchant.tables.columns import (
 )
 from penchant.tables.columns import USUAL as PLAYED
 from penchant.tables.surveys import CUTS
-from penchant.wording import either, ticked
 
 NO_COLUMN = "none"
 

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, argument, either, listing, nearest, ticked
 from penchant.tables.frames import Table, column_floats, column_labels
 from penchant.tables.numbers import Place
-from penchant.wording import argument, either, ticked
 
 # Words for nothing that files hold and data frames keep.
 NOTHING_WORDS = frozenset(

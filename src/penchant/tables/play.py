@@ -10,11 +10,10 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.arguments import whole_number
-from penchant.errors import DataError, PenchantWarning, listing
+from penchant.errors import DataError, PenchantWarning, argument, either, listing, ticked
 from penchant.output import counted
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
-from penchant.wording import argument, either, ticked
 
 Gaps = Literal["error", "timeout", "order"]
 GAPS: tuple[Gaps, ...] = ("error", "timeout", "order")

@@ -11,10 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import BoolVector
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import USUAL, named_column, plain_name
-from penchant.wording import argument
 
 JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
     "jsPsych",

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.files.table import typed
 from penchant.output import counted
 from penchant.tables.cells import amount, amount_and_chance, amount_and_delay, is_nothing
 from penchant.tables.unfolding import DECISION, Unfolded
-from penchant.wording import argument
 
 CHOICE, FIRST, SECOND = "choice", "option_1", "option_2"
 _TAG = re.compile(r"<[^>]*>|&nbsp;")

@@ -10,12 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError, listing, named, nearest
+from penchant.errors import DataError, argument, listing, named, nearest
 from penchant.files.folder import Raw
 from penchant.output import CONTENT, Backend, Kept, came_as, counted, encoded, frame
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
-from penchant.wording import argument
 
 ReadingKind = Literal["choices", "play", "offers"]
 TITLES: Mapping[str, str] = {

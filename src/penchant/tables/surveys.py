@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing
 from penchant.tables.options import NOTHING_WORDS
-from penchant.wording import argument, either
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 CUTS = re.compile(

@@ -11,9 +11,8 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import BoolVector
-from penchant.errors import DataError, listing, named, nearest
+from penchant.errors import DataError, argument, listing, named, nearest
 from penchant.tables.frames import Table, row_place
-from penchant.wording import argument
 
 EXAMPLE = "phase == 'test' and rt > 200"
 SHOWN_VALUES = 6

@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, argument, nearest
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
@@ -23,7 +23,6 @@ from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, prior_document, prior_of
 from penchant.output import Backend, Shown, Table
 from penchant.softmax.estimate import Estimate
-from penchant.wording import argument
 from penchant.workflow.ask_beliefs import (
     LARGEST_GRID,
     Answer,

@@ -13,7 +13,7 @@ from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
@@ -27,7 +27,6 @@ from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant.tables.reading import Reading
-from penchant.wording import argument
 from penchant.workflow.comparison import (
     Criterion,
     ModelComparison,

@@ -13,7 +13,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import learnt_from
 from penchant.bandit.landscape import Landscape
-from penchant.errors import DataError
+from penchant.errors import DataError, weak_prior
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared, natural_parameters, positive_weights
 from penchant.models.simulate import picked, play_like
@@ -23,7 +23,6 @@ from penchant.output import Backend, Shown, Table, as_it_came, came_as, frame, n
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.tables.events import NOTHING
-from penchant.wording import weak_prior
 
 MOST_TRIES = 1000  # draws for every one that is kept
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.errors import argument, either, profile_intervals
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Point, Profiles
 from penchant.models.natural import Limit, Shape
-from penchant.wording import argument, either, profile_intervals
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.models.learning._kernels import hybrid
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
@@ -49,7 +49,6 @@ from penchant.models.record import (
     known_number,
     start_words,
 )
-from penchant.wording import argument
 
 
 @dataclass(frozen=True)

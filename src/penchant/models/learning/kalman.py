@@ -30,7 +30,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.models.learning._kernels import kalman, kalman_values
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
@@ -49,7 +49,6 @@ from penchant.models.record import (
     start_words,
     with_starts,
 )
-from penchant.wording import argument
 
 
 @dataclass

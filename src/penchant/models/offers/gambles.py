@@ -20,12 +20,11 @@ from typing import Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.errors import DataError
+from penchant.errors import DataError, either
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
 from penchant.models.offers.attributes import LinearModel, Pairs, Prepared, StaticModel
-from penchant.wording import either
 
 
 def prelec(p: Matrix, gamma: float) -> Matrix:

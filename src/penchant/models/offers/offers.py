@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, argument, either, listing
 from penchant.output import as_it_came, counted
 from penchant.tables.events import (
     NOTHING,
@@ -43,7 +43,6 @@ from penchant.tables.offer_columns import (
     offer_columns,
     taken_by_word,
 )
-from penchant.wording import argument, either
 
 LARGEST = 1e100
 DELAY, PROBABILITY = "delay", "probability"

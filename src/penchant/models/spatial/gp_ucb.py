@@ -33,13 +33,12 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.beliefs import GAUSSIAN, Kernel
 from penchant.bandit.landscape import check_locations, distances
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.models.model import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, with_starts
 from penchant.models.spatial._kernels import KERNELS, process
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality, spacing
-from penchant.wording import argument
 
 
 @dataclass

@@ -39,14 +39,13 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, RewardPrior, Track, track_beliefs
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances, distances_to
-from penchant.errors import DataError
+from penchant.errors import DataError, argument
 from penchant.models.model import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.spatial._kernels import follow_beliefs, map_shares, upper_limits
 from penchant.models.spatial.locality import LocalityAgents, check_terms, fill_locality
 from penchant.models.spatial.map_basis import MapBasis
-from penchant.wording import argument
 
 ROOM = 32  # observations that arrays have room for at first
 

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, argument, either, listing, nearest
 from penchant.output import frame
 from penchant.tables.columns import USUAL
 from penchant.tables.frames import open_frame
-from penchant.wording import argument, either
 
 Term = tuple[str, ...]
 

@@ -18,7 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, argument, either, listing, nearest
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
@@ -43,7 +43,6 @@ from penchant.population.hierarchy.search import (
     would_move,
 )
 from penchant.softmax.likelihood import available_threads
-from penchant.wording import argument, either
 
 NEARBY = 1.0  # typical standard deviations within which a likelihood is like its expansion
 
