@@ -5,8 +5,8 @@ import pytest
 
 import penchant as pn
 import played
-from penchant.inference.following._kernels import prove
-from penchant.inference.following.neighbourhood import Bounds, Cells, Neighbourhood
+from penchant.inference._kernels import prove
+from penchant.inference.following import Bounds, Cells, Neighbourhood
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.grid import searched_grids, whole_grids
 

@@ -10,7 +10,7 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import fit_model
-from penchant.inference.following.neighbourhood import (
+from penchant.inference.following import (
     Bounds,
     Cells,
     Neighbourhood,

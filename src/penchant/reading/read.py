@@ -25,7 +25,6 @@ from penchant.reading.ambiguous import (
     varying,
 )
 from penchant.reading.asked import Asked, Built, Place, same_people, seen_words
-from penchant.reading.commas import comma_number
 from penchant.reading.experiment import (
     ask_about_lone,
     evident_in,
@@ -55,6 +54,7 @@ from penchant.tables.laboratory import (
     cleaned,
     names_without_programs,
 )
+from penchant.tables.numbers import comma_number
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
     NOTHING_WORDS,

@@ -25,8 +25,8 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
-from penchant.inference.following import _kernels as compiled
-from penchant.inference.following._kernels import prove
+from penchant.inference import _kernels as compiled
+from penchant.inference._kernels import prove
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import NEAR, Grid, Grids, grid_steps, one_by_one
