@@ -19,6 +19,7 @@ from penchant.output import came_as, marked
 from penchant.reading.ambiguous import (
     TOTAL,
     as_reward,
+    comma_number,
     may_be_paid,
     sounds_paid,
     sounds_total,
@@ -54,7 +55,6 @@ from penchant.tables.laboratory import (
     cleaned,
     names_without_programs,
 )
-from penchant.tables.numbers import comma_number
 from penchant.tables.offer_columns import (
     FIRST_WORDS,
     NOTHING_WORDS,

@@ -1,19 +1,14 @@
-"""Numbers as they are given, exact or refused; arguments with an index of their own; decimal commas."""
-
-from __future__ import annotations
+"""Arguments that carry an index of their own, put into one order or refused."""
 
 import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, either, listing
 from penchant.files.text import MISSING_WORDS
-from penchant.tables.cells import is_nothing
 
 EXACT_INTEGERS = 2**53
 
@@ -206,31 +201,3 @@ def _in_order(name: str, values: Any, leader: str, index: Any) -> Any:
             "only one of them. Select the same decisions in both, or pass .to_numpy()."
         )
     return values.reindex(index)
-
-
-_COMMA = re.compile(r"[+-]?\d*,\d+")
-_WHOLE = re.compile(r"[+-]?\d+")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-
-
-def comma_number(table: pa.Table) -> str | None:
-    """A cell such as 0,25 of a column that holds numbers by decimal commas; None without one.
-
-    Examples
-    --------
-    >>> comma_number(pa.table({"a": ["3", "0,25"], "b": [1, 2]}))
-    '0,25'
-    >>> comma_number(pa.table({"a": ["1,000", "3"]})) is None
-    True
-    """
-    for name in table.column_names:
-        if not pa.types.is_string(table[name].type):
-            continue
-        cells = pc.unique(table[name]).to_pylist()
-        given = [str(cell).strip() for cell in cells if not is_nothing(cell)]
-        commas = [cell for cell in given if _COMMA.fullmatch(cell)]
-        are_numbers = all(cell in commas or _WHOLE.fullmatch(cell) for cell in given)
-        fractions = [cell for cell in commas if not _THOUSANDS.fullmatch(cell)]
-        if are_numbers and fractions:
-            return fractions[0]
-    return None
