@@ -129,9 +129,9 @@ CASES = {
         ["--chosen must be given", "chosen or choice or option", "square"],
     ),
     "D33 no reward": (
-        lambda rows: csv(rows, [*HEADER[:4], "coins"]),
+        lambda rows: csv(rows, [*HEADER[:4], "ducats"]),
         UCL,
-        ["--reward must be given", "coins"],
+        ["--reward must be given", "ducats"],
     ),
     "D33 unknown block": (plain, [*UCL, "--block", "blok"], ["--block", "mean 'block'"]),
     "D19 subject missing": (cell(6, "subject", ""), UCL, ["subject", "line 6"]),

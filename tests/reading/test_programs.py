@@ -276,3 +276,28 @@ def test_offers_in_words_are_amounts_and_delays(file, names):
             answer = None if option is None else cells[names[option]]
             rows.append({"subject": person.name, **cells, "Response": answer})
     assert_offered(pn.read(file(as_csv(rows))))
+
+
+def test_feedback_in_rows_of_its_own_is_paid_for_the_choice_above_in_any_file(tmp_path):
+    lines = ["id,kind,pressed_key,won"]
+    rng = np.random.default_rng(3)
+    chosen, won = rng.integers(0, 2, 40), rng.integers(0, 2, 40)
+    for k, r in zip(chosen.tolist(), won.tolist(), strict=True):
+        lines += [f"p1,choice,{k},", f"p1,feedback,,{r}"]
+    file = tmp_path / "plain.csv"
+    file.write_text("\n".join(lines))
+    (episode,) = pn.read(file).data
+    np.testing.assert_array_equal(episode.chosen, chosen)
+    np.testing.assert_array_equal(episode.rewards, won)
+
+
+def test_a_total_with_a_point_in_its_name_is_not_what_was_paid(tmp_path):
+    lines = ["subj,deck picked,zz,cum. pts"]
+    paid = [10, -5, 10, 10, -5, -5, 10, -5] * 5
+    totals = np.cumsum(paid).tolist()
+    for t, (r, total) in enumerate(zip(paid, totals, strict=True)):
+        lines.append(f"p1,{'AB'[t * 7 % 3 % 2]},{r},{total}")
+    file = tmp_path / "totals.csv"
+    file.write_text("\n".join(lines))
+    with pytest.raises(pn.DataError, match=r"diff\(cum\. pts\)"):
+        pn.read(file)

@@ -441,9 +441,9 @@ def _labels(
         return None, {}
     frame = open_frame(table)
     if asked.options is None and text and not are_words:
+        refuse_stray_labels(frame, found.chosen, row_place)
         if all(NUMBER.match(key) for key in seen_words(table, found.chosen)):
             return None, {}
-        refuse_stray_labels(frame, found.chosen, row_place)
     given = None if asked.options is None else list(asked.options)
     _, labels = labelled_options(frame, found.chosen, given, row_place)
     return labels, {word(label): str(k) for k, label in enumerate(labels)}

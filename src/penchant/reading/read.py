@@ -371,6 +371,8 @@ def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
     silent = asked.options is None and asked.attributes is None and asked.opt_out is None
     about = said.startswith((argument("options"), argument("opt_out")))
     ways = may_be_paid(clean, {str(chosen)}) if about and silent and isinstance(chosen, str) else []
+    offered = _crossed(clean, [name for name in names if name != chosen]) if ways else set()
+    ways = [name for name in ways if name not in offered]
     if not ways:
         return ""
     which = " or ".join(as_reward(name, clean) for name in ways[:12])
@@ -516,18 +518,22 @@ def _described_options(clean: Cleaned, asked: Asked) -> WideLayout | None:
     return None
 
 
-def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
-    """Whether columns are those of play, with a reward that is not the same for all of a person."""
-    subject, table = clean.hints.get("subject"), clean.table
-    left = list(names)
-    layouts = likely_layouts(names, alike_in(table)) if is_play(left) else []
-    crossed = {
+def _crossed(clean: Cleaned, names: Sequence[str]) -> set[str]:
+    """Columns that describe several options by several attributes."""
+    return {
         column
-        for tags, by in layouts
+        for tags, by in likely_layouts(names, alike_in(clean.table))
         if len(by) > 1 and len(tags) > 1
         for own in by.values()
         for column in own.values()
     }
+
+
+def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
+    """Whether columns are those of play, with a reward that is not the same for all of a person."""
+    subject, table = clean.hints.get("subject"), clean.table
+    left = list(names)
+    crossed = _crossed(clean, names) if is_play(left) else set()
     while is_play(left):
         reward = usual_column("reward", left)
         paid = {reward} if isinstance(reward, str) else {*(reward or ())}

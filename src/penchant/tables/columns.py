@@ -104,11 +104,11 @@ OBJECTS = (
 # What is paid, and that it was: two of them are a name, as points_won.
 _PAID = (
     *("reward", "outcome", "payoff", "points", "score", "payout", "coins", "money", "amount"),
-    *("result", "win", "rew", "cents", "tokens", "stars", "feedback", "bonus"),
+    *("result", "win", "rew", "cents", "tokens", "stars", "feedback", "bonus", "pts"),
 )
 _GOT = (
     *("received", "obtained", "earned", "won", "gained", "got", "paid", "delivered", "given"),
-    *("chosen", "magnitude", "size"),
+    *("chosen", "magnitude", "size", "net"),
 )
 _WHO = (
     *("subject", "subj", "sub", "participant", "ppt", "person", "user", "worker", "respondent"),
@@ -153,7 +153,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *_joined(_PAID, _GOT),
         *("earned", "won", "coins", "money", "rewarded", "gained", "bonus", "tokens", "result"),
         *("feedback_text", "outcome_text", "feedback_message", "fb", "message", "is_rewarded"),
-        *("ricompensa", "auszahlung", "gain_net", "net_gain", "net_outcome", "net"),
+        *("ricompensa", "auszahlung", "gain_net", "net_gain", "net_outcome", "net", "pts"),
     ),
     "subject": (
         *("subject", "subjID", "subject_id", "subj", "participant", "participant_id"),
@@ -428,7 +428,11 @@ def nested_column(usual: Sequence[str], names: Sequence[str]) -> str | None:
     >>> nested_column(("reward", "points"), ["response", "feedback.points"])
     'feedback.points'
     """
-    found = [name for name in names if "." in name and is_called(usual, name.rpartition(".")[2])]
+    found = [
+        name
+        for name in names
+        if re.search(r"\.\S", name) and is_called(usual, name.rpartition(".")[2])
+    ]
     return found[0] if len(found) == 1 else None
 
 

@@ -443,12 +443,15 @@ class _Work:
     def rewards_from_below(self) -> None:
         """Rewards that stand in the row after the choice, as feedback has one of its own."""
         chosen, reward = self.part("chosen", CHOSEN), self.part("reward")
-        if chosen is None or reward is None or chosen == reward or self.program.name is None:
+        if chosen is None or reward is None or chosen == reward:
             return
         picked, paid = self.filled(chosen), self.filled(reward)
         if not paid.any() or (picked & paid).any():
             return
         who = self.cells(self.subject) if self.subject else [None] * len(paid)
+        below = np.append(paid[1:], False)
+        if self.program.name is None and not below[picked].all():
+            return  # in a file of no known program, rows must go by twos
         moved = self.cells(reward)
         last: int | None = None
         for row, whose in enumerate(who):
@@ -461,6 +464,8 @@ class _Work:
         place = self.table.column_names.index(reward)
         self.table = self.table.set_column(place, reward, typed(moved))
         self.notes.append(f"{reward} taken from the row after each choice")
+        if self.program.name is None:
+            self.leave_out(paid, "feedback, in rows of its own")
 
     def leave_out_other_kinds(self, loops: Loops) -> None:
         """Leave out instructions, fixations, rests: kinds of rows in which nothing is chosen."""
