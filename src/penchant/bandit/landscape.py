@@ -326,7 +326,7 @@ def _checked_means(mean_rewards: Any) -> Vector:
 def landscape_a(
     width: int = 10,
     height: int = 10,
-    noise: Noise = GaussianNoise(10.0),  # noqa: B008 frozen
+    noise: Noise = GaussianNoise(10.0),
 ) -> Landscape:
     """Landscape A of the paper, reconstructed: one maximum, reached by climbing the gradient.
 
@@ -358,7 +358,7 @@ def landscape_a(
 def landscape_b(
     width: int = 10,
     height: int = 10,
-    noise: Noise = GaussianNoise(10.0),  # noqa: B008 frozen
+    noise: Noise = GaussianNoise(10.0),
 ) -> Landscape:
     """Landscape B of the paper, reconstructed: climbing the gradient may end at the lesser maximum.
 

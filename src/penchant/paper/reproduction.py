@@ -174,7 +174,7 @@ def chosen_experiments(only: Sequence[str]) -> tuple[str, ...]:
 def reproduce(
     only: Sequence[str] = (),
     *,
-    run: Run = Run(),  # noqa: B008 frozen
+    run: Run = Run(),
     begin: Callable[[str], None] = lambda name: None,
 ) -> Reproduction:
     """Run the paper's experiments and hold its claims against them.
