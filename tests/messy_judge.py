@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,9 +46,9 @@ class Verdict:
 
 def judged(made: Made) -> Verdict:
     """What `read` makes of a file, with answers to what it asks."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = stored(made, Path(folder))
-        return _judged(made, path)
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", pn.errors.PenchantWarning)  # a way that is not the truth
+        return _judged(made, stored(made, Path(folder)))
 
 
 def stored(made: Made, folder: Path) -> Path:

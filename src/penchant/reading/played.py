@@ -55,6 +55,7 @@ from penchant.tables.columns import (
     play_columns,
     usual_column,
 )
+from penchant.tables.designs import of_people
 from penchant.tables.frames import column_floats, open_frame, row_place
 from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import CHOSEN, Cleaned
@@ -74,8 +75,10 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     given = {part: asked.columns.get(part) for part in PARTS}
     policies = dict(asked.policies)
     given = _by_cells(clean, given)
+    if given.get("chosen") is None:
+        _ask_about_groups(clean)
     if given.get("reward") is None:
-        _ask_about_constant(clean, given)
+        _ask_about_constant(clean, given, usual_column("reward", table.column_names))
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
     unmade: tuple[str, ...] = ()
     placed = locations is not None and not isinstance(locations, str)
@@ -100,6 +103,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
             ask_about_plays(table, found, clean.own | clean.conditions)
     if "reward" not in asked.said:
         found, decided = found_reward(table, found, clean.own)
+        _ask_about_constant(clean, given, found.reward)
         notes = (*notes, *decided)
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
@@ -191,11 +195,38 @@ def _by_cells(clean: Cleaned, given: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-def _ask_about_constant(clean: Cleaned, given: Mapping[str, Any]) -> None:
+FEW_OPTIONS = 12  # different cells of a column that may hold choices
+
+
+def _ask_about_groups(clean: Cleaned) -> None:
+    """Ask for the choice where the column of a usual name says the same of each person, as arm."""
+    table = clean.table
+    name, reward = (usual_column(part, table.column_names) for part in ("chosen", "reward"))
+    subject = clean.hints.get("subject") or usual_column("subject", table.column_names)
+    if not isinstance(name, str) or name not in table.column_names:
+        return
+    if not of_people(table, name, subject) or len(table[name].drop_null().unique()) < 2:
+        return
+    parts = {usual_column(part, table.column_names) for part in ("block", "decision")}
+    paid = {reward} if isinstance(reward, str) else {*(reward or ())}
+    others = [
+        one
+        for one in varying(clean)
+        if one not in parts | paid and 2 <= len(table[one].drop_null().unique()) <= FEW_OPTIONS
+    ]
+    if others:
+        raise DataError(
+            f"{argument('chosen')} must be given, as {name} says the same in all rows of a "
+            f"subject, as a group does. Pass "
+            f"{' or '.join(argument('chosen', one) for one in others[:12])}; or "
+            f"{argument('chosen', name)} if everybody always chose the same."
+        )
+
+
+def _ask_about_constant(clean: Cleaned, given: Mapping[str, Any], name: Any) -> None:
     """Ask for the reward where the one of a usual name is always the same, and others are not."""
     table = clean.table
-    name = usual_column("reward", table.column_names)
-    if not isinstance(name, str) or name in varying(clean):
+    if not isinstance(name, str) or name not in table.column_names or name in varying(clean):
         return
     taken = {given.get("chosen") or usual_column("chosen", table.column_names)}
     others = [one for one in may_be_paid(clean, taken) if one != name]

@@ -473,6 +473,10 @@ def _described(
     return offers_of(layout, lone, table)
 
 
+# Words of columns that say whether an answer was right, and not what it was.
+_JUDGED = frozenset(("accuracy", "acc", "accurate", "correct", "corr", "error", "hit", "optimal"))
+
+
 def _answers(clean: Cleaned, asked: Asked) -> str | None:
     """The one column that may hold choices: that repeats the options, or the only one left."""
     table, subject = clean.table, asked.columns.get("subject")
@@ -490,7 +494,7 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         words = seen_words(table, name, doubtful=True)
         if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
             continue
-        if _is_of_another(clean, name):
+        if _is_of_another(clean, name) or {*map(str.lower, CUTS.split(name))} & _JUDGED:
             continue
         if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
             named += [] if side_of(name) else [name]
@@ -647,7 +651,7 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     """Ask whether choices were paid, where a column may say so and options have no price."""
     called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
     named_so = [name for name in called if sounds_paid(name)]
-    bare = all(_is_of_learning(clean.table, name, own) for name, own in layout.attributes.items())
+    bare = all(_offers_nothing(clean, name, own) for name, own in layout.attributes.items())
     ways = called if bare else named_so
     if not ways:
         return
@@ -660,11 +664,22 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     )
 
 
+def _offers_nothing(clean: Cleaned, attribute: str, columns: Sequence[str | None]) -> bool:
+    """Whether an attribute is what people learn about, or never changes for anybody."""
+    table = clean.table
+    subject = clean.hints.get("subject") or usual_column("subject", table.column_names)
+    of_games = plain_name(attribute).rstrip("s") in _OF_GAMES
+    if of_games or _is_of_learning(table, attribute, columns):
+        return True
+    return all(name is None or of_people(table, name, subject) for name in columns)
+
+
 def _is_of_learning(table: pa.Table, attribute: str, columns: Sequence[str | None]) -> bool:
     """Whether an attribute is a label, or a chance to be paid: what people learn about."""
     cells = [cell for name in columns if name for cell in table[name].to_pylist()]
     labels = {cell for cell in cells if isinstance(cell, str) and not is_nothing(cell)}
-    words = {part.lower() for part in CUTS.split(attribute)}
+    named_so = (attribute, *(name for name in columns if name))
+    words = {part.lower() for name in named_so for part in CUTS.split(name)}
     return bool(words & _CHANCES) or (0 < len(labels) <= MOST_LABELS)
 
 

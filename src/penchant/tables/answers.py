@@ -442,7 +442,9 @@ def ask_about_sides(
         return
     who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
     for name in table.column_names:
-        option = None if name in own or name in (chosen, subject) else side_of(name)
+        if name in own or name in (chosen, subject):
+            continue
+        option = side_of(name) or _of_twins(name, table.column_names)
         if option is None:
             continue
         cells = [None if is_nothing(c) else _word(c) for c in table[name].to_pylist()]
@@ -450,6 +452,13 @@ def ask_about_sides(
             if option in _CORRECT and not _comparable(words, cells):
                 continue
             raise _asked(chosen, name, option, words, cells)
+
+
+def _of_twins(name: str, names: Collection[str]) -> str | None:
+    """What stood on the left by a column beside one of the right, as stimL beside stimR."""
+    other = {"l": "r", "L": "R"}.get(name[-1:])
+    stem = name[:-1].rstrip("_. ")
+    return stem if other is not None and stem and name[:-1] + other in names else None
 
 
 def _asked(

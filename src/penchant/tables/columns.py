@@ -115,7 +115,10 @@ _WHO = (
     *("vp", "proband", "volunteer", "student", "child", "client", "patient", "mouse", "rat"),
     *("animal", "monkey", "teilnehmer", "sujet", "sujeto", "paciente", "deelnemer"),
 )
-_NUMBERS = ("id", "nr", "no", "num", "number", "code", "idx", "index", "count", "counter", "n")
+_NUMBERS = (
+    *("id", "nr", "no", "num", "number", "code", "idx", "index", "count", "counter", "n"),
+    *("nummer", "numero"),
+)
 # The names that each part often has, tried in this order; case and punctuation do not matter,
 # nor do words that say of every column the same, see `NEUTRAL`.
 USUAL: Mapping[str, tuple[str, ...]] = {
@@ -175,7 +178,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("block_index", "round_number", "round_num", "round_id", "game_number", "game_id"),
         *("block_nr", "block_no", "bloc", "bloque", "blok", "blocco"),
         *_joined(("block", "game", "round", "episode", "run", "miniblock"), _NUMBERS),
-        *("run", "mini_block", "spiel", "runde", "partie", "blocks"),
+        *("run", "blk", "mini_block", "spiel", "runde", "durchlauf", "partie", "blocks"),
     ),
     "decision": (
         *("decision", "trial", "t", "trial_index", "trial_number", "trial_num", "trial_no"),

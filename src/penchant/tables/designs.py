@@ -75,7 +75,8 @@ def long_parts(
         taken = [
             key
             for key, own in others.items()
-            if _flags_one(table[key], first) or _repeats_one(table, key, options, own, first)
+            if _flags_one(table[key], first)
+            or (_changes(whose, own, first) and _repeats_one(table, key, options, own, first))
         ]
         # 0 and 1 in one order throughout number the options; what changes was chosen
         changing = [key for key in taken if not _is_in_order(coded[key], first)]
@@ -142,6 +143,12 @@ def _is_in_order(codes: IntVector, first: IntVector) -> bool:
 
 def _groups(first: IntVector, n: int) -> IntVector:
     return np.repeat(np.arange(len(first)), np.diff(np.append(first, n)))
+
+
+def _changes(whose: IntVector, codes: IntVector, first: IntVector) -> bool:
+    """Whether somebody has different cells in different decisions: a group or a list has not."""
+    pairs = {(int(whose[row]), int(codes[row])) for row in first}
+    return len(pairs) > len({who for who, _ in pairs})
 
 
 def _flags_one(column: pa.ChunkedArray, first: IntVector) -> bool:
