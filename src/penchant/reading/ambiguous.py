@@ -162,6 +162,8 @@ def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> Non
     if odd is None:
         return
     others = sorted(one for one in seen if one != odd)
+    if not NUMBER.match(odd) and all(map(NUMBER.match, others)):
+        return  # a word among numbers is refused with its place, see `refuse_stray_labels`
     column = chosen if chosen.isidentifier() else f"`{chosen}`"
     is_number = not pa.types.is_string(table[chosen].type)
     gaps = f" and {argument('gaps', 'timeout')}" if counted_in else ""

@@ -477,6 +477,11 @@ def _described(
 _JUDGED = frozenset(("accuracy", "acc", "accurate", "correct", "corr", "error", "hit", "optimal"))
 
 
+def _judges(name: str) -> bool:
+    words = {part.lower() for part in CUTS.split(name)}
+    return bool(words & _JUDGED) or {"is", "best"} <= words
+
+
 def _answers(clean: Cleaned, asked: Asked) -> str | None:
     """The one column that may hold choices: that repeats the options, or the only one left."""
     table, subject = clean.table, asked.columns.get("subject")
@@ -494,7 +499,7 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         words = seen_words(table, name, doubtful=True)
         if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
             continue
-        if _is_of_another(clean, name) or {*map(str.lower, CUTS.split(name))} & _JUDGED:
+        if _is_of_another(clean, name) or _judges(name):
             continue
         if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
             named += [] if side_of(name) else [name]

@@ -96,7 +96,19 @@ _TAKEN = (
     *("press", "clicked", "response", "resp", "pulled", "taken"),
 )
 OBJECTS = (
-    *("option", "arm", "stim", "stimulus", "side", "image", "img", "color", "colour", "card"),
+    *(
+        "option",
+        "opt",
+        "arm",
+        "stim",
+        "stimulus",
+        "side",
+        "image",
+        "img",
+        "color",
+        "colour",
+        "card",
+    ),
     *("deck", "item", "shape", "symbol", "cue", "object", "name", "label", "key", "button"),
     *("machine", "door", "action", "picture", "pic", "fractal", "slot", "box", "lever", "target"),
     *("location", "position", "path", "route", "urn", "patch", "hole", "port", "tile", "bandit"),

@@ -37,7 +37,7 @@ NOTHING_WORDS = frozenset(
 # The same, however they are spelt; no one would call an option so.
 _MISSED = frozenset(
     (
-        *("timeout", "timedout", "missed", "miss", "noresponse", "noresp", "nr", "tooslow"),
+        *("timeout", "timedout", "missed", "noresponse", "noresp", "nr", "tooslow"),
         *("toolate", "omission", "omitted", "noreply", "nokeypress", "didnotrespond"),
     )
 )
