@@ -54,7 +54,7 @@ def says_nothing(word: str) -> bool:
 
 
 def _is_nothing(word: str) -> bool:
-    return word.strip() in NOTHING_WORDS
+    return says_nothing(word)
 
 
 def labelled_options(
@@ -96,7 +96,7 @@ def labelled_options(
 
 
 def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
-    known = tuple(label for label in labels if not (drop_nothing and str(label) in NOTHING_WORDS))
+    known = tuple(label for label in labels if not (drop_nothing and says_nothing(str(label))))
     if len(known) < 2 or len(set(map(str, known))) < len(known):
         raise DataError(
             f"{argument('options')} must be two labels or more, each once; got "
@@ -106,7 +106,7 @@ def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
 
 
 def _index(label: Any, index: dict[Any, float]) -> float:
-    if isinstance(label, str) and label in NOTHING_WORDS and label not in index:
+    if isinstance(label, str) and says_nothing(label) and label not in index:
         return float("nan")
     return index.get(label, index.get(str(label), np.inf))
 
@@ -130,7 +130,7 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
     wrong = np.flatnonzero(np.isinf(numbers))
     if wrong.size:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
-        words = [word for word in seen if word not in NOTHING_WORDS]
+        words = [word for word in seen if not says_nothing(word)]
         raise DataError(
             f"chosen {name!r} must hold numbers of options, or labels that {ticked('options')} "
             f"names; got {listing(cells, wrong.size)}. Pass options=[{listing(map(repr, words))}] "
@@ -141,7 +141,7 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
 
 def _number(word: str) -> float:
     """The number that is written, NaN for a word for nothing, infinity for any other."""
-    if word in NOTHING_WORDS:
+    if says_nothing(word):
         return float("nan")
     try:
         return float(word)
@@ -217,7 +217,7 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
     """
     coded = column_labels(table, name, f"chosen {name!r}")
     labels = [str(label).strip() for label in coded.labels.tolist()]
-    given = np.array([word not in NOTHING_WORDS for word in labels])[coded.codes]
+    given = np.array([not says_nothing(word) for word in labels])[coded.codes]
     given[coded.missing] = False
     odd = given & ~np.array([_is_number(word) for word in labels])[coded.codes]
     words = sorted({labels[code] for code in coded.codes[odd]})
