@@ -206,11 +206,18 @@ def _flat(option: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _as_number(value: Any) -> Any:
+    try:
+        return float(value)
+    except ValueError:  # a word, where a way is not the truth
+        return value
+
+
 def _canonical(option: dict[str, Any]) -> dict[str, float]:
     """Named numbers, with what is won by chance as amount and probability in one."""
     option = {("amount" if n in AMOUNTS else n): v for n, v in option.items()}
     found = {
-        n: float(v)
+        n: _as_number(v)
         for n, v in option.items()
         if n not in ("amount", "probability") and n[:1] + n[1:] not in ("x1", "x2", "p1", "p2")
     }
