@@ -793,6 +793,8 @@ class _Blocks:
         emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
         loss = emit.mul(weight, emit.add(emit.log(mass), self.noted(k, at(self.TOP))))
         self.add_to(at(0), emit.sub(emit.all(0.0), loss))
+        if self.d <= FEW and not isinstance(self.n_rows, ir.Constant):
+            self.weigh(k, weight, mass)
 
     def add_products(self):
         """Add gradient and information to the total."""
@@ -852,7 +854,7 @@ class _Blocks:
             return [emit.add(value, total) for value, total in zip(added, carried, strict=True)]
 
         def of_block(k, totals):
-            weighted = self.weigh(k) if is_first else None
+            weighted = self.noted(k, at(self.MASS)) if is_first else None
             starts = [*totals, *[emit.all(0.0)] * len(strip)]
             ends = self.over_rows(k, lambda row, carried: of_row(row, carried, weighted), starts)
             slots = [at(self.MEANS + a) for a in variables]
@@ -868,17 +870,18 @@ class _Blocks:
 
         self.carry(self.places([((at(0), a), (at(0), c)) for a, c in pairs]), of_block)
 
-    def weigh(self, k):
-        """What makes e the weighted p; note 1 / weight in place of the top, which is done with.
+    def weigh(self, k, weight, mass):
+        """Note 1 / weight in place of the top, and what makes e the weighted p in that of the mass.
 
-        One division for both. Where the weight is nothing, so is all that is weighed.
+        Both are done with. One division for the two: noted before the loop over rows that begins
+        with it, which would wait for it. Where the weight is nothing, so is all that is weighed.
         """
-        emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
+        emit = self.emit
         counts = self.builder.fcmp_ordered(">", weight, emit.all(LIGHTEST))
         positive = self.builder.select(counts, weight, emit.all(1.0))
         both = self.builder.fdiv(emit.all(1.0), emit.mul(positive, mass))
         self.note(k, at(self.TOP), emit.mul(both, mass))
-        return emit.mul(weight, emit.mul(both, positive))
+        self.note(k, at(self.MASS), emit.mul(weight, emit.mul(both, positive)))
 
     def add_pairs(self, strip, loop):
         """The same where sets have two options: w p x_a, and w p (1 - p) x_a x_c."""
