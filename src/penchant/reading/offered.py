@@ -534,7 +534,8 @@ class _Taken:
         notes: tuple[str, ...] = (),
     ):
         self.cells = [None if is_nothing(cell) else index.get(word(cell)) for cell in cells]
-        self.options = {key: labels[k] for key, k in index.items()}
+        in_order = sorted(index.items(), key=lambda pair: pair[1])
+        self.options = {key: labels[k] for key, k in in_order}
         self.notes = notes
 
     @classmethod
