@@ -182,7 +182,8 @@ LINE_HEIGHT = 1.2 * FONT_SIZE  # points from one line to the next
 HINTED = 1.04  # on screens letters are moved to whole dots, and are wider by so much at most
 LABELS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
 CUT = "…"
-_BREAKS = re.compile(r"(?:(?<=[\s/,;_])|(?<=\w\w-))(?=\S)")  # after which a line may end
+# after which a line may end: not within n = 12
+_BREAKS = re.compile(r"(?:(?<=[\s/,;_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
 
 
 @lru_cache(maxsize=4096)
@@ -342,6 +343,9 @@ def name_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look:
     if len(set(said)) < len(set(names)):
         said = list(names)
     axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
+    left = across + LABELS[0] - max((width(one) for one in said), default=0.0)
+    if width(axes.get_xlabel()) > left:  # it ends where the axes do, and begins below the names
+        axes.set_xlabel(axes.get_xlabel(), loc="right")
 
 
 def row_height(names: Sequence[str], inches: float) -> float:
