@@ -183,7 +183,7 @@ HINTED = 1.04  # on screens letters are moved to whole dots, and are wider by so
 LABELS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
 CUT = "…"
 # after which a line may end: not within n = 12
-_BREAKS = re.compile(r"(?:(?<=[\s/,;_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
+_BREAKS = re.compile(r"(?:(?<=[\s/,;:_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
 
 
 @lru_cache(maxsize=4096)

@@ -149,7 +149,7 @@ def _(result: Recovery) -> Any:
 @_drawn.register
 def _(result: ModelRecovery) -> Any:
     """The confusion matrix, and the inversion matrix beside it."""
-    drawn = figure(columns=2)
+    drawn = figure(columns=2, height=max(2.2, 1.2 + 0.4 * len(result.names)))
     left, right = drawn.subplots(1, 2)
     confusion(left, result.confusion, result.names, counts=result.n_simulated)
     confusion(right, result.inversion, result.names)
