@@ -361,7 +361,8 @@ def rows_fit(axes: Axes, n: float) -> bool:
 
 
 STEEP, SINE = 40.0, 0.64  # degrees that names are turned by that do not fit side by side
-# by how much, and points that they may be long: the first that will do
+BETWEEN = 0.4  # lines that stay free between two of them
+# by how much they are turned, and points that they may be long: the first that will do
 TURNED = ((STEEP, 80.0), (STEEP, 100.0), (90.0, 80.0), (90.0, 100.0), (90.0, 120.0))
 
 
@@ -394,7 +395,8 @@ def name_columns(
     pitch *= 1.0 if share == 1.0 else 0.75  # turned names make square cells smaller
     for angle, longest in TURNED:
         per_line = LINE_HEIGHT / (SINE if angle == STEEP else 1.0)
-        said = [wrapped(name, longest, max(1, min(5, floor(pitch / per_line)))) for name in whole]
+        most = max(1, min(5, floor(pitch / per_line - BETWEEN)))
+        said = [wrapped(name, longest, most) for name in whole]
         if pitch >= per_line and not any(CUT in one for one in said):
             break
     turned: dict[str, Any] = {"rotation": angle, "va": "top"}
