@@ -37,7 +37,7 @@ from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
 from penchant.reading.played import MOST_LABELS, from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
-from penchant.tables.cells import amount, is_nothing
+from penchant.tables.cells import is_nothing
 from penchant.tables.columns import (
     NO_COLUMN,
     is_long,
@@ -47,7 +47,7 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
     usual_column,
 )
-from penchant.tables.designs import alike_in, flags, is_counter, of_people
+from penchant.tables.designs import alike_in, flags, is_counter, is_never_nothing, of_people
 from penchant.tables.laboratory import (
     CHOSEN,
     Cleaned,
@@ -76,7 +76,6 @@ from penchant.tables.surveys import (
 )
 
 FEWEST_ROWS = 4  # by which a column without a usual name is known
-NEARLY = 0.95  # share of rows that is all but a few
 FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
@@ -746,7 +745,7 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
     """
     names = clean.table.column_names
     both = gain_and_loss([name for name in names if name not in clean.own])
-    throughout = both is not None and all(_is_never_nothing(clean, name) for name in both)
+    throughout = both is not None and all(is_never_nothing(clean.table, name) for name in both)
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
     if chosen not in names:
         return throughout
@@ -759,12 +758,6 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
         return False
     paid = isinstance(usual_column("reward", names), str)
     return throughout or (not paid and words <= FIRST_WORDS | SECOND_WORDS)
-
-
-def _is_never_nothing(clean: Cleaned, name: str) -> bool:
-    """Whether a column holds amounts other than 0 in nearly every row."""
-    cells = [amount(cell) for cell in clean.table[name].to_pylist()]
-    return bool(np.mean([cell is not None and cell[0] != 0 for cell in cells]) > NEARLY)
 
 
 def _ask_about_sides(clean: Cleaned, asked: Asked) -> None:

@@ -53,13 +53,14 @@ from penchant.tables.designs import (
     alike_in,
     first_words,
     is_counter,
+    is_never_nothing,
     long_parts,
     of_people,
     people_column,
 )
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
-from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS
+from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS, gain_and_loss
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.programs import (
     GORILLA,
@@ -438,7 +439,15 @@ class _Work:
             return False
         names = self.table.column_names
         own = [name for name in names if not of_people(self.table, name, self.subject)]
-        return is_play(own)
+        return is_play(own) and not self._are_gambles(own)
+
+    def _are_gambles(self, names: Sequence[str]) -> bool:
+        """Whether every row has a gain and a loss, as gambles do that are taken or left.
+
+        What is paid is one of both.
+        """
+        both = gain_and_loss([name for name in names if name not in self.program.own])
+        return both is not None and all(is_never_nothing(self.table, name) for name in both)
 
     def rewards_from_below(self) -> None:
         """Rewards that stand in the row after the choice, as feedback has one of its own."""
