@@ -76,7 +76,7 @@ from penchant.tables.programs import (
     question_titles,
     several_pressed,
 )
-from penchant.tables.questions import conjoint, offers_of_questions
+from penchant.tables.questions import conjoint, kirby, offers_of_questions
 from penchant.tables.surveys import (
     halves,
     is_evident,
@@ -566,7 +566,8 @@ class _Work:
         """One row per question, where every person has a row and questions are offers in words."""
         who = self.subject
         alone = who is None or len({*self.cells(who)}) == len(self.table)
-        step = (conjoint(self.table) or offers_of_questions(self.table, titles)) if alone else None
+        ways = (conjoint, kirby, lambda table: offers_of_questions(table, titles))
+        step = next(filter(None, (way(self.table) for way in ways)), None) if alone else None
         if step is not None:
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes

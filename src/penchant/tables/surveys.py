@@ -211,6 +211,7 @@ def wide_layout(
             layout = WideLayout(tags, own, matched.words, matched.opt_out)
             fitting.append(_Fit(layout, matched))
     likely = [tags for tags, _ in likely_layouts(names, alike)]
+    fitting = [fit for fit in fitting if fit.matched.by_name or not _are_at_sides(fit, likely)]
     fitting = _likeliest(fitting, likely)
     if len(fitting) > 1:
         shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
@@ -323,6 +324,18 @@ def _is_among(fit: _Fit, likely: Sequence[tuple[str, ...]]) -> bool:
     return any({*fit.layout.options} == {*tags} for tags in likely)
 
 
+def _are_at_sides(fit: _Fit, likely: Sequence[tuple[str, ...]]) -> bool:
+    """Whether columns tell of left and right, too, by which numbers may be meant."""
+    told = any(_sides_in(tags) == {"left", "right"} for tags in likely)
+    return told and _sides_in(fit.layout.options) != {"left", "right"}
+
+
+def _sides_in(tags: Sequence[str]) -> set[str]:
+    """The sides that two names speak of in one of their parts."""
+    parts = {side(part) for name in tags for part in CUTS.split(name)}
+    return parts & {"left", "right"} if len(tags) == 2 else set()
+
+
 def _ask_which(
     layouts: Sequence[tuple[tuple[str, ...], dict[str, dict[str, str]]]],
     words: Sequence[str],
@@ -334,7 +347,10 @@ def _ask_which(
     series = {word: tag(word) for word in words if word != opt_out and len(tag(word)) <= 2}
     counted = sorted(series, key=lambda word: (len(series[word]), series[word]))
     bare = [series[word] for word in counted]
-    by_fit = sorted(layouts, key=lambda one: (abs(len(one[0]) - len(counted)), -len(one[1])))
+    by_fit = sorted(
+        layouts,
+        key=lambda one: (not _sides_in(one[0]), abs(len(one[0]) - len(counted)), -len(one[1])),
+    )
     for tags, attributes in by_fit:
         m = len(tags)
         if not evident(tags, attributes) or are_usual(tags):
