@@ -247,11 +247,12 @@ def iowa_matrices(dice: Dice) -> dict[str, Any]:
             writer.writerow([name, *cells])
         return out.getvalue().encode("utf-8-sig" if dice.often(0.2) else "utf-8")
 
+    known = {"decisions": trials, "doubts": {"refused"} if stems[0] == "ch" else set()}
     if dice.often(0.5):
-        return {"name": "data.csv", "content": table(stems), "decisions": trials}
+        return {"name": "data.csv", "content": table(stems), **known}
     named = dict(zip(("choice", "wi", "lo"), stems, strict=True))
     files = {f"{name}_{n}.csv": table([stem]) for name, stem in named.items()}
-    return {"name": "study", "content": files, "decisions": trials}
+    return {"name": "study", "content": files, **known}
 
 
 # --- files -------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 import csv
 import io
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -110,7 +111,7 @@ def test_items_of_the_monetary_choice_questionnaire_are_known(code):
 
 def test_answers_that_go_against_the_usual_order_are_asked_about():
     table = kirby_answers((1, 0))
-    with pytest.raises(DataError, match=r"answer 0.*answer 1") as asked:
+    with pytest.raises(DataError, match=r"answer 0.*answer 1"):
         pn.read(table)
     reading = pn.read(table, options=["answer 1", "answer 0"])
     assert [int(one.chosen.sum()) for one in reading.data] == WAITED
@@ -139,3 +140,155 @@ def test_attributes_that_count_from_one_are_asked_about():
     assert "attributes='C(brand) + C(price)' for the first" in str(asked.value)
     assert len(pn.read(table, attributes="C(brand) + C(price)").data.names) == 5
     assert len(pn.read(table, attributes="brand + price").data.names) == 2
+
+
+def explored(first, second, state=None, *, coins="reward", codes=(1, 2), states=("2", "3")):
+    """Trials of two steps: the option k mostly leads to the state 1 - k of these."""
+    rng = np.random.default_rng(3)
+    rows = []
+    for who in ("ann", "bob"):
+        for _ in range(60):
+            ship, alien = rng.integers(2, size=2)
+            planet = 1 - ship if rng.random() < 0.7 else ship
+            row = {"id": who, first: codes[ship]}
+            row |= {second: codes[alien]} if state else {second: int(1 + 2 * planet + alien)}
+            row |= {state: states[planet]} if state else {}
+            rows.append(row | {coins: int(rng.random() < 0.5)})
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        ("choice1", "choice2", "state2"),
+        ("stage1_choice", "stage2_choice", "stage2_state"),
+        ("ch1", "ch2", "state"),
+        ("firstStageChoice", "secondStageChoice", "secondStageState"),
+        ("spaceship", "alien", "planet"),
+    ],
+)
+def test_two_steps_are_known_under_other_names_and_states_follow_the_first_choice(columns):
+    table = explored(*columns)
+    reading = pn.read(table)
+    assert "taken for the task two-step" in reading.summary()
+    one = reading.data[0]
+    first, second, state = (table[name].to_pylist()[:60] for name in columns)
+    assert one.chosen[::2].tolist() == [cell - 1 for cell in first]
+    assert one.chosen[1::2].tolist() == [cell - 1 for cell in second]
+    assert one.before["state"][1::2].tolist() == [{"3": 1.0, "2": 2.0}[cell] for cell in state]
+    assert one.rewards[1::2].tolist() == table["reward"].to_pylist()[:60]
+
+
+def test_two_steps_are_read_by_words_and_by_four_numbers_of_the_second_choice():
+    words = pn.read(explored("choice1", "choice2", "state2", codes=("left", "right")))
+    numbers = pn.read(explored("choice1", "choice2"))
+    assert words.data[0].chosen.tolist() == numbers.data[0].chosen.tolist()
+    assert words.data[0].before["state"].tolist() == numbers.data[0].before["state"].tolist()
+
+
+def test_the_reward_of_two_steps_is_asked_for_where_no_name_tells():
+    table = explored("choice1", "choice2", "state2", coins="treasure")
+    with pytest.raises(DataError, match=r"are columns of the task two-step.* reward='treasure'"):
+        pn.read(table)
+    reading = pn.read(table, reward="treasure")
+    assert reading.data[0].rewards[1::2].tolist() == table["treasure"].to_pylist()[:60]
+
+
+def cued(go, pressed="response", who="id"):
+    """Trials of go and no-go at four cues, the last two of which threaten."""
+    rng = np.random.default_rng(4)
+    rows = []
+    for name in ("ann", "bob", "cem"):
+        for _ in range(40):
+            cue, press = int(rng.integers(4)), int(rng.integers(2))
+            paid = int(rng.integers(2)) - (cue > 1)
+            rows.append({who: name, "stimulus": "abcd"[cue], pressed: go[press], "outcome": paid})
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.mark.parametrize(
+    ("pressed", "go"),
+    [
+        ("response", ("nogo", "go")),
+        ("action", ("No-Go", "Go")),
+        ("pressed", (0, 1)),
+        ("made_response", ("FALSE", "TRUE")),
+        ("resp", (None, "space")),
+    ],
+)
+def test_go_and_no_go_are_known_under_other_names_and_keep_their_cues(pressed, go):
+    table = cued(go, pressed)
+    reading = pn.read(table)
+    assert "taken for the task go-no-go" in reading.summary()
+    one = reading.data[0]
+    cues = ["abcd".index(cell) for cell in table["stimulus"].to_pylist()[:40]]
+    assert one.before["cue"].tolist() == cues
+    assert one.chosen.tolist() == [int(c == go[1]) for c in table[pressed].to_pylist()[:40]]
+
+
+def test_a_press_that_was_not_recorded_is_none(tmp_path):
+    table = cued((0, 1), "pressed")
+    cells = table["pressed"].to_pylist()
+    cells[3] = None
+    reading = pn.read(table.set_column(2, "pressed", pa.array(cells)))
+    assert [one.n_events for one in reading.data] == [39, 40, 40]
+
+
+def test_zeros_and_ones_at_cues_that_promise_and_threaten_are_asked_about():
+    table = cued((0, 1))
+    with pytest.raises(DataError, match="gains where stimulus is one thing and losses") as asked:
+        pn.read(table)
+    assert "Pass task='go-no-go' for the first, or chosen='response'" in str(asked.value)
+    assert pn.read(table, task="go-no-go").model == "models.GoNoGo()"
+    assert pn.read(table, chosen="response").model == "QLearning(n_options=2)"
+
+
+def test_who_people_are_is_asked_for_in_named_tasks_too():
+    table = cued(("nogo", "go"), who="token")
+    with pytest.raises(DataError, match="subject='token' if that names them"):
+        pn.read(table)
+    assert len(pn.read(table, subject="token").data) == 3
+    assert len(pn.read(table, subject="none").data) == 1
+
+
+def cards(n=40):
+    rng = np.random.default_rng(5)
+    return [
+        {"trial": t, "deck": "ABCD"[int(rng.integers(4))], "reward": 50 + 50 * int(t % 2)}
+        | {"penalty": 250 * int(t % 5 == 0)}
+        for t in range(n)
+    ]
+
+
+def test_penalties_beside_rewards_are_asked_about():
+    table = repeated(cards())
+    with pytest.raises(DataError, match=r"Pass reward=\('reward', 'penalty'\) for the first"):
+        pn.read(table)
+    reading = pn.read(table, reward=("reward", "penalty"))
+    assert reading.data[0].rewards[:2].tolist() == [-200.0, 100.0]
+    assert pn.read(table, reward="reward").data[0].rewards[:2].tolist() == [50.0, 100.0]
+
+
+def test_one_row_before_the_play_of_everybody_is_asked_about():
+    rows = [{"part": "try" if t == 0 else "go", **row} for t, row in enumerate(cards())]
+    for row in rows:
+        del row["penalty"]
+    with pytest.raises(DataError, match="everybody's first rows have 'try' in part"):
+        pn.read(repeated(rows))
+    kept = pn.read(repeated(rows), where="part != 'try'")
+    assert [one.n_decisions for one in kept.data] == [39, 39]
+
+
+@pytest.mark.parametrize("who", ["id", ""])
+def test_matrices_of_choices_wins_and_losses_are_taken_side_by_side(tmp_path, who):
+    rows = [cards(20), cards(20)[::-1]]
+    parts = {"choice": "deck", "win": "reward", "loss": "penalty"}
+    for part, name in parts.items():
+        out = [",".join([who, *(f"{part}_{k + 1}" for k in range(20))])]
+        out += [f"s{p},{','.join(str(r[name]) for r in own)}" for p, own in enumerate(rows)]
+        (tmp_path / f"{part}.csv").write_text("\n".join(out) + "\n", encoding="utf-8")
+    reading = pn.read(tmp_path)
+    assert "taken side by side" in reading.summary()
+    assert [one.subject for one in reading.data] == ["s0", "s1"]
+    paid = [row["reward"] - row["penalty"] for row in rows[0]]
+    assert reading.data[0].rewards.tolist() == paid

@@ -472,12 +472,23 @@ def _labels(
         return None, {}
     frame = open_frame(table)
     if asked.options is None and text and not are_words:
-        refuse_stray_labels(frame, found.chosen, row_place)
+        _refuse_stray_labels(table, found.chosen)
         if all(NUMBER.match(key) for key in seen_words(table, found.chosen)):
             return None, {}
     given = None if asked.options is None else list(asked.options)
     _, labels = labelled_options(frame, found.chosen, given, row_place)
     return labels, {word(label): str(k) for k, label in enumerate(labels)}
+
+
+def _refuse_stray_labels(table: pa.Table, chosen: str) -> None:
+    """Refuse numbers with a word among them, and say how to leave its rows out."""
+    try:
+        refuse_stray_labels(open_frame(table), chosen, row_place)
+    except DataError as error:
+        column = chosen if chosen.isidentifier() else f"`{chosen}`"
+        words = [one for one in seen_words(table, chosen) if not NUMBER.match(one)]
+        kept = " and ".join(f"{column} != {one!r}" for one in words)
+        raise DataError(f"{error} Or pass {where_said(kept)} to leave these rows out.") from None
 
 
 MOST_NUMBERS = 50  # different numbers of options that are no places

@@ -35,6 +35,7 @@ from penchant.reading.experiment import (
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
 from penchant.reading.played import MOST_LABELS, from_play
+from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
 from penchant.tables.cells import is_nothing
@@ -269,7 +270,8 @@ def reading_of(
         clean = cleaned(raw.table, where=where, given=asked.columns)
         place.rows = clean.rows
         told = asked.with_hints(clean)
-        if clean.program is not None and kind != "play" and not _is_long(clean, told):
+        unknown = kind != "play" and not _is_long(clean, told) and _task(clean, told, kind) is None
+        if clean.program is not None and unknown:
             told = _with_answers(clean, told)
             clean = cleaned(raw.table, where=where, given=told.columns)
             place.rows = clean.rows
@@ -319,7 +321,11 @@ def _task(clean: Cleaned, asked: Asked, kind: ReadingKind | None) -> NamedTask |
     if asked.task is not None:
         return task_named(asked.task)
     said = asked.offers is not None or asked.attributes is not None or asked.options is not None
-    said |= any(asked.columns.get(part) for part in ("chosen", "reward", "option", "executed"))
+    said |= any(asked.columns.get(part) for part in ("chosen", "option", "executed"))
+    other = None if said or kind not in (None, "play") else rewritten(clean, asked)
+    if other is not None:
+        return task_named(other.task)
+    said |= asked.columns.get("reward") is not None
     task = None if said else recognised_task(clean.table)
     return task if task is not None and kind in (None, task.kind) else None
 

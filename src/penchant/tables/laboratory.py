@@ -96,7 +96,10 @@ from penchant.tables.unfolding import (
 )
 from penchant.tables.where import check_some_left, rows_where, used_columns
 
-_PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
+_PRACTICE_FLAGS = (
+    *("practice", "ispractice", "practicetrial", "practise", "ispracticetrial", "practiceflag"),
+    *("isdemo", "demo", "istutorial", "iswarmup", "warmup", "isexample"),
+)
 _CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are written
 _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
@@ -230,7 +233,7 @@ class _Work:
     def _people(self) -> str | None:
         """The column of people by its rows, unless the table is of play."""
         names = self.table.column_names
-        found = people_column(self.table, names)
+        found = people_column(self.table, names) if len(names) <= len(self.table) else None
         if found is None:
             return None
         return None if is_play([n for n in names if not of_people(self.table, n, found)]) else found
@@ -381,13 +384,20 @@ class _Work:
 
     def ask_about_first_part(self, asked: set[str]) -> None:
         """Ask about the few rows that everybody began with, where a word tells them apart."""
-        used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
-        if self.practised or self.subject is None or self._is_played():
+        used = {*asked, *self.program.own, self.part("chosen", CHOSEN)}
+        if self.practised or self.subject is None:
             return
+        played = self._is_played()
         for name in self.table.column_names:
             word = None if name in used else first_words(self.table, name, self.subject)
             if word is None or self._is_of_offers(name):
                 continue
+            if (
+                played
+                and not plain_name(word).startswith("train")
+                and not self._is_once(name, word)
+            ):
+                continue  # a part of play, which is asked about as such
             others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
             column = name if name.isidentifier() else f"`{name}`"
             kept = f"{column} in {[word, *others]!r}"
@@ -397,6 +407,11 @@ class _Work:
                 f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
                 f"leave them out, or {where_said(kept)} to keep them."
             )
+
+    def _is_once(self, name: str, word: str) -> bool:
+        """Whether a word stands in one row of everybody."""
+        who = zip(self.cells(str(self.subject)), self.cells(name), strict=True)
+        return max(Counter(whose for whose, cell in who if cell == word).values()) == 1
 
     def _is_of_offers(self, name: str) -> bool:
         """Whether a column's name is one of several that describe options."""
@@ -577,6 +592,8 @@ class _Work:
         if any(self.given.get(part) for part in ("chosen", "option", "reward", "decision")):
             return
         free = [name for name in self.table.column_names if name not in self.program.own]
+        if self.subject is None and len(free) > len(self.table):
+            return  # a row per person, in which columns may agree by chance
         who = self.subject or people_column(self.table, free)
         self.long = long_parts(self.table, who, free, CHOSEN)
         if self.long is not None and self.subject is None:
