@@ -292,3 +292,38 @@ def test_matrices_of_choices_wins_and_losses_are_taken_side_by_side(tmp_path, wh
     assert [one.subject for one in reading.data] == ["s0", "s1"]
     paid = [row["reward"] - row["penalty"] for row in rows[0]]
     assert reading.data[0].rewards.tolist() == paid
+
+
+def ranked(numbers=False, long=False, most="best", least="worst"):
+    """Sets of three things of four, with the best and the worst one."""
+    rng = np.random.default_rng(6)
+    rows = []
+    for who in ("ann", "bob"):
+        for t in range(12):
+            shown = [str(one) for one in rng.permutation(["fig", "kiwi", "pear", "plum"])[:3]]
+            best, worst = (int(k) for k in rng.permutation(3)[:2])
+            told = [k + 1 if numbers else shown[k] for k in (best, worst)]
+            row = {"id": who, "set": t}
+            if long:
+                flags = [{most: int(k == best), least: int(k == worst)} for k in range(3)]
+                rows += [row | {"item": shown[k]} | flags[k] for k in range(3)]
+            else:
+                row |= {f"item{k + 1}": shown[k] for k in range(3)}
+                rows.append(row | {most: told[0], least: told[1]})
+    return pa.Table.from_pylist(rows)
+
+
+@pytest.mark.parametrize("how", [{}, {"numbers": True}, {"long": True}])
+def test_of_the_best_and_the_worst_one_is_asked_for_and_read(how):
+    for names in (("best", "worst"), ("most_liked", "least_liked")):
+        table = ranked(**how, most=names[0], least=names[1])
+        with pytest.raises(DataError, match=f"Pass chosen='{names[0]}', or chosen='{names[1]}'"):
+            pn.read(table)
+        for k, name in enumerate(names):
+            reading = pn.read(table, chosen=name, attributes="item")
+            assert reading.data.n_decisions == 24
+            assert f"{names[1 - k]} not used" in reading.summary()
+    same = pn.read(ranked(), chosen="best", attributes="item").data
+    other = pn.read(ranked(**how), chosen="best", attributes="item").data
+    taken = [one.explanatory[one.first_row[:-1] + one.chosen].tolist() for one in (same, other)]
+    assert taken[0] == taken[1]

@@ -647,8 +647,8 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
     if not kept:
         raise DataError(
             f"{argument('attributes')} must be given, as no column tells the options of a "
-            "decision apart; got "
-            f"columns {named(sets.attributes)}. Name them with attributes."
+            f"decision apart; got columns {named(sets.attributes) or 'of parts alone'}. Name them "
+            f"with attributes, or pass {argument('attributes', '1')} for a constant of each option."
         )
     return Formula(tuple((Factor(name),) for name in kept))
 

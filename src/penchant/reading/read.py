@@ -40,7 +40,9 @@ from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_n
 from penchant.tables.answers import ask_about_sides, side_of
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import (
+    LONG,
     NO_COLUMN,
+    is_called,
     is_long,
     is_play,
     named_column,
@@ -660,6 +662,9 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
 def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
     """Ask whether choices were paid, where a column may say so and options have no price."""
     called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
+    numbers = {name for name in called if is_called(LONG["decision"], name)}
+    subject = asked.columns.get("subject")
+    called = [n for n in called if n not in numbers or not is_counter(clean.table, n, subject)]
     named_so = [name for name in called if sounds_paid(name)]
     bare = all(_offers_nothing(clean, name, own) for name, own in layout.attributes.items())
     ways = called if bare else named_so

@@ -201,6 +201,47 @@ def by_level(
     return None
 
 
+_BEST = {"best": "worst", "most": "least", "b": "w"}
+
+
+def best_and_worst(table: pa.Table) -> tuple[str, str] | None:
+    """The columns of the best and of the worst of each set, where both are told; None if not.
+
+    >>> best_and_worst(pa.table({"item1": ["x"], "item2": ["y"], "best": ["y"], "worst": ["x"]}))
+    ('best', 'worst')
+    >>> best_and_worst(pa.table({"most": [3, 4], "least": [3, 1]})) is None
+    True
+    """
+    lower = {name.lower(): name for name in table.column_names}
+    for low, best in lower.items():
+        parts = re.split(r"([^a-z]+)", low)
+        for k, part in enumerate(parts):
+            other = "".join([*parts[:k], _BEST.get(part, part), *parts[k + 1 :]])
+            if part in _BEST and other in lower and _are_apart(table, best, lower[other]):
+                return best, lower[other]
+    return None
+
+
+def _are_apart(table: pa.Table, best: str, worst: str) -> bool:
+    """Whether two columns never name the same, or flag different rows, as many of each."""
+    words = [
+        [None if is_nothing(cell) else _level(cell) for cell in table[name].to_pylist()]
+        for name in (best, worst)
+    ]
+    seen = [{*own} - {None} for own in words]
+    if seen[0] | seen[1] <= {"0", "1"}:
+        flagged = [[one == "1" for one in own] for own in words]
+        both = any(a and b for a, b in zip(*flagged, strict=True))
+        return not both and sum(flagged[0]) == sum(flagged[1]) > 0
+    pairs = [(a, b) for a, b in zip(*words, strict=True) if a is not None and b is not None]
+    others = (name for name in table.column_names if name not in (best, worst))
+    shown = {
+        _level(cell) for name in others for cell in table[name].to_pylist() if cell is not None
+    }
+    named = bool(seen[0] & seen[1]) or seen[0] | seen[1] <= shown
+    return bool(pairs) and named and all(a != b for a, b in pairs)
+
+
 def _level(cell: Any) -> str:
     return f"{cell:g}" if isinstance(cell, float) else str(cell).strip()
 

@@ -26,6 +26,7 @@ from penchant.tables.answers import (
     DIFFERENCES,
     FLAG_VERBS,
     agreement,
+    best_and_worst,
     by_flag,
     by_level,
     by_words,
@@ -186,6 +187,7 @@ def cleaned(
         kept = counted(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
     work.ask_apart(titles)
+    work.take_best_or_worst()
     work.find_long()
     work.join_flags()
     if "chosen" not in known:
@@ -220,6 +222,7 @@ class _Work:
         self.words = False
         self.long: LongParts | None = None
         self.practised = False
+        self.ranked: str | None = None  # the choice that is meant, of the best and the worst
         self.loop: str | None = None
         self.conditions: frozenset[str] = frozenset()
         self.program: Program = program_of(table.column_names)
@@ -587,15 +590,35 @@ class _Work:
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
+    def take_best_or_worst(self) -> None:
+        """What was taken as the best or as the worst of each set, where both are: asked which."""
+        both = best_and_worst(self.table)
+        given = self.given.get("chosen")
+        if both is None or (given is not None and given not in both):
+            return
+        if given is None:
+            raise DataError(
+                f"{argument('chosen')} must be given, as {both[0]} and {both[1]} tell two choices "
+                f"of each set, the best and the worst, and one is fitted at a time. Pass "
+                f"{argument('chosen', both[0])}, or {argument('chosen', both[1])}, whose weights "
+                "say what is avoided."
+            )
+        self.ranked = given
+        other = both[1 - both.index(given)]
+        self.table = self.table.drop_columns([other])
+        self.notes.append(f"{other} not used: choices are by {given}")
+
     def find_long(self) -> None:
         """Which columns are the parts of a table with a row per option, if it is one."""
-        if any(self.given.get(part) for part in ("chosen", "option", "reward", "decision")):
+        told = {part for part in ("chosen", "option", "reward", "decision") if self.given.get(part)}
+        if told - ({"chosen"} if self.ranked else set()):
             return
         free = [name for name in self.table.column_names if name not in self.program.own]
         if self.subject is None and len(free) > len(self.table):
             return  # a row per person, in which columns may agree by chance
         who = self.subject or people_column(self.table, free)
-        self.long = long_parts(self.table, who, free, CHOSEN)
+        answers = CHOSEN if self.ranked is None else (self.ranked,)
+        self.long = long_parts(self.table, who, free, answers)
         if self.long is not None and self.subject is None:
             self.people = who
 
@@ -713,7 +736,8 @@ class _Work:
     def _take_by_level(self) -> None:
         """Options in place of their levels, where the choice repeats a level of an attribute."""
         chosen, names = self.part("chosen", CHOSEN), self.table.column_names
-        said = "chosen" in self.given or "reward" in self.given or is_play(names)
+        said = "chosen" in self.given and self.ranked is None
+        said |= "reward" in self.given or is_play(names)
         if said or chosen is None or chosen not in names:
             return
         free = [n for n in self.table.column_names if n not in self.program.own | {chosen}]
