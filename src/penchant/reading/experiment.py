@@ -145,8 +145,9 @@ def _without_words_of_one(table: pa.Table, layout: WideLayout, asked: Asked) -> 
     def is_of_people(columns: Sequence[str | None]) -> bool:
         told = [column for column in columns if column is not None]
         of_each = subject is not None and all(of_people(table, name, subject) for name in told)
-        differ = any(not of_people(table, name, None) for name in told)  # from person to person
-        return of_each and differ and len(told) > 1 and alike(told) == 0
+        # no amounts, or others from person to person
+        other = any(not _are_amounts(table, n) or not of_people(table, n, None) for n in told)
+        return of_each and other and len(told) > 1 and alike(told) == 0
 
     described = {n: own for n, own in layout.attributes.items() if not is_of_people(own)}
     kept = {
