@@ -100,11 +100,12 @@ def _answered(
     questions = (*before, said)
     if len(questions) > DEEP:
         return None
-    for remedy in [*remedies(said), *known(made, said, given)]:
-        name, value = remedy
-        if name == "where" and "where" in given:
-            value = f"({given['where']}) and ({value})"
-        now = {**given, name: value}
+    own = known(made, said, given)
+    ways = [[remedy] for remedy in (*remedies(said), *own)]
+    for some in (*ways, own):  # one at a time, at last all that one knows
+        now = {**given, **dict(some)}
+        if "where" in given and now["where"] != given["where"]:
+            now["where"] = f"({given['where']}) and ({now['where']})"
         if now == given:
             continue
         try:
@@ -150,8 +151,15 @@ def _literal(text: str) -> Any:
             value = ast.literal_eval(text[:end])
         except (SyntaxError, ValueError):
             continue
-        return None if "..." in text[:end] else value
+        return None if _has_ellipsis(value) else value
     return None
+
+
+def _has_ellipsis(value: Any) -> bool:
+    """Whether a list was cut short."""
+    inside = [*value.items()] if isinstance(value, dict) else value
+    several = isinstance(inside, (list, tuple))
+    return value is ... or (several and any(map(_has_ellipsis, inside)))
 
 
 def known(made: Made, said: str, given: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -63,7 +63,7 @@ from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stra
 from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
-from penchant.tables.surveys import options_said, shown_at, where_said
+from penchant.tables.surveys import NOT, options_said, shown_at, where_said
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 
@@ -112,6 +112,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     labels, words = _labels(table, found, asked, clean.words)
     if asked.options is None:
         _ask_about_alike(labels, str(found.chosen))
+        _ask_beside_flag(labels, str(found.chosen))
     base = asked.base or 0
     if labels is not None and asked.options is None:
         typed = ticked("options")
@@ -321,6 +322,21 @@ def _ask_about_alike(labels: Sequence[Any] | None, chosen: str) -> None:
         f"{argument('options')} must be given, as {listing(alike)} in {chosen} can be read in two "
         f"ways: as one option, or as different ones. Pass {options_said(one)} for the first, or "
         f"{options_said([str(label) for label in labels or ()])} for the second."
+    )
+
+
+def _ask_beside_flag(labels: Sequence[Any] | None, chosen: str) -> None:
+    """Ask about a word beside an option and its opposite, as a flag of the option has both."""
+    words = [str(label) for label in labels or ()]
+    flagged = [one for one in words if f"{NOT}{one}" in words]
+    odd = [one for one in words if one not in flagged and one.removeprefix(NOT) not in flagged]
+    if not flagged or not odd:
+        return
+    raise DataError(
+        f"{argument('options')} must be given, as {odd[0]!r} beside {flagged[0]!r} and its "
+        "opposite can be read in two ways: an option, or a mark of decisions that nobody made. "
+        f"Pass {options_said(words)} for the first, or "
+        f"{where_said(f'{chosen} != {odd[0]!r}')} for the second."
     )
 
 

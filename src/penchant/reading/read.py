@@ -33,7 +33,7 @@ from penchant.reading.experiment import (
     from_wide,
     wide_experiment,
 )
-from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
+from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
 from penchant.reading.played import MOST_LABELS, from_play
 from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
@@ -600,6 +600,7 @@ def _kind(
             )
         )
     if played:
+        _ask_about_gambles(clean, asked, called)
         described = _described_options(clean, asked)
         if described is not None:
             raise DataError(
@@ -639,6 +640,29 @@ def _kind(
     )
 
 
+def _ask_about_gambles(clean: Cleaned, asked: Asked, names: Sequence[str]) -> None:
+    """Ask whether an amount was paid, or offered with a chance and taken or not.
+
+    What is offered is the same whether it is taken or not, and stands in every row.
+    """
+    table = clean.table
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, table.column_names)
+    reward = usual_column("reward", names)
+    if chosen not in table.column_names or not isinstance(reward, str):
+        return
+    words = {plain_name(w).removeprefix("not") for w in seen_words(table, str(chosen))}
+    others = [name for name in table.column_names if name not in (chosen, reward, *clean.own)]
+    chances = [name for name in others if part_of(name, [name], table) == "probability"]
+    if not words & SECOND_WORDS or not chances or not is_never_nothing(table, reward):
+        return
+    raise DataError(
+        f"{either('kind', '--reward or --offers')} must be given, as {reward} can be read in two "
+        f"ways: what each choice paid, or what was offered with {chances[0]} and taken or not. "
+        f"Pass {argument('reward', reward)} for the first, or name what was offered by "
+        f"{argument('offers')} for the second."
+    )
+
+
 # What options paid, rather than what they offered: it may have been seen after the choice.
 _SEEN_AFTER = frozenset(
     ("outcome", "reward", "payoff", "point", "payout", "feedback", "score", "win")
@@ -665,6 +689,7 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     numbers = {name for name in called if is_called(LONG["decision"], name)}
     subject = asked.columns.get("subject")
     called = [n for n in called if n not in numbers or not is_counter(clean.table, n, subject)]
+    called = [name for name in called if name not in chosen.split(" == ")]
     named_so = [name for name in called if sounds_paid(name)]
     bare = all(_offers_nothing(clean, name, own) for name, own in layout.attributes.items())
     ways = called if bare else named_so
@@ -675,8 +700,14 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
-        f"{argument('attributes', next(iter(layout.attributes)))} for the second."
+        f"{argument('attributes', _all_of(layout))} for the second."
     )
+
+
+def _all_of(layout: WideLayout) -> str:
+    """All attributes as a formula, or the first where their names are none of one."""
+    names = list(layout.attributes)
+    return " + ".join(names) if all(name.isidentifier() for name in names) else names[0]
 
 
 def _offers_nothing(clean: Cleaned, attribute: str, columns: Sequence[str | None]) -> bool:

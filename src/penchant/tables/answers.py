@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -479,8 +480,10 @@ def ask_about_sides(
     """
     pressed = [None if is_nothing(c) else _word(c) for c in table[chosen].to_pylist()]
     words = list(dict.fromkeys(word for word in pressed if word is not None))
+    words = words if _are_places(words) else _without_rare(pressed)
     if not _are_places(words):
         return
+    pressed = [word if word in words else None for word in pressed]
     who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
     for name in table.column_names:
         if name in own or name in (chosen, subject):
@@ -493,6 +496,17 @@ def ask_about_sides(
             if option in _CORRECT and not _comparable(words, cells):
                 continue
             raise _asked(chosen, name, option, words, cells)
+
+
+_RARE = 0.25  # share of decisions that a mark of those nobody made has, at most
+
+
+def _without_rare(words: Sequence[str | None]) -> list[str]:
+    """Words without the one that is rarest, where it is rare."""
+    count = Counter(word for word in words if word is not None)
+    rarest = min(count, key=lambda word: count[word], default="")
+    rare = count[rarest] <= _RARE * count.total()
+    return [word for word in count if word != rarest or not rare]
 
 
 def _of_twins(name: str, names: Collection[str]) -> str | None:

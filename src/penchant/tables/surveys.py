@@ -49,6 +49,10 @@ OF_OPTIONS = frozenset(
 )
 MARGIN = 0.25  # by which one way to read columns is clearly more likely than another
 NOT = "not "  # before the one of two options that was not chosen
+# Of an option that stands between two words.
+_OFFERED = re.compile(
+    r"(?:is|was)[ _.\-](?P<option>.+)[ _.\-](?P<how>available|avail|offered|shown)", re.IGNORECASE
+)
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
 
 
@@ -139,9 +143,15 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
 
 
 def halves(name: str) -> list[tuple[str, str]]:
-    """Both parts of a name, at every place where it can be cut."""
+    """Both parts of a name, at every place where it can be cut.
+
+    >>> halves("car_price"), halves("is_car_available")[-1]
+    ([('car', 'price')], ('car', 'available'))
+    """
     cuts = [(match.start(), match.end()) for match in CUTS.finditer(name)]
-    return [(name[:a], name[b:]) for a, b in cuts if a > 0 and b < len(name)]
+    found = [(name[:a], name[b:]) for a, b in cuts if a > 0 and b < len(name)]
+    offered = _OFFERED.fullmatch(name)
+    return [*found, (offered["option"], offered["how"])] if offered is not None else found
 
 
 def wide_layout(
@@ -215,10 +225,12 @@ def wide_layout(
     fitting = _likeliest(fitting, likely)
     if len(fitting) > 1:
         shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
+        ways: list[Any] = [fit.layout.options for fit in fitting[:2]]
+        if in_order and not isinstance(options, Mapping):
+            ways = [dict(zip(map(str, options or ()), own, strict=True)) for own in ways]
         raise DataError(
             f"{argument('options')} must be given, as the columns can be read in {len(fitting)} "
-            f"ways: {shown}. Pass {options_said(fitting[0].layout.options)}, or "
-            f"{options_said(fitting[1].layout.options)}."
+            f"ways: {shown}. Pass {options_said(ways[0])}, or {options_said(ways[1])}."
         )
     if not fitting:
         _ask_which(likely_layouts(names, alike), sure, column, opt_out, evident or is_evident)
