@@ -1,5 +1,6 @@
 """Files of offers and of clinic tasks, one trap each: read as meant, or asked about."""
 
+import ast
 import csv
 import io
 
@@ -327,3 +328,80 @@ def test_of_the_best_and_the_worst_one_is_asked_for_and_read(how):
     other = pn.read(ranked(**how), chosen="best", attributes="item").data
     taken = [one.explanatory[one.first_row[:-1] + one.chosen].tolist() for one in (same, other)]
     assert taken[0] == taken[1]
+
+
+def test_a_condition_with_an_apostrophe_can_be_typed_as_it_is_printed():
+    rows = [
+        {"A_price": 3 + t, "B_price": 9 - t, "A_size": t % 4, "B_size": (t + 2) % 5}
+        | {"choice": ("A", "B", "didn't answer")[2 if t == 5 else t % 2]}
+        for t in range(9)
+    ]
+    table = repeated(rows)
+    with pytest.raises(DataError, match="didn't answer") as asked:
+        pn.read(table)
+    typed = str(asked.value).partition("where=")[2]
+    condition = ast.literal_eval(typed[: typed.index(" to leave")])
+    assert pn.read(table, where=condition).data.n_decisions == 16
+
+
+def sides(odd=None):
+    """Rewards and efforts of easy and hard work, whose places change."""
+    rows = [
+        {"easy_pay": 2, "easy_steps": 1, "hard_pay": 3 + t % 5, "hard_steps": 2 + t % 4}
+        | {"hard_side": ("left", "right")[t % 3 == 0], "choice": ("left", "right")[t % 2]}
+        for t in range(16)
+    ]
+    if odd is not None:
+        rows[3]["choice"] = odd
+    return repeated(rows)
+
+
+def test_a_word_beside_two_sides_is_no_side():
+    with pytest.raises(DataError, match=r"choice \(left, right\) is a place, and hard_side"):
+        pn.read(sides("void"))
+    hard = "choice == hard_side"
+    with pytest.raises(DataError, match=f"'void' in {hard} can be read in two ways"):
+        pn.read(sides("void"), chosen=hard)
+    kept = pn.read(sides("void"), chosen=hard, where=f"`{hard}` != 'void'")
+    whole = pn.read(sides(), chosen=hard)
+    assert (kept.data.n_decisions, whole.data.n_decisions) == (30, 32)
+
+
+def test_an_option_between_two_words_is_on_offer_or_not():
+    rows = [
+        {f"{m}_cost": 3 + (t + k) % 5 if on else 0 for k, (m, on) in enumerate(shown)}
+        | {f"{m}_time": 9 - (t + 2 * k) % 4 if on else 0 for k, (m, on) in enumerate(shown)}
+        | {f"is_{m}_available": int(on) for m, on in shown}
+        | {"choice": ("bus", "car")[t % 2]}
+        for t in range(12)
+        for shown in [[("bus", True), ("car", True), ("tram", t % 3 > 0)]]
+    ]
+    reading = pn.read(repeated(rows))
+    assert reading.data.names == ("cost", "time")
+    assert sorted({*np.diff(reading.data.first_row).tolist()}) == [2, 3]
+
+
+def test_a_price_is_no_amount_that_one_gets():
+    rows = [
+        {"A_premium_amt": 3 + t % 4, "A_delay": 5 + t % 3, "B_premium_amt": 6 - t % 5}
+        | {"B_delay": 9 - t % 4, "choice": "AB"[t % 2]}
+        for t in range(12)
+    ]
+    assert pn.read(repeated(rows)).kind == "choices"
+
+
+def test_a_gain_with_a_chance_is_asked_about():
+    rows = [
+        {"risk_prob": (0.25, 0.5, 0.75)[t % 3], "gain_amt": 5 + t, "chose_gamble": t % 2}
+        for t in range(12)
+    ]
+    with pytest.raises(
+        DataError, match="what each choice paid, or what was offered with risk_prob"
+    ):
+        pn.read(repeated(rows))
+
+
+def test_a_word_beside_a_flag_is_asked_about():
+    rows = [{"won": t % 3, "chose_gamble": "void" if t == 4 else str(t % 2)} for t in range(12)]
+    with pytest.raises(DataError, match="'void' beside 'gamble' and its opposite"):
+        pn.read(repeated(rows))

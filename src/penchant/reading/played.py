@@ -356,7 +356,7 @@ def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
         others = dict.fromkeys(kind for kind, own, _ in rows if own and kind not in paying)
         if paying and others and None not in others:
             column = name if name.isidentifier() else f"`{name}`"
-            kept = " or ".join(f"{column} == '{kind}'" for kind in paying)
+            kept = " or ".join(f"{column} == {kind!r}" for kind in paying)
             raise DataError(
                 f"{argument('where')} must be given, as nothing is paid where {name} is "
                 f"{listing(map(repr, others))}, which can be read in two ways: another task, or "

@@ -536,9 +536,18 @@ def agreement(
 ) -> list[str | None]:
     """The option of a side, or the other, by whether what was pressed agrees with the side.
 
+    A word that is no place beside two that are stays as it is.
+
     >>> agreement(["f", "j"], ["left", "left"], "==", ("response", "A_side"))
     ['A', 'not A']
     """
+    told = [None if is_nothing(cell) else _word(cell) for cell in pressed]
+    kept = _without_rare(told)
+    if not _are_places([*{*told} - {None}]) and _are_places(kept):  # type: ignore[list-item]
+        beside = [None if word in kept else word for word in told]
+        inside = [cell if word in kept else None for cell, word in zip(pressed, told, strict=True)]
+        found = agreement(inside, cells, sign, names)
+        return [own if word is None else word for own, word in zip(found, beside, strict=True)]
     option = side_of(names[1]) or names[1]
     both: list[list[str | None]] = []
     written = [{_word(c) for c in own if not is_nothing(c)} for own in (pressed, cells)]

@@ -552,7 +552,7 @@ def _left_out(word: str, said: Sequence[str], column: str) -> str:
     """A condition that leaves out the rows of a word."""
     name = column if column.isidentifier() else f"`{column}`"
     is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
-    return where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
+    return where_said(f"{name} != {word!r}" if is_text else f"{name} != {word}")
 
 
 def _by_number(
@@ -608,6 +608,8 @@ def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
     typed = f'"{condition}"'
+    if '"' in condition:
+        return either(f"where={condition!r}", f"--where {shlex.quote(condition)}")
     if "`" in condition:
         inside = condition.replace("'", '"')
         typed = f"'{inside}'"
