@@ -138,7 +138,7 @@ def seen_words(table: pa.Table, name: str, doubtful: bool = False) -> list[str]:
 
 def word(cell: Any) -> str:
     """A cell as a word: whole numbers without a point."""
-    if isinstance(cell, float) and cell == int(cell):
+    if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(int(cell)) if isinstance(cell, bool) else str(cell).strip()
 

@@ -149,6 +149,16 @@ def _check_chances(name: str, columns: Sequence[str | None], layout: WideLayout)
     )
 
 
+# Words of what one pays, which is no amount that one gets.
+_PRICES = frozenset(
+    (
+        *("price", "cost", "fee", "fare", "premium", "rent", "tariff", "toll", "charge", "tax"),
+        *("copay", "surcharge", "expense", "preis", "kosten", "prix", "cout", "precio", "costo"),
+        *("coste", "prezzo", "prijs", "preco", "avgift", "huur", "miete", "loyer"),
+    )
+)
+
+
 def part_of(name: str, columns: Sequence[str], table: pa.Table | None) -> str | None:
     """What an attribute is, by its name or the units of its cells: amount, delay, probability."""
     bare = re.sub(r"(?<=[a-z]{2})s$", "", plain_name(name))
@@ -160,8 +170,8 @@ def part_of(name: str, columns: Sequence[str], table: pa.Table | None) -> str | 
         ("amount", OUTCOME),
     ):
         if parts & {*usual}:
-            return part
-    if table is None:
+            return None if part == "amount" and parts & _PRICES else part
+    if table is None or parts & _PRICES:
         return None
     cells = [cell for column in columns for cell in pc.unique(table[column]).to_pylist()]
     read = [amount(cell) for cell in cells if not is_nothing(cell)]
