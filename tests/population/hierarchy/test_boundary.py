@@ -117,3 +117,16 @@ def test_discounters_with_few_offers_settle():
     found = pn.fit_population(offers, pn.HyperbolicDiscounting())
     assert found.status != "stopped early"
     assert abs(found.coefficients[0] + 4.4) < 2.5
+
+
+def test_people_do_not_run_away_where_rates_lie_at_their_bound():
+    task = pn.Landscape([0.3, 0.7], pn.GaussianNoise(0.3))
+    truth = {"temperature": 0.3, "learning_rate": 0.6}
+    rng, model = np.random.default_rng(1), pn.QLearning(2)
+    play = [pn.simulate(task, model, truth, n_decisions=30, rng=rng) for _ in range(10)]
+    people = [pn.Episode(e.chosen, e.rewards, subject=i) for i, e in enumerate(play)]
+    found = pn.fit_population(people, model)
+    assert found.status == "no spread in learning_rate"
+    low, high = found.interval()[found.names.index("learning_rate")]
+    on_link = found.subjects.mean[:, found.subjects.names.index("learning_rate")]
+    assert (low < on_link).all() and (on_link < high).all()

@@ -264,12 +264,30 @@ def _without_spread(
 
 
 def _described(plan: Plan, found: Found, beta: Vector, start: _Start) -> Found:
-    """The population with a weak prior that keeps spreads from vanishing."""
+    """The population with a weak prior that keeps spreads from vanishing.
+
+    The prior sets no upper end: where the decisions set none either, as of people at the bounds of
+    a rate, spread and mean may run away together. Then nothing is described but what was found.
+    """
     task = replace(plan.task(plan.differing), away_from_zero=True)
     reached = found.x[: task.structure.n_beta]
+    for first in (reached, beta):
+        if not _is_far(plan, task.structure, first):
+            wide = search(task, first, *start)
+            if not _is_far(plan, wide.marginal.structure, wide.x):
+                return wide
+    return found
+
+
+def _is_far(plan: Plan, structure: Structure, x: Vector) -> bool:
+    """Whether means, or spreads if x has them, are beyond all that is typical of people."""
     centre, sd = plan.people.typical
-    ran_away = (np.abs(task.structure.design @ reached - centre) > FAR * sd).any()
-    return search(task, beta if ran_away else reached, *start)
+    far = (np.abs(structure.means(x[: structure.n_beta]) - centre) > FAR * sd).any()
+    if len(x) > structure.n_beta:
+        matrices = structure.spread.matrices(x[structure.n_beta :])
+        spreads = np.sqrt(np.einsum("gaa->ga", matrices))
+        far |= (spreads > FAR * sd[structure.random]).any()
+    return bool(far)
 
 
 class _Error(NamedTuple):
