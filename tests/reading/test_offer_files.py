@@ -405,3 +405,14 @@ def test_a_word_beside_a_flag_is_asked_about():
     rows = [{"won": t % 3, "chose_gamble": "void" if t == 4 else str(t % 2)} for t in range(12)]
     with pytest.raises(DataError, match="'void' beside 'gamble' and its opposite"):
         pn.read(repeated(rows))
+
+
+def test_keys_that_look_like_codes_are_options_where_there_is_only_one_other():
+    rows = [
+        {"soon": 20 + t, "late": 40 + t, "days": 30 + t, "key": (9, 1)[t % 2]} for t in range(8)
+    ]
+    known = {"offers": {"amount": ["soon", "late"], "delay": [0, "days"]}, "chosen": "key"}
+    with pytest.raises(DataError, match="options must say what '9', '1' in key mean"):
+        pn.read(repeated(rows), **known)
+    reading = pn.read(repeated(rows), **known, options=[9, 1])
+    assert reading.data[0].chosen.tolist() == [0, 1] * 4
