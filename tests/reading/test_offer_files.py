@@ -416,3 +416,13 @@ def test_keys_that_look_like_codes_are_options_where_there_is_only_one_other():
         pn.read(repeated(rows), **known)
     reading = pn.read(repeated(rows), **known, options=[9, 1])
     assert reading.data[0].chosen.tolist() == [0, 1] * 4
+
+
+def test_a_first_part_is_asked_about_whatever_its_column_shares_a_word_with():
+    table = explored("stage_1_choice", "stage_2_choice", "stage_2_state")
+    rows = [
+        {"stage_label": "einuebung" if k % 60 == 0 else "messung", **row}
+        for k, row in enumerate(table.to_pylist())
+    ]
+    with pytest.raises(DataError, match="everybody's first rows have 'einuebung' in stage_label"):
+        pn.read(pa.Table.from_pylist(rows))

@@ -420,7 +420,9 @@ class _Work:
         """Whether a column's name is one of several that describe options."""
         names = [other for other in self.table.column_names if other not in self.program.own]
         layouts = [by for tags, by in wide_layouts(names) if is_evident(tags, by)]
-        return name in {column for by in layouts for own in by.values() for column in own.values()}
+        attributes = [[*own.values()] for by in layouts for own in by.values()]
+        alike = alike_in(self.table)
+        return any(name in columns and alike(columns) > 0 for columns in attributes)
 
     def _is_part_of_everybody(self, rows: BoolVector) -> bool:
         """Whether nobody has these rows alone: a group may be called practice, too."""
