@@ -190,15 +190,18 @@ def _files(path: Any) -> list[str] | None:
     folder = Path(given)
     described = (folder / DESCRIPTION).exists()
     inside = folder / "data" if (folder / "data").is_dir() else folder
-    about = [file for file in sorted(folder.glob("*.[ct]sv")) if _PEOPLE.search(file.stem)]
+    beside = [
+        file for place in dict.fromkeys((folder, inside)) for file in sorted(place.glob("*.[ct]sv"))
+    ]
+    about = [file for file in beside if _PEOPLE.search(file.stem)]
     files = [
         file
         for file in sorted(inside.rglob("*") if described else inside.iterdir())
         if _is_table(file)
     ]
     files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
-    beside = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
-    files = [file for file in files if not _describes(file, beside, described)]
+    tables = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
+    files = [file for file in files if not _describes(file, tables, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
     if described and data:
         files = data

@@ -107,7 +107,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         notes = (*notes, *decided)
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
-    if clean.counted_on:
+    if clean.counted_on or ("gaps" not in policies and _begins_later(clean, table, found)):
         policies.setdefault("gaps", "order")
     labels, words = _labels(table, found, asked, clean.words)
     if asked.options is None:
@@ -161,6 +161,32 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         model=f"QLearning(n_options={n_options})",
         doubts=doubts,
     )
+
+
+def _begins_later(clean: Cleaned, table: pa.Table, found: PlayColumns) -> bool:
+    """Whether a condition cut off the beginning, and every play goes on from there without a gap.
+
+    Rows that a condition takes out between others are asked about: they may be decisions that
+    passed, or none at all.
+    """
+    if not clean.conditions or not isinstance(found.decision, str) or found.decision == NO_COLUMN:
+        return False
+    numbers = column_floats(open_frame(table), found.decision, "decision")
+    parts = {part: getattr(found, part) for part in ("subject", "block", "decision")}
+    named: dict[str, Any] = {p: None if name == NO_COLUMN else name for p, name in parts.items()}
+    for rows in episode_rows(table, **named, gaps="order"):
+        gap = np.flatnonzero(np.diff(numbers[rows]) > 1)
+        if gap.size:
+            last, following = rows[gap[0]], rows[gap[0] + 1]
+            raise DataError(
+                f"{argument('gaps')} must be given, as the condition leaves out rows between "
+                f"others, as between {numbers[last]:g} and {numbers[following]:g} in "
+                f"{found.decision} at {row_place(following)}, which can be read in two ways: "
+                "decisions that nothing was learnt from, or none at all. Pass "
+                f"{argument('gaps', 'timeout')} for the first, or {argument('gaps', 'order')} for "
+                "the second."
+            )
+    return True
 
 
 def _columns(

@@ -130,7 +130,8 @@ class Cleaned:
     program
         What wrote it, where that is known.
     own
-        Columns that the program writes by itself: never attributes.
+        Columns that the program writes by itself, or that say nothing in the rows that are left, as
+        the answers of a questionnaire do: never attributes.
     hints
         {part: column} where the program says what is what.
     notes
@@ -218,6 +219,7 @@ class _Work:
         self.table = _with_joined(table, given.get("subject"))
         self.given = given
         self.rows: IntVector = np.arange(len(table))
+        self.spoke = {name for name in table.column_names if table[name].null_count < len(table)}
         self.notes: list[str] = []
         self.words = False
         self.long: LongParts | None = None
@@ -842,6 +844,11 @@ class _Work:
                 ]
         return None
 
+    def _emptied(self) -> frozenset[str]:
+        """Columns that said something, but only in rows that are left out."""
+        names = [name for name in self.table.column_names if name in self.spoke]
+        return frozenset(name for name in names if not self.filled(name).any())
+
     def done(self, loops: Loops) -> Cleaned:
         """The result."""
         names = self.table.column_names
@@ -871,7 +878,7 @@ class _Work:
             self.table if plain else _retyped(self.table),
             self.rows,
             self.program.name,
-            frozenset(self.program.own & {*names}),
+            frozenset(self.program.own & {*names}) | self._emptied(),
             hints,
             tuple(self.notes),
             keys or self.words,
