@@ -426,3 +426,18 @@ def test_a_first_part_is_asked_about_whatever_its_column_shares_a_word_with():
     ]
     with pytest.raises(DataError, match="everybody's first rows have 'einuebung' in stage_label"):
         pn.read(pa.Table.from_pylist(rows))
+
+
+def test_an_option_of_zeros_that_nobody_took_is_asked_about():
+    rows = [
+        {"task": t, "concept": c + 1, "price": (2 + t % 3, 5 - t % 2, 0)[c]}
+        | {"colour": ("red", "blue", "0")[c if t % 2 else (1, 0, 2)[c]], "chosen": int(c == t % 2)}
+        for t in range(12)
+        for c in range(3)
+    ]
+    with pytest.raises(
+        DataError, match="option 3 has 0 in colour, where others have words"
+    ) as asked:
+        pn.read(repeated(rows))
+    assert 'where="concept != 3" to leave it out' in str(asked.value)
+    assert pn.read(repeated(rows), where="concept != 3").data.names == ("price", "colour:red")
