@@ -397,11 +397,11 @@ class _Work:
             word = None if name in used else first_words(self.table, name, self.subject)
             if word is None or self._is_of_offers(name):
                 continue
-            if (
-                played
-                and not plain_name(word).startswith("train")
-                and not self._is_once(name, word)
-            ):
+            once = self._is_once(name, word)
+            likely = once or plain_name(word).startswith("train")
+            if name in self.program.kinds and (self.program.name is not None or not likely):
+                continue
+            if played and not once:
                 continue  # a part of play, which is asked about as such
             others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
             column = name if name.isidentifier() else f"`{name}`"
