@@ -401,7 +401,7 @@ class _Work:
             likely = once or plain_name(word).startswith("train")
             if name in self.program.kinds and (self.program.name is not None or not likely):
                 continue
-            if played and not once:
+            if played and not likely:
                 continue  # a part of play, which is asked about as such
             others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
             column = name if name.isidentifier() else f"`{name}`"
