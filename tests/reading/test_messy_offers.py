@@ -8,7 +8,8 @@ import messy_words
 from messy_judge import judged
 from messy_offers import FAMILIES, made
 
-WORDS = {name: getattr(messy_words, name) for name in ("FIRST", "SECOND", "THIRD", "FOURTH")}
+VOCABULARIES = ("FIRST", "SECOND", "THIRD", "FOURTH", "FIFTH")
+WORDS = {name: getattr(messy_words, name) for name in VOCABULARIES}
 FAILED = ("wrong", "traceback", "stuck")
 
 

@@ -405,3 +405,39 @@ def test_a_word_beside_a_flag_is_asked_about():
     rows = [{"won": t % 3, "chose_gamble": "void" if t == 4 else str(t % 2)} for t in range(12)]
     with pytest.raises(DataError, match="'void' beside 'gamble' and its opposite"):
         pn.read(repeated(rows))
+
+
+def test_keys_that_look_like_codes_are_options_where_there_is_only_one_other():
+    rows = [
+        {"soon": 20 + t, "late": 40 + t, "days": 30 + t, "key": (9, 1)[t % 2]} for t in range(8)
+    ]
+    known = {"offers": {"amount": ["soon", "late"], "delay": [0, "days"]}, "chosen": "key"}
+    with pytest.raises(DataError, match="options must say what '9', '1' in key mean"):
+        pn.read(repeated(rows), **known)
+    reading = pn.read(repeated(rows), **known, options=[9, 1])
+    assert reading.data[0].chosen.tolist() == [0, 1] * 4
+
+
+def test_a_first_part_is_asked_about_whatever_its_column_shares_a_word_with():
+    table = explored("stage_1_choice", "stage_2_choice", "stage_2_state")
+    rows = [
+        {"stage_label": "einuebung" if k % 60 == 0 else "messung", **row}
+        for k, row in enumerate(table.to_pylist())
+    ]
+    with pytest.raises(DataError, match="everybody's first rows have 'einuebung' in stage_label"):
+        pn.read(pa.Table.from_pylist(rows))
+
+
+def test_an_option_of_zeros_that_nobody_took_is_asked_about():
+    rows = [
+        {"task": t, "concept": c + 1, "price": (2 + t % 3, 5 - t % 2, 0)[c]}
+        | {"colour": ("red", "blue", "0")[c if t % 2 else (1, 0, 2)[c]], "chosen": int(c == t % 2)}
+        for t in range(12)
+        for c in range(3)
+    ]
+    with pytest.raises(
+        DataError, match="option 3 has 0 in colour, where others have words"
+    ) as asked:
+        pn.read(repeated(rows))
+    assert 'where="concept != 3" to leave it out' in str(asked.value)
+    assert pn.read(repeated(rows), where="concept != 3").data.names == ("price", "colour:red")

@@ -33,6 +33,7 @@ from penchant.tables.surveys import (
     likely_layouts,
     plain,
     tag,
+    where_said,
     wide_layout,
 )
 
@@ -405,6 +406,7 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     varying = _varying(free, cells, decisions)
     taken = _taken(cells[parts["chosen"]], option, decisions, parts["chosen"])
     outside = _outside(option, cells, varying, taken, asked)
+    _ask_about_untaken(option, cells, varying, outside, parts["option"])
     for name in varying:  # 0 of an option that is none of those shown is nothing
         pairs = zip(cells[name], outside.tolist(), strict=True)
         cells[name] = [None if out and word(cell) == "0" else cell for cell, out in pairs]
@@ -536,6 +538,29 @@ def _outside(
         if by_name or (label in DOUBTFUL and empty[own].any()) or (zero[own].all() and taken):
             found |= own
     return found
+
+
+def _ask_about_untaken(
+    option: Sequence[Any],
+    cells: Mapping[str, Sequence[Any]],
+    varying: Sequence[str],
+    outside: BoolVector,
+    column: str,
+) -> None:
+    """Ask about an option that has 0 where others have words, and that nobody took."""
+    worded = [n for n in varying if any(isinstance(c, str) and amount(c) is None for c in cells[n])]
+    for label in dict.fromkeys(option):
+        own = [k for k, one in enumerate(option) if one == label and not outside[k]]
+        said = {word(cells[name][k]) for name in worded for k in own}
+        if said != {"0"}:
+            continue
+        name = column if column.isidentifier() else f"`{column}`"
+        kept = where_said(f"{name} != {label}" if str(label).isdigit() else f"{name} != {label!r}")
+        raise DataError(
+            f"{argument('opt_out')} must be given, as option {label} has 0 in {listing(worded)}, "
+            "where others have words, and nobody took it: it may be none of those shown. Pass "
+            f"{argument('opt_out', str(label))} for that, or {kept} to leave it out."
+        )
 
 
 def _choices(sets: _Sets, asked: Asked, table: pa.Table, opt_out: str | None) -> Built:

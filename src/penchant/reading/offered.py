@@ -562,8 +562,11 @@ def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayou
     cells = table[found.chosen].to_pylist()
     first = next(iter(found.offers.values()))
     labels = _labels(table, found, first)
-    marks = [key for key in seen_words(table, found.chosen) if _is_mark(key, len(labels))]
-    seen = [key for key in seen_words(table, found.chosen) if key not in marks]
+    every = seen_words(table, found.chosen)
+    said = {word(key) for key in asked.options or ()}
+    marks = [key for key in every if _is_mark(key, len(labels)) and key not in said]
+    marks = marks if len(every) - len(marks) > 1 else []  # keys 1 and 9 are two options
+    seen = [key for key in every if key not in marks]
     notes = tuple(f"{key} in {found.chosen} taken for no choice" for key in marks)
     if layout is not None:
         places = {key: layout.options.index(name) for key, name in layout.words.items()}
@@ -704,9 +707,11 @@ def _answers_unasked(seen: Sequence[str], found: OfferColumns) -> bool:
 
 
 def _check_first_number(cells: Sequence[Any], seen: Sequence[str], m: int, column: str) -> None:
-    """Ask where numbers begin that are no amounts."""
+    """Ask where numbers begin that are no amounts, and no codes of keys."""
     if seen and all(re.fullmatch(r"-?\d{1,3}", key) for key in seen):
-        _first_number(cells, {int(key) for key in seen} - {-1}, m, column)
+        numbers = {int(key) for key in seen} - {-1}
+        if len(numbers) != m or max(numbers) - min(numbers) < m:
+            _first_number(cells, numbers, m, column)
 
 
 def _first_number(cells: Sequence[Any], seen: set[int], m: int, column: str) -> int:

@@ -653,7 +653,8 @@ def _ask_about_gambles(clean: Cleaned, asked: Asked, names: Sequence[str]) -> No
     words = {plain_name(w).removeprefix("not") for w in seen_words(table, str(chosen))}
     others = [name for name in table.column_names if name not in (chosen, reward, *clean.own)]
     chances = [name for name in others if part_of(name, [name], table) == "probability"]
-    if not words & SECOND_WORDS or not chances or not is_never_nothing(table, reward):
+    gambles = words & (FIRST_WORDS | SECOND_WORDS)
+    if not gambles or not chances or not is_never_nothing(table, reward):
         return
     raise DataError(
         f"{either('kind', '--reward or --offers')} must be given, as {reward} can be read in two "

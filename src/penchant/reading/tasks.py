@@ -20,7 +20,7 @@ from penchant.output import counted
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
 from penchant.reading.task_columns import rewritten
-from penchant.reading.whose import ask_for_people
+from penchant.reading.whose import ask_about_plays, ask_for_people
 from penchant.tables.columns import NO_COLUMN, PlayColumns, named_column, plain_name, usual_column
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
@@ -518,12 +518,14 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Bu
     if task.offers:
         built = _offered(clean, asked, task, place, cells, columns)
         return replace(built, notes=(*said, *built.notes), model=task.call, task=task.command)
+    parts = {part: _column_of(part, asked, names) for part in ("subject", "decision")}
+    told = PlayColumns(chosen=columns[task.columns[0]], reward=columns[task.columns[-1]], **parts)
     if "subject" not in asked.said:
-        parts = {part: _column_of(part, asked, names) for part in ("subject", "decision")}
-        told = PlayColumns(
-            chosen=columns[task.columns[0]], reward=columns[task.columns[-1]], **parts
-        )
         ask_for_people(clean.table, told, {*clean.own, *columns.values()})
+    if "block" not in asked.said:
+        block = _column_of("block", asked, names)
+        used = {*clean.own, *clean.conditions, *columns.values()}
+        ask_about_plays(clean.table, replace(told, block=block), used)
     built = _played(clean, asked, task, cells)
     n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
     return replace(

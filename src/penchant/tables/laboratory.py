@@ -397,11 +397,11 @@ class _Work:
             word = None if name in used else first_words(self.table, name, self.subject)
             if word is None or self._is_of_offers(name):
                 continue
-            if (
-                played
-                and not plain_name(word).startswith("train")
-                and not self._is_once(name, word)
-            ):
+            once = self._is_once(name, word)
+            likely = once or plain_name(word).startswith("train")
+            if name in self.program.kinds and (self.program.name is not None or not likely):
+                continue
+            if played and not likely:
                 continue  # a part of play, which is asked about as such
             others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
             column = name if name.isidentifier() else f"`{name}`"
@@ -422,7 +422,9 @@ class _Work:
         """Whether a column's name is one of several that describe options."""
         names = [other for other in self.table.column_names if other not in self.program.own]
         layouts = [by for tags, by in wide_layouts(names) if is_evident(tags, by)]
-        return name in {column for by in layouts for own in by.values() for column in own.values()}
+        attributes = [[*own.values()] for by in layouts for own in by.values()]
+        alike = alike_in(self.table)
+        return any(name in columns and alike(columns) > 0 for columns in attributes)
 
     def _is_part_of_everybody(self, rows: BoolVector) -> bool:
         """Whether nobody has these rows alone: a group may be called practice, too."""
