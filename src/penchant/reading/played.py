@@ -20,6 +20,7 @@ from penchant.reading.ambiguous import (
     found_reward,
     may_be_paid,
     odd_word,
+    sounds_paid,
     varying,
     without_marks,
 )
@@ -35,6 +36,7 @@ from penchant.reading.asked import (
     word,
 )
 from penchant.reading.whose import (
+    ask_about_first_rows,
     ask_about_people,
     ask_about_plays,
     ask_about_sessions,
@@ -99,6 +101,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     notes = (*unmade, *notes)
     if "missing_reward" not in policies:
         _check_other_tasks(table, found)
+        ask_about_first_rows(table, found, clean.own | clean.conditions)
         if "block" not in asked.said:
             ask_about_plays(table, found, clean.own | clean.conditions)
     if "reward" not in asked.said:
@@ -371,7 +374,8 @@ MOST_LABELS = 12  # that change places: more are another stimulus in every trial
 
 def _change_places(rows: Sequence[tuple[Any, ...]]) -> bool:
     """Whether labels stand now at one place, now at another."""
-    if not all(isinstance(label, str) for labels in rows for label in labels):
+    kinds = {type(label) for labels in rows for label in labels}
+    if kinds not in ({str}, {int}):
         return False
     places = {(label, place) for labels in rows for place, label in enumerate(labels)}
     labels = {label for label, _ in places}
@@ -393,6 +397,8 @@ def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
     names = [name for name in table.column_names if name != chosen and name not in own]
     words = [one for one in seen_words(table, chosen) if one != odd_word(table, chosen)]
     for stem, columns, places in shown_at(names, words):
+        if sounds_paid(stem):  # what stood there was worth
+            continue
         cells = [table[name].to_pylist() for name in columns]
         if _change_places([row for row in zip(*cells, strict=True) if None not in row]):
             keys = {word: columns[place] for word, place in places.items()}

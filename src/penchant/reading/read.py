@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -73,10 +74,12 @@ from penchant.tables.surveys import (
     likely_layouts,
     refuse_unknown_words,
     tag,
+    with_condition,
 )
 
 FEWEST_ROWS = 4  # by which a column without a usual name is known
 NEARLY = 0.95  # share of rows that is all but a few
+MOSTLY = 0.5  # share of decisions that are most of them
 FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
@@ -277,6 +280,7 @@ def reading_of(
         found, built = _built(clean, told, kind, place)
     except DataError as error:
         words = raw.located(str(error), place.rows.tolist())
+        words = words if where is None else with_condition(words, where)
         comma = comma_number(raw.table) if asked.decimal == "." and raw.pieces else None
         if comma is not None and "decimal" not in words:
             typed = argument("decimal", ",")
@@ -574,15 +578,15 @@ def _kind(
     if wide is not None:
         layout = wide[1]
         other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
-        if not played or asked.options is not None:
-            if other == "choices" and asked.options is None:
-                _ask_about_rewards(clean, asked, *wide)
-            return other
-        if all(
+        if played and all(
             plain_name(name).rstrip("s") in _OF_GAMES or _is_of_learning(clean.table, name, own)
             for name, own in layout.attributes.items()
         ):
             return "play"
+        if not played or asked.options is not None:
+            if other == "choices" and asked.options is None:
+                _ask_about_rewards(clean, asked, *wide)
+            return other
         raise DataError(
             f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
             f"{TITLES['play']}, by its column of rewards; or {TITLES[other]}, {layout.shown()}. "
@@ -655,7 +659,12 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
 def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
     """Ask whether choices were paid, where a column may say so and options have no price."""
     called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
-    named_so = [name for name in called if sounds_paid(name)]
+    named_so = [
+        name
+        for name in called
+        if sounds_paid(name)
+        or any(_repeats(clean.table, name, chosen, own) for own in layout.attributes.values())
+    ]
     bare = all(_offers_nothing(clean, name, own) for name, own in layout.attributes.items())
     ways = called if bare else named_so
     if not ways:
@@ -669,12 +678,37 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     )
 
 
+def _repeats(table: pa.Table, name: str, chosen: str, columns: Sequence[str | None]) -> bool:
+    """Whether a column says what the option taken had, by one column for each choice: its pay."""
+    said, taken = table[name].to_pylist(), table[chosen].to_pylist()
+    options = [table[column].to_pylist() for column in columns if column is not None]
+    own: dict[Any, list[int]] = {}
+    for row, cell in enumerate(taken):
+        if not is_nothing(cell) and not is_nothing(said[row]):
+            own.setdefault(cell, []).append(row)
+    if len(own) < 2 or len({*said}) < 2:
+        return False
+    return all(
+        any(np.mean([cells[row] == said[row] for row in rows]) > NEARLY for cells in options)
+        for rows in own.values()
+    )
+
+
+def _stays(table: pa.Table, columns: Sequence[str | None], subject: str | None) -> bool:
+    """Whether columns say the same in most decisions as in the one before: nothing new is shown."""
+    who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
+    cells = [table[name].to_pylist() for name in columns if name is not None]
+    rows = pairwise(zip(who, zip(*cells, strict=True), strict=True))
+    same = [mine == theirs for (one, mine), (other, theirs) in rows if one == other]
+    return bool(same) and float(np.mean(same)) > MOSTLY
+
+
 def _offers_nothing(clean: Cleaned, attribute: str, columns: Sequence[str | None]) -> bool:
-    """Whether an attribute is what people learn about, or never changes for anybody."""
+    """Whether an attribute is what people learn about, or hardly ever changes for anybody."""
     table = clean.table
     subject = clean.hints.get("subject") or usual_column("subject", table.column_names)
     of_games = plain_name(attribute).rstrip("s") in _OF_GAMES
-    if of_games or _is_of_learning(table, attribute, columns):
+    if of_games or _is_of_learning(table, attribute, columns) or _stays(table, columns, subject):
         return True
     return all(name is None or of_people(table, name, subject) for name in columns)
 

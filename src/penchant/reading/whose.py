@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, groupby, pairwise, permutations
 from typing import Any
 
 import pyarrow as pa
 
 from penchant.errors import DataError, argument, listing, named
+from penchant.tables.cells import is_nothing
 from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
+from penchant.tables.designs import first_words
 from penchant.tables.surveys import CUTS, where_said
 
 FEWEST = 5  # rows from which a label for each is more likely their number
@@ -113,22 +115,40 @@ def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> 
     if found.decision is not None:
         return
     keys = [name for name in (found.subject, *_blocks(found)) if name in table.column_names]
-    plays = list(zip(*(table[name].to_pylist() for name in keys), strict=True)) if keys else []
-    for name in table.column_names:
-        if name in found.used() or name in own or not pa.types.is_integer(table[name].type):
-            continue
-        numbers: dict[Any, list[Any]] = {}
-        for row, cell in enumerate(table[name].to_pylist()):
-            numbers.setdefault(plays[row] if plays else None, []).append(cell)
-        if all(_counts(cells) for cells in numbers.values()) and any(
-            cells != sorted(cells) for cells in numbers.values()
-        ):
+    free = [name for name in table.column_names if name not in found.used() and name not in own]
+    whole = [name for name in free if pa.types.is_integer(table[name].type)]
+    for name in whole:
+        if _counts_otherwise(table, keys, name, found.chosen):
             raise DataError(
                 f"{argument('decision')} must be given, as {name} counts the rows of everybody, in "
                 "another order than they are in, which can be read in two ways: the order of time, "
                 f"or something else. Pass {argument('decision', name)} for the first, or "
                 f"{argument('decision', 'none')} for the second."
             )
+    for name, block in permutations(whole, 2):
+        few = 1 < len(table[block].unique()) <= len(table) / SHORTEST
+        if few and _counts_otherwise(table, [*keys, block], name, found.chosen):
+            both = _joined((*_blocks(found), block))
+            raise DataError(
+                f"{argument('decision')} must be given, as {name} counts the rows of everybody and "
+                f"{block}, in another order than they are in, which can be read in two ways: the "
+                f"order of time in plays of their own, or something else. Pass "
+                f"{argument('decision', name)} and {argument('block', both)} for the first, or "
+                f"{argument('decision', 'none')} for the second."
+            )
+
+
+def _counts_otherwise(table: pa.Table, keys: Sequence[str], name: str, chosen: Any) -> bool:
+    """Whether numbers count the decisions that share these keys, in another order than rows."""
+    plays = list(zip(*(table[key].to_pylist() for key in keys), strict=True)) if keys else []
+    taken = table[chosen].to_pylist() if chosen in table.column_names else []
+    numbers: dict[Any, list[Any]] = {}
+    for row, cell in enumerate(table[name].to_pylist()):
+        if cell is not None or not taken or not is_nothing(taken[row]):
+            numbers.setdefault(plays[row] if plays else None, []).append(cell)
+    return all(map(_counts, numbers.values())) and any(
+        cells != sorted(cells) for cells in numbers.values()
+    )
 
 
 def _counts(cells: Sequence[Any]) -> bool:
@@ -221,21 +241,48 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
         return
     labels = list(zip(*(table[name].to_pylist() for name in blocks), strict=True))
     known = _runs(labels, people) if blocks else []
+    plays = _parted(table, labels, people, found.decision) if blocks else people
     for name in table.column_names:
         words = {part.lower() for part in CUTS.split(name)}
         if name in found.used() or name in own or words & _OF_TRIALS:
             continue
         runs = _runs(table[name].to_pylist(), people)
-        if _are_plays(runs) and not (blocks and _is_within(known, runs)):
+        anew = _are_plays(runs) or _are_plays(_runs(table[name].to_pylist(), plays))
+        if anew and not (blocks and _is_within(known, runs)):
             other = argument("block", "none" if not blocks else _joined(blocks))
+            fewer = blocks and len(runs[0]) < len(known[0])  # a session has several blocks
+            told = listing(dict.fromkeys(str(label) for label, _ in runs[0]))
+            both = (name, *blocks) if fewer else (*blocks, name)
             raise DataError(
-                f"{argument('block')} must be given, as {name} "
-                f"({listing(str(label) for label, _ in runs[0])}) changes once and again within "
-                "people, which can be read in two ways: plays of their own, in which beliefs begin "
-                f"anew; or one that goes on. Pass {argument('block', _joined((*blocks, name)))} "
+                f"{argument('block')} must be given, as {name} ({told}) changes once and again "
+                "within people, which can be read in two ways: plays of their own, in which "
+                f"beliefs begin anew; or one that goes on. Pass {argument('block', _joined(both))} "
                 f"for the first, or {other} for the second; or {_kept(table, name)} to leave the "
                 "other rows out, as practice."
             )
+
+
+def ask_about_first_rows(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Ask about the few rows that everybody began with, where a word tells them apart.
+
+    Parameters
+    ----------
+    table, found, own
+        As in `ask_about_plays`.
+    """
+    for name in table.column_names:
+        subject = found.subject if found.subject in table.column_names else None
+        word = None if name in found.used() or name in own else first_words(table, name, subject)
+        if word is None or {part.lower() for part in CUTS.split(name)} & _OF_TRIALS:
+            continue
+        others = [one for one in dict.fromkeys(table[name].to_pylist()) if one not in (word, None)]
+        column = name if name.isidentifier() else f"`{name}`"
+        raise DataError(
+            f"{argument('where')} must be given, as everybody's first rows have {word!r} in "
+            f"{name}, which can be read in two ways: practice, or decisions like those with "
+            f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to leave "
+            f"them out, or {where_said(f'{column} in {[word, *others]!r}')} to keep them."
+        )
 
 
 def _kept(table: pa.Table, name: str) -> str:
@@ -259,11 +306,14 @@ def _rows_in_time(table: pa.Table, subject: str, decision: str | None) -> list[l
     for row, whose in enumerate(table[subject].to_pylist()):
         found.setdefault(whose, []).append(row)
     numbers = table[decision].to_pylist() if decision in table.column_names else []
-    for rows in found.values():
-        own = [numbers[row] for row in rows] if numbers else []
-        if own and None not in own and len({*own}) == len(own):
-            rows.sort(key=lambda row: numbers[row])
-    return list(found.values())
+    return [_in_time(rows, numbers) for rows in found.values()]
+
+
+def _in_time(rows: list[int], numbers: Sequence[Any]) -> list[int]:
+    """Rows in the order of their numbers, where they have one each."""
+    own = [numbers[row] for row in rows] if numbers else []
+    told = bool(own) and None not in own and len({*own}) == len(own)
+    return sorted(rows, key=lambda row: numbers[row]) if told else rows
 
 
 def _are_repeated(table: pa.Table, keys: Sequence[str], decision: str | None) -> bool:
@@ -281,6 +331,20 @@ def _runs(cells: Sequence[Any], people: Sequence[Sequence[int]]) -> list[_Runs]:
         [(label, len(list(rows))) for label, rows in groupby(cells[row] for row in own)]
         for own in people
     ]
+
+
+def _parted(
+    table: pa.Table, labels: Sequence[Any], people: Sequence[Sequence[int]], decision: str | None
+) -> list[list[int]]:
+    """Rows of every person apart by these labels, as blocks count anew in every session."""
+    numbers = table[decision].to_pylist() if decision in table.column_names else []
+    found: list[list[int]] = []
+    for own in people:
+        plays: dict[Any, list[int]] = {}
+        for row in own:
+            plays.setdefault(labels[row], []).append(row)
+        found += [_in_time(rows, numbers) for rows in plays.values()]
+    return found
 
 
 def _are_plays(people: Sequence[_Runs]) -> bool:

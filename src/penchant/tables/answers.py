@@ -13,7 +13,7 @@ import pyarrow as pa
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, argument, listing, ticked
 from penchant.output import counted
-from penchant.tables.cells import is_nothing, told
+from penchant.tables.cells import is_nothing, outcome_words, tells_of_outcomes, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER, in_natural_order
@@ -226,6 +226,7 @@ def _check_single(
 DIFFERENCES = re.compile(r"diff\((?P<name>[^,()]+)(?:,\s*(?P<start>[+-]?[\d.]+))?\)")
 BY_PLACE = re.compile(r"(?P<name>.+)\[(?P<place>[1-9])\]")
 BY_WORD = re.compile(r"(?P<name>.+)\[(?P<words>[^\[\]]*=[^\[\]]*)\]")
+BY_LOSS = re.compile(r"(?P<name>.+)\[(?P<word>[^\[\]=<>]+?)\s*<\s*0\]")
 # Words of outcomes, and what they often stand for: won or not, won or lost.
 _GOOD = frozenset(("win", "won", "gain", "reward", "rewarded", "correct", "hit", "gewonnen", "yes"))
 _BAD = frozenset(
@@ -338,8 +339,49 @@ def told_at(
     return found
 
 
+def by_losses(cells: Sequence[Any], word: str, decimal: str = ".") -> list[Any]:
+    """Texts as they are, and numbers below 0 where this word tells that they were lost.
+
+    >>> by_losses(["You gain 5 tokens", "You forfeit 3 tokens", None], "forfeit")
+    [5.0, -3.0, None]
+    """
+    found: list[Any] = []
+    for cell in cells:
+        numbers = None if is_nothing(cell) else told(cell, decimal)
+        if numbers is None or not np.isfinite(numbers[0]):
+            found.append(None)
+        else:
+            lost = word.lower() in outcome_words(cell)
+            found.append(-abs(numbers[0]) if lost else numbers[0])
+    return found
+
+
+def _ask_about_losses(cells: Sequence[Any], name: str) -> None:
+    """Ask which of several texts tells of losses, where it is in no word that is known."""
+    kinds: dict[frozenset[str], Any] = {}
+    for cell in cells:
+        words = () if is_nothing(cell) else outcome_words(cell)
+        if words:
+            kinds.setdefault(frozenset(word.rstrip("s") for word in words), cell)
+    if len(kinds) < 2 or all(tells_of_outcomes(outcome_words(cell)) for cell in kinds.values()):
+        return
+    ways = []
+    for kind, cell in kinds.items():
+        others = frozenset[str]().union(*(one for one in kinds if one != kind))
+        own = [word for word in outcome_words(cell) if word.rstrip("s") not in others]
+        if own:
+            ways.append(argument("reward", f"{name}[{max(own, key=len)} < 0]"))
+    raise DataError(
+        f"{argument('reward')} must be given, as {listing(map(repr, kinds.values()))} in {name} "
+        "can be read in two ways: all of them say what was won, or one of them what was lost. Pass "
+        f"{argument('reward', f'{name}[1]')} for the first, or {' or '.join(ways[:4])} for what "
+        "tells of losses."
+    )
+
+
 def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
     """Rewards by the one number that each sentence tells, such as You won 5 points."""
+    _ask_about_losses(cells, name)
     found = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         if is_nothing(cell):

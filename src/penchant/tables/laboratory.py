@@ -21,6 +21,7 @@ from penchant.files.text import MISSING_WORDS
 from penchant.output import counted
 from penchant.tables.answers import (
     AGREE,
+    BY_LOSS,
     BY_PLACE,
     BY_WORD,
     DIFFERENCES,
@@ -28,6 +29,7 @@ from penchant.tables.answers import (
     agreement,
     by_flag,
     by_level,
+    by_losses,
     by_words,
     differences,
     flag,
@@ -169,6 +171,7 @@ def cleaned(
     columns = [_as_string(table[name]) for name in table.column_names]
     named = pa.table(dict(zip(names_without_programs(table).values(), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
+    work.blocks = _several((given or {}).get("block"))
     work.leave_out(work.blank(), "nothing is in them")
     titles = question_titles(work.table, work.program)
     work.leave_out(marks(work.table, work.program), "titles and ends")
@@ -217,6 +220,7 @@ class _Work:
         self.long: LongParts | None = None
         self.practised = False
         self.loop: str | None = None
+        self.blocks: tuple[str, ...] = ()  # where several columns tell plays apart
         self.conditions: frozenset[str] = frozenset()
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
@@ -724,10 +728,13 @@ class _Work:
         if reward is None or reward in names:
             return
         words, total = BY_WORD.fullmatch(reward), DIFFERENCES.fullmatch(reward)
-        place = BY_PLACE.fullmatch(reward)
+        place, losses = BY_PLACE.fullmatch(reward), BY_LOSS.fullmatch(reward)
         if words is not None and words["name"] in names:
             cells = self.cells(words["name"])
             paid = by_words(cells, words["words"], words["name"], self.rows.tolist())
+            self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
+        elif losses is not None and losses["name"] in names:
+            paid = by_losses(self.cells(losses["name"]), losses["word"])
             self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
         elif total is not None and total["name"].strip() in names:
             self._take_differences(reward, total["name"].strip(), total["start"])
@@ -743,7 +750,9 @@ class _Work:
         order = np.arange(len(self.table))
         number, block = self.part("decision"), self.loop or self.part("block")
         session = named_column(SESSION, self.table.column_names)
-        plays = [self.cells(part) for part in (session, block) if part is not None]
+        told = [name for name in self.blocks if name in self.table.column_names]
+        parts = told or [part for part in (session, block) if part is not None]
+        plays = [self.cells(part) for part in parts]
         keys = [*plays, *([self.cells(number)] if number is not None else [])]
         if all(isinstance(cell, (int, float)) for own in keys for cell in own):
             order = np.lexsort([np.array(own, dtype=float) for own in reversed(keys)] or [order])
@@ -824,6 +833,11 @@ class _Work:
             keys or self.words,
             self.conditions,
         )
+
+
+def _several(columns: Any) -> tuple[str, ...]:
+    """Columns where several were named; none where one was, or none."""
+    return () if columns is None or isinstance(columns, str) else tuple(map(str, columns))
 
 
 def _with_joined(table: pa.Table, subject: str | None) -> pa.Table:

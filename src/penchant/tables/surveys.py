@@ -586,6 +586,25 @@ def where_said(condition: str) -> str:
     return either(f'where="{condition}"', f"--where {typed}")
 
 
+_WHERE_SAID = re.compile(r"""(?:\bwhere=|--where )(?:"([^"]*)"|'([^']*)')""")
+
+
+def with_condition(words: str, where: str) -> str:
+    """What a message says to pass, with a condition on the rows that was passed already.
+
+    >>> print(with_condition('Pass where="rt > 0".', "day == 1 or day == 2"))
+    Pass where="(day == 1 or day == 2) and rt > 0".
+    """
+    before = where.replace('"', "'")
+
+    def both(said: re.Match[str]) -> str:
+        after = (said[1] or said[2]).replace('"', "'")
+        parts = [f"({one})" if " or " in one else one for one in (before, after)]
+        return where_said(" and ".join(parts))
+
+    return _WHERE_SAID.sub(both, words)
+
+
 def refuse_unknown_words(
     names: Sequence[str],
     words: Sequence[str],
