@@ -178,20 +178,27 @@ class _Talk:
 
 
 def _remedies(message: str, made: Made) -> list[tuple[int, dict]]:
-    """Arguments that a message offers, and those that it asks for as the truth answers them."""
+    """Arguments that a message offers, and those that it asks for as the truth answers them.
+
+    What is to be passed together is: the best of the first with the best of the second.
+    """
+    first, _, second = message.partition("together with")
+    if second:
+        one, *_ = [*_remedies(first.rpartition("for play")[2], made), (0, {})]
+        two, *_ = [*_remedies(second, made), (0, {})]
+        return [(min(one[0], two[0]), one[1] | two[1])]
     found: list[dict] = []
     end = -1
     for said in _SAID.finditer(message):
-        one = {said["name"]: _literal(said["value"])}
+        more = {said["name"]: _literal(said["value"])}
         if message[end : said.start()] == " and ":
-            found[-1] |= one
-        elif one not in found:
-            found.append(one)
+            found[-1] |= more
+        elif more not in found:
+            found.append(more)
         end = said.end()
     asked = [name for name in made.answers if re.search(rf"\b{name}\b", message)]
-    for name in asked:
-        if not any(name in said for said in found):
-            found.append({name: made.answers[name]})
+    plain = {name: made.answers[name] for name in asked if not any(name in said for said in found)}
+    found += [plain] if plain else []
     ranks = [(min((_fits(n, v, made) for n, v in said.items()), default=0), said) for said in found]
     if "if these are task data" in message:  # so they are: what options mean is not asked then
         ranks = [(-1 if "options" in said else rank, said) for rank, said in ranks]
@@ -214,7 +221,7 @@ def _fits(name: str, value: object, made: Made) -> int:
     if name == "reward" and plan.reward == "words":
         named = str(value).removeprefix("player.").startswith(str(truth).removeprefix("player."))
         paid = _paid_by_words(str(value))
-        won, lost = (paid.get(word) for word in plan.won)
+        won, lost = (paid.get(word, paid.get(word.replace(" ", "_"))) for word in plan.won)
         return -1 if not named or (paid and (won is None or lost is None or won <= lost)) else 1
     if name == "reward" and plan.reward == "sentence" and "[" in str(value):
         lost = re.search(r"\[(\w+) < 0\]", str(value))

@@ -45,7 +45,7 @@ from penchant.tables.play import (
     without_fillers,
     without_unknown,
 )
-from penchant.tables.surveys import where_said
+from penchant.tables.where import where_said
 
 Owners = dict[str, Coded]
 Seeable = str | Sequence[Any] | Mapping[str, Any]
@@ -159,7 +159,7 @@ def episodes_from_frame(
     )
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, number = _event_order(table, owners, decision, gaps, subject)
+    order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
     done = picked
@@ -219,12 +219,12 @@ def episode_rows(
     """
     table = open_frame(frame)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, _ = _event_order(table, owners, decision, gaps, subject)
+    order, _ = _event_order(table, owners, decision, gaps, subject, block)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
 
 def _event_order(
-    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any
+    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
 ) -> tuple[InTime, IntVector | None]:
     """Rows in order of episode and time, and the number of each row's decision."""
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
@@ -236,18 +236,20 @@ def _event_order(
 
     def apart() -> str:
         columns = _telling_apart(table, episode, number)
-        found = _remedy(columns, subject) or _restarting(episode, number, decision)
+        found = _remedy(columns, subject, block) or _restarting(episode, number, decision)
         return f"{found}, or drop repeated rows.{_one_label(table, columns)}" if found else ""
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
 
 
-def _remedy(columns: Sequence[Any], subject: Any) -> str:
+def _remedy(columns: Sequence[Any], subject: Any, block: Any) -> str:
     """What to do about repeated numbers that a column tells apart; "" where none does."""
     if not columns:
         return ""
     names = " or ".join(map(str, columns))
-    blocks = " or ".join(argument("block", str(column)) for column in columns)
+    known = tuple(str(name) for name in _names(block) if name is not None)
+    plays = [(str(column), *known) if known else str(column) for column in columns]
+    blocks = " or ".join(argument("block", names) for names in plays)
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"

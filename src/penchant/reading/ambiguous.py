@@ -35,7 +35,8 @@ from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS
 from penchant.tables.play import FAR, MARKS
-from penchant.tables.surveys import CUTS, where_said
+from penchant.tables.surveys import CUTS
+from penchant.tables.where import where_said
 
 _MINUS_ONE = -1.0  # a loss of 1 beside 0 and 1, a code beside other numbers
 _FEW = 3  # different numbers besides, from which -1 may be a code
@@ -351,7 +352,16 @@ def _moves_slowly(clean: Cleaned, name: str) -> bool:
         if not np.isnan(values[row]):
             groups.setdefault(whose, []).append(row)
     blocks = [np.array(rows) for rows in groups.values()]
-    return _is_running(values, blocks, True)
+    return _is_running(values, blocks, True) or _grows_by_few(values, blocks)
+
+
+def _grows_by_few(values: Vector, people: Sequence[IntVector]) -> bool:
+    """Whether numbers are many, and what they grow by is one of few, as totals do."""
+    own = [values[rows] for rows in people if len(rows) >= FEWEST]
+    many = {round(float(one), 6) for numbers in own for one in numbers}
+    steps = [round(float(one), 6) for numbers in own for one in np.diff(numbers)]
+    common = {one for one, count in Counter(steps).items() if count > 1}
+    return bool(common) and len(many) > _SLOW * len(common) and len(common) > 1
 
 
 def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
@@ -364,7 +374,7 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     used
         Columns that are something else.
     """
-    free = [name for name in varying(clean) if name not in used and not _is_of_time(name)]
+    free = [name for name in varying(clean) if name not in used and not is_of_time(name)]
     parts = [n for part in ("subject", "block", "decision") for n in USUAL[part]]
     free = [name for name in free if not is_called(parts, name) and not is_called(SESSION, name)]
     told = [name for name in free if sounds_paid(name)]
@@ -398,7 +408,8 @@ def varying(clean: Cleaned) -> list[str]:
     return found
 
 
-def _is_of_time(name: str) -> bool:
+def is_of_time(name: str) -> bool:
+    """Whether a name says when something was, or how long it took."""
     words = {part.lower() for part in CUTS.split(name) if part}
     return bool(words & _TIMES) or plain_name(name) in _TIMES
 

@@ -12,13 +12,11 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument, either, listing, ticked
+from penchant.errors import DataError, argument, either, listing, named, ticked
 from penchant.reading.ambiguous import (
-    as_reward,
     ask_about_flags,
     ask_about_marks,
     found_reward,
-    may_be_paid,
     odd_word,
     sounds_paid,
     varying,
@@ -35,6 +33,7 @@ from penchant.reading.asked import (
     with_column,
     word,
 )
+from penchant.reading.candidates import change_places, chosen_ways, reward_ways
 from penchant.reading.whose import (
     ask_about_first_rows,
     ask_about_people,
@@ -47,6 +46,7 @@ from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_senten
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
+    NEEDED,
     NO_COLUMN,
     SESSION,
     USUAL,
@@ -65,7 +65,8 @@ from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stra
 from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
-from penchant.tables.surveys import options_said, shown_at, where_said
+from penchant.tables.surveys import options_said, shown_at
+from penchant.tables.where import where_said
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 
@@ -81,6 +82,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         _ask_about_groups(clean)
     if given.get("reward") is None:
         _ask_about_constant(clean, given, usual_column("reward", table.column_names))
+    if policies.get("locations") is None:
+        _ask_for_needed(clean, given)
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
     unmade: tuple[str, ...] = ()
     placed = locations is not None and not isinstance(locations, str)
@@ -198,7 +201,20 @@ def _by_cells(clean: Cleaned, given: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-FEW_OPTIONS = 12  # different cells of a column that may hold choices
+def _ask_for_needed(clean: Cleaned, given: Mapping[str, Any]) -> None:
+    """Ask for the choice, or the reward, where no column has a usual name and others may be it."""
+    names = clean.table.column_names
+    chosen, reward = (given.get(part) or usual_column(part, names) for part in NEEDED)
+    both = [(part,) if isinstance(part, str) else part or () for part in (chosen, reward)]
+    used = {name for part in both for name in part}
+    ways = chosen_ways(clean, used) if chosen is None else []
+    ways = ways or (reward_ways(clean, used) if reward is None else [])
+    if ways:
+        part = "chosen" if chosen is None else "reward"
+        raise DataError(
+            f"{argument(part)} must be given, as no column is called "
+            f"{' or '.join(USUAL[part][:3])}; got columns {named(names)}. Pass {' or '.join(ways)}."
+        )
 
 
 def _ask_about_groups(clean: Cleaned) -> None:
@@ -212,16 +228,11 @@ def _ask_about_groups(clean: Cleaned) -> None:
         return
     parts = {usual_column(part, table.column_names) for part in ("block", "decision")}
     paid = {reward} if isinstance(reward, str) else {*(reward or ())}
-    others = [
-        one
-        for one in varying(clean)
-        if one not in parts | paid and 2 <= len(table[one].drop_null().unique()) <= FEW_OPTIONS
-    ]
+    others = chosen_ways(clean, parts | paid)
     if others:
         raise DataError(
             f"{argument('chosen')} must be given, as {name} says the same in all rows of a "
-            f"subject, as a group does. Pass "
-            f"{' or '.join(argument('chosen', one) for one in others[:12])}; or "
+            f"subject, as a group does. Pass {' or '.join(others)}; or "
             f"{argument('chosen', name)} if everybody always chose the same."
         )
 
@@ -232,12 +243,12 @@ def _ask_about_constant(clean: Cleaned, given: Mapping[str, Any], name: Any) -> 
     if not isinstance(name, str) or name not in table.column_names or name in varying(clean):
         return
     taken = {given.get("chosen") or usual_column("chosen", table.column_names)}
-    others = [one for one in may_be_paid(clean, taken) if one != name]
+    others = reward_ways(clean, {*taken, name})
     if others:
         raise DataError(
             f"{argument('reward')} must be given, as {name} says the same in all rows of a "
             f"subject, and others change from one choice to the next. Pass "
-            f"{' or '.join(as_reward(one, clean) for one in others[:12])}; or "
+            f"{' or '.join(others)}; or "
             f"{argument('reward', name)} if every choice paid the same."
         )
 
@@ -363,24 +374,8 @@ def _check_places(table: pa.Table, chosen: str) -> None:
         ]
         if stem == name or len(several) < 2:
             continue
-        shown = [table[other].to_pylist() for other in several]
-        rows = [labels for labels in zip(*shown, strict=True) if None not in labels]
-        if _change_places(rows):
+        if change_places(table, several):
             raise _place_or_label(stem, chosen)
-
-
-MOST_LABELS = 12  # that change places: more are another stimulus in every trial
-
-
-def _change_places(rows: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether labels stand now at one place, now at another."""
-    kinds = {type(label) for labels in rows for label in labels}
-    if kinds not in ({str}, {int}):
-        return False
-    places = {(label, place) for labels in rows for place, label in enumerate(labels)}
-    labels = {label for label, _ in places}
-    apart = all(len({*own}) == len(own) for own in rows)
-    return apart and len(places) > len(labels) and len(labels) <= MOST_LABELS
 
 
 def _place_or_label(stem: str, chosen: str, meant: str = "") -> DataError:
@@ -399,8 +394,7 @@ def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
     for stem, columns, places in shown_at(names, words):
         if sounds_paid(stem):  # what stood there was worth
             continue
-        cells = [table[name].to_pylist() for name in columns]
-        if _change_places([row for row in zip(*cells, strict=True) if None not in row]):
+        if change_places(table, columns):
             keys = {word: columns[place] for word, place in places.items()}
             said = ", ".join(f"{word} = {name}" for word, name in keys.items())
             raise _place_or_label(stem, chosen, f" ({said})")
@@ -586,8 +580,8 @@ def event_rows(reading: Reading) -> list[IntVector]:
     """Rows of the table that each event of each subject comes from; -1 where it has no row."""
     known = reading.arguments
     parts = {part: known.get(part) for part in ("subject", "block", "decision")}
-    named = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
-    rows = episode_rows(reading.table, **named, gaps=known.get("gaps", "error"))
+    told = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    rows = episode_rows(reading.table, **told, gaps=known.get("gaps", "error"))
     return [own[: one.n_events] for own, one in zip(rows, reading.data, strict=True)]
 
 

@@ -19,14 +19,13 @@ from penchant.models.offers.attributes import Attributes
 from penchant.output import came_as, marked
 from penchant.reading.ambiguous import (
     TOTAL,
-    as_reward,
     comma_number,
     may_be_paid,
     sounds_paid,
     sounds_total,
-    varying,
 )
 from penchant.reading.asked import Asked, Built, Place, same_people, seen_words
+from penchant.reading.candidates import MOST_LABELS, chosen_ways, reward_ways
 from penchant.reading.experiment import (
     ask_about_lone,
     evident_in,
@@ -35,7 +34,7 @@ from penchant.reading.experiment import (
     wide_experiment,
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
-from penchant.reading.played import MOST_LABELS, from_play
+from penchant.reading.played import from_play
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
 from penchant.tables.cells import amount, is_nothing
@@ -74,8 +73,9 @@ from penchant.tables.surveys import (
     likely_layouts,
     refuse_unknown_words,
     tag,
-    with_condition,
 )
+from penchant.tables.unfolding import listed_columns
+from penchant.tables.where import with_condition
 
 FEWEST_ROWS = 4  # by which a column without a usual name is known
 NEARLY = 0.95  # share of rows that is all but a few
@@ -341,11 +341,13 @@ def _built(
         _check_policies(task.kind, asked)
         return task.kind, from_task(clean, asked, task, place)
     long = _is_long(clean, asked)
-    if not long and kind != "play":
+    paid = kind is None and asked.columns.get("reward") is not None
+    if not long and kind != "play" and not paid:
         asked = _with_answers(clean, asked)
         clean = _with_places(clean, asked)
     try:
-        wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
+        known = long or asked.offers or kind == "play" or paid
+        wide = None if known else _wide(clean, asked)
         found = kind or _kind(clean, asked, long, wide)
     except DataError as error:
         raise DataError(f"{error}{_or_play(clean, asked, str(error))}") from None
@@ -379,7 +381,7 @@ def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
     ways = [name for name in ways if name not in offered]
     if not ways:
         return ""
-    which = " or ".join(as_reward(name, clean) for name in ways[:12])
+    which = " or ".join(reward_ways(clean, {str(chosen)} | offered))
     return f" Or, if these are task data and one of these says what was paid, pass {which}."
 
 
@@ -616,9 +618,7 @@ def _kind(
     pressed = asked.columns.get("chosen")
     if pressed is not None and clean.program is not None:
         free = [name for name in names if name not in clean.own and name != pressed]
-        ways = " or ".join(
-            as_reward(name, clean) for name in may_be_paid(clean, {str(pressed)})[:12]
-        )
+        ways = " or ".join(reward_ways(clean, {str(pressed)}))
         ways = ways or f"{argument('reward')} with one of these"
         raise DataError(
             f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
@@ -627,12 +627,16 @@ def _kind(
             f"{argument('attributes')}."
         )
     _ask_for_part(clean, asked)
+    lists = listed_columns(clean.table)
+    taken = chosen_ways(clean) or [argument("chosen", name) for name in lists]
+    paid = reward_ways(clean, ()) or [argument("reward", name) for name in lists]
+    both = f": {' or '.join(taken)}, together with {' or '.join(paid)}" if taken and paid else ""
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
-        f"{named(names)}. Name the columns: {argument('chosen')} and {argument('reward')} for "
-        f"play, {argument('offers')} for offers, {argument('option')} and "
-        f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
+        f"{named(names)}. Name the columns: {argument('offers')} for offers, {argument('option')} "
+        f"and {argument('attributes')} for choices, in a wide table {argument('options')}; "
+        f"{argument('chosen')} and {argument('reward')} for play{both}."
     )
 
 
@@ -669,7 +673,8 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     ways = called if bare else named_so
     if not ways:
         return
-    said = " or ".join(as_reward(name, clean) for name in ways[:12])
+    left = {*may_be_paid(clean, ())} - {*ways}
+    said = " or ".join(reward_ways(clean, {chosen, *layout.columns, *left}))
     raise DataError(
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
@@ -727,8 +732,7 @@ _CHANCES = CHANCES | {"p", "prob", "probs", "probability", "rewprob", "chance", 
 
 def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
-    table = clean.table
-    free = [name for name in table.column_names if name not in clean.own]
+    free = [name for name in clean.table.column_names if name not in clean.own]
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, free)
     reward = usual_column("reward", free)
     parts = {
@@ -736,21 +740,19 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
         reward,
         *(usual_column(part, free) for part in ("subject", "block", "decision")),
     }
-    left = [name for name in free if name not in parts]
-    numbers = may_be_paid(clean, {name for name in free if name in parts})
-    varied = [name for name in left if name in varying(clean)] or left
-    few = [n for n in varied if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
-    if chosen is not None and numbers and reward is None:
-        part, found, what, ways = "reward", chosen, "choices", numbers
-    elif chosen is None and few and isinstance(reward, str):
-        part, found, what, ways = "chosen", reward, "rewards", few
+    used = {name for name in free if name in parts}
+    if chosen is not None and reward is None:
+        part, found, what, ways = "reward", chosen, "choices", reward_ways(clean, used)
+    elif chosen is None and isinstance(reward, str):
+        part, found, what, ways = "chosen", reward, "rewards", chosen_ways(clean, used)
     else:
         return
-    said = [as_reward(n, clean) if part == "reward" else argument(part, n) for n in ways]
+    if not ways:
+        return
     raise DataError(
         f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
         f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
-        f"{' or '.join(said[:12])} if that is it; or, if these are "
+        f"{' or '.join(ways)} if that is it; or, if these are "
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )
@@ -761,8 +763,8 @@ def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
     total = next((name for name in names if TOTAL.match(plain_name(name))), None)
     chosen = named_column(CHOSEN, names)
     if total is not None and chosen is not None:
-        others = [name for name in may_be_paid(clean, {chosen}) if name != total][:8]
-        ways = "".join(f", or {argument('reward', name)}" for name in others)
+        others = reward_ways(clean, {chosen, total})[:8]
+        ways = "".join(f", or {way}" for way in others)
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
             f"{total} sounds like what was earned so far, not by each choice; got columns "

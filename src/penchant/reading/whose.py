@@ -13,7 +13,8 @@ from penchant.errors import DataError, argument, listing, named
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
 from penchant.tables.designs import first_words
-from penchant.tables.surveys import CUTS, where_said
+from penchant.tables.surveys import CUTS
+from penchant.tables.where import where_said
 
 FEWEST = 5  # rows from which a label for each is more likely their number
 # What people have that does not change from one session to the next.
@@ -114,7 +115,8 @@ def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> 
     """
     if found.decision is not None:
         return
-    keys = [name for name in (found.subject, *_blocks(found)) if name in table.column_names]
+    parts = (str(found.subject), *_blocks(found))
+    keys = [name for name in parts if name in table.column_names]
     free = [name for name in table.column_names if name not in found.used() and name not in own]
     whole = [name for name in free if pa.types.is_integer(table[name].type)]
     for name in whole:
@@ -239,27 +241,55 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
     people = _rows_in_time(table, subject, found.decision)
     if len(people) < 2 or _are_repeated(table, (subject, *blocks), found.decision):
         return
+    free = [
+        name
+        for name in table.column_names
+        if name not in found.used()
+        and name not in own
+        and not {part.lower() for part in CUTS.split(name)} & _OF_TRIALS
+    ]
+    several: list[str] = []
+    while (
+        name := _next_play(table, (*blocks, *several), people, free, found.decision)
+    ) is not None:
+        several.append(name)
+    if not several:
+        return
+    runs = {name: _runs(table[name].to_pylist(), people)[0] for name in (*blocks, *several)}
+    both = sorted(runs, key=lambda name: len(runs[name]))  # a session has several blocks
+    told = [
+        f"{name} ({listing(dict.fromkeys(str(label) for label, _ in runs[name]))})"
+        for name in several
+    ]
+    alone = [argument("block", _joined((*blocks, name))) for name in several if len(several) > 1]
+    other = argument("block", "none" if not blocks else _joined(blocks))
+    raise DataError(
+        f"{argument('block')} must be given, as {' and '.join(told)} "
+        f"{'changes' if len(several) == 1 else 'change'} once and again within people, which can "
+        "be read in two ways: plays of their own, in which beliefs begin anew; or one that goes "
+        f"on. Pass {' or '.join([argument('block', _joined(both)), *alone])} for the first, or "
+        f"{other} for the second; or {_kept(table, several[0])} to leave the other rows out, as "
+        "practice."
+    )
+
+
+def _next_play(
+    table: pa.Table,
+    blocks: Sequence[str],
+    people: Sequence[list[int]],
+    names: Sequence[str],
+    decision: str | None,
+) -> str | None:
+    """A column that runs on as the number of a play does, besides these blocks."""
     labels = list(zip(*(table[name].to_pylist() for name in blocks), strict=True))
     known = _runs(labels, people) if blocks else []
-    plays = _parted(table, labels, people, found.decision) if blocks else people
-    for name in table.column_names:
-        words = {part.lower() for part in CUTS.split(name)}
-        if name in found.used() or name in own or words & _OF_TRIALS:
-            continue
+    plays = _parted(table, labels, people, decision) if blocks else people
+    for name in names:
         runs = _runs(table[name].to_pylist(), people)
         anew = _are_plays(runs) or _are_plays(_runs(table[name].to_pylist(), plays))
-        if anew and not (blocks and _is_within(known, runs)):
-            other = argument("block", "none" if not blocks else _joined(blocks))
-            fewer = blocks and len(runs[0]) < len(known[0])  # a session has several blocks
-            told = listing(dict.fromkeys(str(label) for label, _ in runs[0]))
-            both = (name, *blocks) if fewer else (*blocks, name)
-            raise DataError(
-                f"{argument('block')} must be given, as {name} ({told}) changes once and again "
-                "within people, which can be read in two ways: plays of their own, in which "
-                f"beliefs begin anew; or one that goes on. Pass {argument('block', _joined(both))} "
-                f"for the first, or {other} for the second; or {_kept(table, name)} to leave the "
-                "other rows out, as practice."
-            )
+        if name not in blocks and anew and not (blocks and _is_within(known, runs)):
+            return name
+    return None
 
 
 def ask_about_first_rows(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:

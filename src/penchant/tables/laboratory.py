@@ -84,7 +84,6 @@ from penchant.tables.surveys import (
     likely_layouts,
     shown_at,
     tag,
-    where_said,
     wide_layouts,
 )
 from penchant.tables.unfolding import (
@@ -95,7 +94,7 @@ from penchant.tables.unfolding import (
     unfolded,
     without_single_lists,
 )
-from penchant.tables.where import check_some_left, rows_where, used_columns
+from penchant.tables.where import check_some_left, rows_where, used_columns, where_said
 
 _PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
 _CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are written
@@ -657,8 +656,8 @@ class _Work:
         self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
         self._take_labels(self.given.get("reward"))
-        for unfolding in (objects_apart, unfolded):
-            step = unfolding(self.table)
+        chosen = self.given.get("chosen")
+        for step in (objects_apart(self.table), unfolded(objects_apart(self.table).table, chosen)):
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
         step = offers_apart(self.table, self.part("chosen", CHOSEN))
@@ -667,7 +666,7 @@ class _Work:
         if not step.notes:
             self._take_by_level()
         if not step.notes:
-            step = one_row_per_decision(self.table, self.subject)
+            step = one_row_per_decision(self.table, self.subject, self.given.get("chosen"))
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
         self._take_labels(self.given.get("chosen"))
@@ -676,9 +675,9 @@ class _Work:
 
     def unfold_for(self, where: str) -> None:
         """One row per decision before rows are kept, where the condition speaks of decisions."""
-        step = unfolded(self.table)
+        step = unfolded(self.table, self.given.get("chosen"))
         if len(step.table) == len(self.table):
-            step = one_row_per_decision(self.table, self.subject)
+            step = one_row_per_decision(self.table, self.subject, self.given.get("chosen"))
         if len(step.table) == len(self.table):
             return
         before = self.table.take(pa.array(step.rows))

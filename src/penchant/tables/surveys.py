@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from penchant.errors import DataError, argument, either, listing
 from penchant.tables.options import NOTHING_WORDS
+from penchant.tables.where import where_said
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 CUTS = re.compile(
@@ -575,34 +576,6 @@ def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
         return either(f"options={dict(options)!r}", f"--options {shlex.quote(typed)}")
     words = ",".join(map(str, options))
     return either(f"options={list(options)!r}", f"--options {shlex.quote(words)}")
-
-
-def where_said(condition: str) -> str:
-    """A condition as an argument, or as one types it: a shell would run what backticks hold."""
-    typed = f'"{condition}"'
-    if "`" in condition:
-        inside = condition.replace("'", '"')
-        typed = f"'{inside}'"
-    return either(f'where="{condition}"', f"--where {typed}")
-
-
-_WHERE_SAID = re.compile(r"""(?:\bwhere=|--where )(?:"([^"]*)"|'([^']*)')""")
-
-
-def with_condition(words: str, where: str) -> str:
-    """What a message says to pass, with a condition on the rows that was passed already.
-
-    >>> print(with_condition('Pass where="rt > 0".', "day == 1 or day == 2"))
-    Pass where="(day == 1 or day == 2) and rt > 0".
-    """
-    before = where.replace('"', "'")
-
-    def both(said: re.Match[str]) -> str:
-        after = (said[1] or said[2]).replace('"', "'")
-        parts = [f"({one})" if " or " in one else one for one in (before, after)]
-        return where_said(" and ".join(parts))
-
-    return _WHERE_SAID.sub(both, words)
 
 
 def refuse_unknown_words(

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import BoolVector
-from penchant.errors import DataError, argument, listing, named, nearest
+from penchant.errors import DataError, argument, either, listing, named, nearest
 from penchant.tables.frames import Table, row_place
 
 EXAMPLE = "phase == 'test' and rt > 200"
@@ -420,3 +420,31 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
         f"{where!r}, and "
         f"{'; '.join(values)}. Correct it."
     )
+
+
+def where_said(condition: str) -> str:
+    """A condition as an argument, or as one types it: a shell would run what backticks hold."""
+    typed = f'"{condition}"'
+    if "`" in condition:
+        inside = condition.replace("'", '"')
+        typed = f"'{inside}'"
+    return either(f'where="{condition}"', f"--where {typed}")
+
+
+_WHERE_SAID = re.compile(r"""(?:\bwhere=|--where )(?:"([^"]*)"|'([^']*)')""")
+
+
+def with_condition(words: str, where: str) -> str:
+    """What a message says to pass, with a condition on the rows that was passed already.
+
+    >>> print(with_condition('Pass where="rt > 0".', "day == 1 or day == 2"))
+    Pass where="(day == 1 or day == 2) and rt > 0".
+    """
+    before = where.replace('"', "'")
+
+    def both(said: re.Match[str]) -> str:
+        after = (said[1] or said[2]).replace('"', "'")
+        parts = [f"({one})" if " or " in one else one for one in (before, after)]
+        return where_said(" and ".join(parts))
+
+    return _WHERE_SAID.sub(both, words)
