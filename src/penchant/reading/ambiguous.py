@@ -292,6 +292,7 @@ _SUMS = frozenset(("score", "points", "total", "balance", "bank", "earnings", "m
 _SO_FAR = frozenset(("total", "cum", "cumulative", "cumul", "running", "balance", "bank"))
 _FEW_WORDS = 6  # for outcomes
 FEWEST = 8  # choices of a block from which a total can be told from rewards
+_SELDOM = 0.15  # share of steps that are few
 _SLOW = 3  # times that the range of a total is its largest step, at least
 
 
@@ -352,7 +353,17 @@ def _moves_slowly(clean: Cleaned, name: str) -> bool:
         if not np.isnan(values[row]):
             groups.setdefault(whose, []).append(row)
     blocks = [np.array(rows) for rows in groups.values()]
-    return _is_running(values, blocks, True) or _grows_by_few(values, blocks)
+    slow = _is_running(values, blocks, True) or _grows_by_few(values, blocks)
+    return slow or _hardly_falls(values, blocks)
+
+
+def _hardly_falls(values: Vector, people: Sequence[IntVector]) -> bool:
+    """Whether numbers grow but for a few falls, as totals do that begin anew in every block."""
+    own = [values[rows] for rows in people if len(rows) >= FEWEST]
+    steps = np.concatenate([*(np.diff(numbers) for numbers in own), np.zeros(0)])
+    if not steps.size or len(np.unique(np.concatenate(own))) <= 2:
+        return False
+    return bool((steps < 0).mean() < _SELDOM and (steps > 0).mean() > _SELDOM)
 
 
 def _grows_by_few(values: Vector, people: Sequence[IntVector]) -> bool:

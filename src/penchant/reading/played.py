@@ -535,6 +535,13 @@ def _base(table: pa.Table, name: str, base: int | None) -> int:
     if base is not None:
         return base
     numbers = [float(key) for key in _numbers(table, name)]
+    if sorted(numbers) == [-1.0, 1.0]:
+        raise DataError(
+            f"{argument('options')} must be given, as {name} holds -1 and 1, which can be read in "
+            "two ways: two options, such as left and right, or one option and decisions that "
+            f"nobody made. Pass {either('options=[-1, 1]', '--options=-1,1')} for the first, or "
+            f"{argument('base', 1)} for the second."
+        )
     numbers = [number for number in numbers if number >= 0]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     if low == 0:

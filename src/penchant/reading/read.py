@@ -373,15 +373,20 @@ def _built(
 def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
     """How to say that a table holds play, where it was asked what its options are."""
     names = clean.table.column_names
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    usual = named_column(CHOSEN, names)
+    chosen = asked.columns.get("chosen") or usual
     silent = asked.options is None and asked.attributes is None and asked.opt_out is None
     about = said.startswith((argument("options"), argument("opt_out")))
-    ways = may_be_paid(clean, {str(chosen)}) if about and silent and isinstance(chosen, str) else []
-    offered = _crossed(clean, [name for name in names if name != chosen]) if ways else set()
-    ways = [name for name in ways if name not in offered]
-    if not ways:
+    if not about or not silent or not isinstance(chosen, str):
         return ""
-    which = " or ".join(reward_ways(clean, {str(chosen)} | offered))
+    guessed = usual is None and "chosen" not in asked.said
+    offered = _crossed(clean, [name for name in names if name != chosen])
+    which = " or ".join(reward_ways(clean, offered if guessed else {chosen} | offered))
+    if not which:
+        return ""
+    if guessed:
+        taken = " or ".join(chosen_ways(clean, offered))
+        return f" Or, if these are task data, pass for play {taken}, together with {which}."
     return f" Or, if these are task data and one of these says what was paid, pass {which}."
 
 
@@ -505,7 +510,7 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         words = seen_words(table, name, doubtful=True)
         if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
             continue
-        if _is_of_another(clean, name) or _judges(name):
+        if _is_of_another(clean, name) or _judges(name) or len(words) == len(table):
             continue
         if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
             named += [] if side_of(name) else [name]

@@ -239,7 +239,7 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
         return
     blocks = tuple(name for name in _blocks(found) if len({*table[name].to_pylist()}) > 1)
     people = _rows_in_time(table, subject, found.decision)
-    if len(people) < 2 or _are_repeated(table, (subject, *blocks), found.decision):
+    if len(people) < 2:
         return
     free = [
         name
@@ -253,7 +253,10 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
         name := _next_play(table, (*blocks, *several), people, free, found.decision)
     ) is not None:
         several.append(name)
-    if not several:
+    repeated = _are_repeated(table, (subject, *blocks), found.decision)
+    if not several or (repeated and len(several) == 1):  # said where plays are made
+        return
+    if repeated and _are_repeated(table, (subject, *blocks, *several), found.decision):
         return
     runs = {name: _runs(table[name].to_pylist(), people)[0] for name in (*blocks, *several)}
     both = sorted(runs, key=lambda name: len(runs[name]))  # a session has several blocks

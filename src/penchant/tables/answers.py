@@ -118,10 +118,8 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
     rows
         Row of the file that each row comes from.
     """
-    for columns in flags_of_options(names):
+    for columns in _likely_flags(table, names):
         cells = [table[name].to_pylist() for name in columns.values()]
-        if not all(map(are_flags, cells)):
-            continue
         is_set = np.array([[flag(cell) is True for cell in own] for own in cells])
         several = is_set.sum(axis=0) > 1
         if several.sum() > _ODD * is_set.any(axis=0).sum():
@@ -146,6 +144,23 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
         said = f"{listing(columns.values())} taken for the choice: the option whose flag is set"
         return Answers(left.append_column(chosen, pa.array(taken, pa.string())), chosen, said)
     return None
+
+
+def _likely_flags(table: pa.Table, names: Sequence[str]) -> list[dict[str, str]]:
+    """Flags of options; where several are set, those without one, as chose_best beside chose_A."""
+    found = []
+    for columns in flags_of_options(names):
+        cells = {option: table[name].to_pylist() for option, name in columns.items()}
+        if not all(map(are_flags, cells.values())):
+            continue
+        ways = [[*columns], *([o for o in columns if o != odd] for odd in columns)]
+        sums = [
+            np.sum([[flag(cell) is True for cell in cells[o]] for o in own], axis=0) for own in ways
+        ]
+        fits = [way for way, n in zip(ways, sums, strict=True) if len(way) > 1 and (n == 1).all()]
+        best = fits[0] if len(fits) == 1 else ways[0]
+        found.append({option: columns[option] for option in best})
+    return found
 
 
 def _unset(row: int, cells: Sequence[Sequence[Any]]) -> str | None:

@@ -104,6 +104,7 @@ _FEW_KINDS = 40
 # A column that others are asked for by: card[key], diff(score), outcome[win=1].
 _TOLD_OF = re.compile(r"diff\(([^,()]+).*\)|([^\[\]]+)\[[^\[\]]*[=\d][^\[\]]*\]")
 _FEW_OPTIONS = 12
+_NEARLY = 0.9  # share of rows that are nearly all
 _FEW_ODD = 0.2  # share of a flag's cells that say something else
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 # Names of choices that are flags of one option, too: chose_ll beside chose_ss.
@@ -226,7 +227,7 @@ class _Work:
         self.people: str | None = None  # who, by the rows, where no column has a name of people
         if self.subject is None:
             self.people = self._people()
-        self.of_people = self._arms() | self._unpaid()
+        self.of_people = self._arms() | self._unpaid() | self._aside()
         self._count_restarts(given.get("block"))
 
     def _people(self) -> str | None:
@@ -273,7 +274,13 @@ class _Work:
         called = [name for name in names if is_called(USUAL["decision"], name)]
         few = [name for name in called if 2 <= len({*self.cells(name)} - {None}) <= _FEW_OPTIONS]
         few = [name for name in few if not is_counter(self.table, name, self.subject)]
+        few = [name for name in few if not self._counts_on(name)]
         return few[0] if len(few) == 1 and len(self.table) > _FEW_KINDS else None
+
+    def _counts_on(self, name: str) -> bool:
+        """Whether most numbers are one more than the one before: of trials, block after block."""
+        cells = [cell for cell in self.cells(name) if isinstance(cell, int)]
+        return bool(cells) and float(np.mean(np.diff(cells) == 1)) > 0.5
 
     @property
     def subject(self) -> str | None:
@@ -319,6 +326,27 @@ class _Work:
         if not any(len({*own}) > 1 and 2 * len(own) > paid.sum() for own in beside.values()):
             return frozenset()
         return frozenset(name for name, own in beside.items() if len({*own}) < 2)
+
+    def _aside(self) -> frozenset[str]:
+        """A program's column of answers that is filled where nothing of the experimenter's is.
+
+        Such as keys that end instructions, where choices have a column of their own.
+        """
+        own, subject = self.program.own, self.subject
+        if self.program.name is None or self.given.get("chosen") is not None or subject is None:
+            return frozenset()
+        free = [name for name in self.table.column_names if name not in own and name != subject]
+        rows = {name: self.filled(name) for name in free if not is_called(CHOSEN, name)}
+        some = [filled for filled in rows.values() if 0 < filled.sum() < _NEARLY * len(filled)]
+        told = np.logical_or.reduce(some) if some else np.zeros(len(self.table), dtype=bool)
+        names = [
+            name for name in own if name in self.table.column_names and is_called(CHOSEN, name)
+        ]
+        return frozenset(
+            name
+            for name in names
+            if not (self.filled(name) & told).any() and 2 * self.filled(name).sum() < told.sum()
+        )
 
     def _said_in(self, name: str, rows: BoolVector) -> list[str]:
         """What a column says in some rows, where it says something."""

@@ -379,7 +379,9 @@ def shown_at(
     {'j': 1, 'f': 0}
     """
     found = []
-    for tags, attributes in wide_layouts(names):
+    for every, attributes in wide_layouts(names):
+        sides = [t for t in every if side(t) in ("left", "right")]
+        tags = sides if len(sides) == 2 else every  # without target_card beside both
         bare = [side(t) for t in tags]
         places = {word: bare.index(side(word)) for word in words if side(word) in bare}
         if len(places) < len(words) and {*bare} == {"left", "right"}:
