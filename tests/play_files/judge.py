@@ -182,6 +182,8 @@ def _remedies(message: str, made: Made) -> list[tuple[int, dict]]:
 
     What is to be passed together is: the best of the first with the best of the second.
     """
+    if " Also: " in message:
+        return _for_all(message.split(" Also: "), made)
     first, _, second = message.partition("together with")
     if second:
         one, *_ = [*_remedies(first.rpartition("for play")[2], made), (0, {})]
@@ -203,6 +205,18 @@ def _remedies(message: str, made: Made) -> list[tuple[int, dict]]:
     if "if these are task data" in message:  # so they are: what options mean is not asked then
         ranks = [(-1 if "options" in said else rank, said) for rank, said in ranks]
     return [(rank, said) for rank, said in sorted(ranks, key=lambda pair: -pair[0]) if rank >= 0]
+
+
+def _for_all(questions: list[str], made: Made) -> list[tuple[int, dict]]:
+    """Answers to several questions at once; if they do not do, to the first alone."""
+    every = [found for found in (_remedies(said, made) for said in questions) if found]
+    if not every:
+        return []
+    joined: dict = {}
+    for _, more in (found[0] for found in every):
+        where = [one["where"] for one in (joined, more) if "where" in one]
+        joined |= more | ({"where": " and ".join(where)} if len(where) > 1 else {})
+    return [(min(found[0][0] for found in every), joined), *every[0]]
 
 
 def _fits(name: str, value: object, made: Made) -> int:

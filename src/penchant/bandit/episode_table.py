@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import narwhals as nw
@@ -236,20 +237,19 @@ def _event_order(
 
     def apart() -> str:
         columns = _telling_apart(table, episode, number)
-        found = _remedy(columns, subject, block) or _restarting(episode, number, decision)
+        found = _remedy(table, columns, subject, block) or _restarting(episode, number, decision)
         return f"{found}, or drop repeated rows.{_one_label(table, columns)}" if found else ""
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
 
 
-def _remedy(columns: Sequence[Any], subject: Any, block: Any) -> str:
+def _remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
     """What to do about repeated numbers that a column tells apart; "" where none does."""
     if not columns:
         return ""
     names = " or ".join(map(str, columns))
-    known = tuple(str(name) for name in _names(block) if name is not None)
-    plays = [(str(column), *known) if known else str(column) for column in columns]
-    blocks = " or ".join(argument("block", names) for names in plays)
+    known = [name for name in _names(block) if name is not None]
+    blocks = " or ".join(argument("block", _coarse_first(table, [*known, c])) for c in columns)
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
@@ -261,6 +261,16 @@ def _remedy(columns: Sequence[Any], subject: Any, block: Any) -> str:
         f"Column {names} tells them apart: add {blocks} if each of its labels is a play of its "
         f"own, {both} if the same label of {subject} is several people"
     )
+
+
+def _coarse_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+    """Columns that tell plays apart, those that change least often first: sessions, then blocks."""
+    changes = {}
+    for name in columns:
+        cells = table[name].to_list()
+        changes[str(name)] = sum(a != b for a, b in pairwise(cells))
+    ordered = tuple(sorted(changes, key=lambda name: changes[name]))
+    return ordered if len(ordered) > 1 else ordered[0]
 
 
 def _one_label(table: Table, columns: Sequence[Any]) -> str:

@@ -392,7 +392,8 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     others = [name for name in free if name not in told]
     numbers = [name for name in others if not pa.types.is_string(clean.table[name].type)]
     texts = [name for name in others if name not in numbers and _tells(clean.table, name)]
-    return [*told, *numbers, *texts]
+    below = [name for name in clean.below if name not in used]
+    return [*told, *below, *numbers, *texts]
 
 
 def _tells(table: pa.Table, name: str) -> bool:

@@ -34,6 +34,7 @@ from penchant.reading.asked import (
     word,
 )
 from penchant.reading.candidates import change_places, chosen_ways, reward_ways
+from penchant.reading.questions import Questions
 from penchant.reading.whose import (
     ask_about_first_rows,
     ask_about_people,
@@ -80,56 +81,60 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     given = _by_cells(clean, given)
     if given.get("chosen") is None:
         _ask_about_groups(clean)
-    if given.get("reward") is None:
-        _ask_about_constant(clean, given, usual_column("reward", table.column_names))
     if policies.get("locations") is None:
         _ask_for_needed(clean, given)
+    if given.get("reward") is None:
+        _ask_about_constant(clean, given, usual_column("reward", table.column_names))
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
     unmade: tuple[str, ...] = ()
     placed = locations is not None and not isinstance(locations, str)
     marked = asked.options is None and isinstance(found.chosen, str) and not placed
     if marked:
         table, unmade = without_marks(table, str(found.chosen), found.reward)
-    if "chosen" not in asked.said and isinstance(found.chosen, str):
-        _check_places(table, found.chosen)
-        _check_sides(table, found.chosen, clean.own)
-        _check_rivals(table, found, clean.own)
-        ask_about_flags(table, found.chosen, clean.own, found.decision)
-    if "subject" not in asked.said:
-        ask_about_people(table, found.subject)
-        ask_about_sessions(table, found.subject, found.block)
-    if marked:
-        ask_about_marks(table, str(found.chosen), found.decision)
-    table, notes = with_rewards(table, found, asked)
-    notes = (*unmade, *notes)
-    if "missing_reward" not in policies:
-        _check_other_tasks(table, found)
-        ask_about_first_rows(table, found, clean.own | clean.conditions)
-        if "block" not in asked.said:
-            ask_about_plays(table, found, clean.own | clean.conditions)
-    if "reward" not in asked.said:
-        found, decided = found_reward(table, found, clean.own)
-        _ask_about_constant(clean, given, found.reward)
-        notes = (*notes, *decided)
+    questions = Questions()
+    with questions.about("chosen"):
+        if "chosen" not in asked.said and isinstance(found.chosen, str):
+            _check_places(table, found.chosen)
+            _check_sides(table, found.chosen, clean.own)
+            _check_rivals(table, found, clean.own)
+            ask_about_flags(table, found.chosen, clean.own, found.decision)
+    with questions.about("subject"):
+        if "subject" not in asked.said:
+            ask_about_people(table, found.subject)
+            ask_about_sessions(table, found.subject, found.block)
+            ask_for_people(table, found, clean.own)
+    with questions.about("chosen"):
+        if marked:
+            ask_about_marks(table, str(found.chosen), found.decision)
+    notes = unmade
+    with questions.about("reward"):
+        table, said = with_rewards(table, found, asked)
+        notes = (*notes, *said)
+    with questions.about("rows"):
+        if "missing_reward" not in policies:
+            _check_other_tasks(table, found)
+            ask_about_first_rows(table, found, clean.own | clean.conditions)
+            if "block" not in asked.said:
+                ask_about_plays(table, found, clean.own | clean.conditions)
+    with questions.about("reward"):
+        if "reward" not in asked.said and not questions.has("rows"):
+            found, decided = found_reward(table, found, clean.own)
+            _ask_about_constant(clean, given, found.reward)
+            notes = (*notes, *decided)
+    with questions.about("rows"):
+        if "decision" not in asked.said and not questions.has("subject"):
+            ask_for_order(table, found, clean.own)
+    labels: tuple[Any, ...] | None = None
+    words: dict[str, str] = {}
+    base = asked.base or 0
+    with questions.about("chosen"):
+        labels, words, base, sorted_so = _options(table, found, asked, clean.words)
+        notes = (*notes, *sorted_so)
+    questions.ask()
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on:
         policies.setdefault("gaps", "order")
-    labels, words = _labels(table, found, asked, clean.words)
-    if asked.options is None:
-        _ask_about_alike(labels, str(found.chosen))
-    base = asked.base or 0
-    if labels is not None and asked.options is None:
-        typed = ticked("options")
-        notes = (*notes, f"options are sorted; {typed} for another order, or if there were more")
-    elif labels is None and isinstance(found.chosen, str) and not words:
-        if "chosen" not in asked.said:
-            _check_are_options(table, found)
-        base = _base(table, found.chosen, asked.base)
-        if asked.base is None:
-            _ask_about_zero(table, found)
-        words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
-        words = {key: index for key, index in words.items() if int(index) >= 0}
     arguments: dict[str, Any] = {
         **found.arguments(),
         "base": 0 if labels is not None else base,
@@ -144,10 +149,6 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
             done = pa.array(_mapped(table, str(found.executed), words))
             table = with_column(table, _DONE, done)
             arguments["executed"] = _DONE
-    if "subject" not in asked.said:
-        ask_for_people(table, found, clean.own)
-    if "decision" not in asked.said:
-        ask_for_order(table, found, clean.own)
     episodes = episodes_from_frame(table, **arguments)
     columns = dict(part.split(" = ", 1) for part in found.words().split("; "))
     n_options = len(labels) if labels is not None else _n_options(episodes)
@@ -166,6 +167,29 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         model=f"QLearning(n_options={n_options})",
         doubts=doubts,
     )
+
+
+def _options(
+    table: pa.Table, found: PlayColumns, asked: Asked, are_words: bool
+) -> tuple[tuple[Any, ...] | None, dict[str, str], int, tuple[str, ...]]:
+    """Labels of the options, the number of each word, the first number, and what was decided."""
+    labels, words = _labels(table, found, asked, are_words)
+    if asked.options is None:
+        _ask_about_alike(labels, str(found.chosen))
+    base = asked.base or 0
+    if labels is not None and asked.options is None:
+        typed = ticked("options")
+        said = f"options are sorted; {typed} for another order, or if there were more"
+        return labels, words, base, (said,)
+    if labels is None and isinstance(found.chosen, str) and not words:
+        if "chosen" not in asked.said:
+            _check_are_options(table, found)
+        base = _base(table, found.chosen, asked.base)
+        if asked.base is None:
+            _ask_about_zero(table, found)
+        words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
+        words = {key: index for key, index in words.items() if int(index) >= 0}
+    return labels, words, base, ()
 
 
 def _columns(
@@ -207,14 +231,20 @@ def _ask_for_needed(clean: Cleaned, given: Mapping[str, Any]) -> None:
     chosen, reward = (given.get(part) or usual_column(part, names) for part in NEEDED)
     both = [(part,) if isinstance(part, str) else part or () for part in (chosen, reward)]
     used = {name for part in both for name in part}
-    ways = chosen_ways(clean, used) if chosen is None else []
-    ways = ways or (reward_ways(clean, used) if reward is None else [])
-    if ways:
-        part = "chosen" if chosen is None else "reward"
-        raise DataError(
-            f"{argument(part)} must be given, as no column is called "
-            f"{' or '.join(USUAL[part][:3])}; got columns {named(names)}. Pass {' or '.join(ways)}."
-        )
+    questions = Questions()
+    for part, known, ways in (("chosen", chosen, chosen_ways), ("reward", reward, reward_ways)):
+        said = [] if known is not None else ways(clean, used)
+        with questions.about(part):
+            if said:
+                raise DataError(
+                    f"{argument(part)} must be given, as no column is called "
+                    f"{' or '.join(USUAL[part][:3])}; got columns {named(names)}. Pass "
+                    f"{' or '.join(said)}."
+                )
+    if questions.has("chosen"):
+        with questions.about("reward"):
+            _ask_about_constant(clean, given, reward)
+    questions.ask()
 
 
 def _ask_about_groups(clean: Cleaned) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from itertools import accumulate, groupby, pairwise, permutations
+from itertools import accumulate, groupby, pairwise, product
 from typing import Any
 
 import pyarrow as pa
@@ -80,6 +80,7 @@ def ask_for_people(table: pa.Table, found: PlayColumns, own: Collection[str]) ->
     free = [name for name in table.column_names if name not in used]
     ways = [name for name in free if _may_name(table, name)]
     ways = ways or [name for name in free if _tells_more(table, name, free)]
+    ways = ways or [name for name in free if _is_counted_in(table, name, free, found.chosen)]
     if ways:
         said = " or ".join(argument("subject", name) for name in ways[:8])
         raise DataError(
@@ -87,6 +88,22 @@ def ask_for_people(table: pa.Table, found: PlayColumns, own: Collection[str]) ->
             f"columns {named(table.column_names)}. Pass {said} if that names them, or "
             f"{argument('subject', 'none')} if all rows are of one person."
         )
+
+
+def _is_counted_in(table: pa.Table, name: str, others: Sequence[str], chosen: Any) -> bool:
+    """Whether numbers count the rows of each label, in any order; or of each part of them."""
+    cells = table[name].to_pylist()
+    labels = {*cells}
+    if None in labels or not 1 < len(labels) <= len(cells) / SHORTEST:
+        return False
+    left = [one for one in others if one != name]
+    whole = [one for one in left if pa.types.is_integer(table[one].type)]
+    parts = [(), *((part,) for part in left if 1 < len(table[part].unique()) <= FEWEST)]
+    return any(
+        number not in part and _counts_otherwise(table, [name, *part], number, chosen)
+        for number in whole
+        for part in parts
+    )
 
 
 def _tells_more(table: pa.Table, name: str, others: Sequence[str]) -> bool:
@@ -127,8 +144,8 @@ def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> 
                 f"or something else. Pass {argument('decision', name)} for the first, or "
                 f"{argument('decision', 'none')} for the second."
             )
-    for name, block in permutations(whole, 2):
-        few = 1 < len(table[block].unique()) <= len(table) / SHORTEST
+    for name, block in product(whole, free):
+        few = name != block and 1 < len(table[block].unique()) <= len(table) / SHORTEST
         if few and _counts_otherwise(table, [*keys, block], name, found.chosen):
             both = _joined((*_blocks(found), block))
             raise DataError(
@@ -136,7 +153,8 @@ def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> 
                 f"{block}, in another order than they are in, which can be read in two ways: the "
                 f"order of time in plays of their own, or something else. Pass "
                 f"{argument('decision', name)} and {argument('block', both)} for the first, or "
-                f"{argument('decision', 'none')} for the second."
+                f"{argument('decision', 'none')} for the second; or {_kept(table, block)} and "
+                f"{argument('decision', name)} to leave the other rows out, as practice."
             )
 
 
@@ -148,14 +166,17 @@ def _counts_otherwise(table: pa.Table, keys: Sequence[str], name: str, chosen: A
     for row, cell in enumerate(table[name].to_pylist()):
         if cell is not None or not taken or not is_nothing(taken[row]):
             numbers.setdefault(plays[row] if plays else None, []).append(cell)
-    return all(map(_counts, numbers.values())) and any(
-        cells != sorted(cells) for cells in numbers.values()
+    long = any(len(cells) >= SHORTEST for cells in numbers.values())
+    return (
+        long
+        and all(map(_counts, numbers.values()))
+        and any(cells != sorted(cells) for cells in numbers.values())
     )
 
 
 def _counts(cells: Sequence[Any]) -> bool:
     """Whether numbers are all those from the least on, each once."""
-    whole = None not in cells and len(cells) >= SHORTEST
+    whole = None not in cells and len(cells) > 1
     return whole and sorted(cells) == list(range(min(cells), min(cells) + len(cells)))
 
 
@@ -303,8 +324,10 @@ def ask_about_first_rows(table: pa.Table, found: PlayColumns, own: Collection[st
     table, found, own
         As in `ask_about_plays`.
     """
+    subject = found.subject
+    if subject is None or subject not in table.column_names:
+        return
     for name in table.column_names:
-        subject = found.subject if found.subject in table.column_names else None
         word = None if name in found.used() or name in own else first_words(table, name, subject)
         if word is None or {part.lower() for part in CUTS.split(name)} & _OF_TRIALS:
             continue

@@ -600,7 +600,7 @@ def bare_name(name: Any) -> str:
     """
     text = str(name)
     words = [w.lower() for w in _WORDS.findall(text if text.isascii() else _unaccented(text))]
-    if len(words) > 1 and words[0] in _BEFORE:
+    if len(words) > 1 and words[0] in _BEFORE and not text.startswith("D"):  # of an option D
         words = words[1:]
     kept = "".join(word for word in words if word not in _ABOUT)
     left = {word for word in words if word not in _ABOUT and word not in _NUMBERS}

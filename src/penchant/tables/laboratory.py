@@ -104,6 +104,7 @@ _FEW_KINDS = 40
 # A column that others are asked for by: card[key], diff(score), outcome[win=1].
 _TOLD_OF = re.compile(r"diff\(([^,()]+).*\)|([^\[\]]+)\[[^\[\]]*[=\d][^\[\]]*\]")
 _FEW_OPTIONS = 12
+_MANY_ROWS = 0.75  # share of choices after which something is told
 _NEARLY = 0.9  # share of rows that are nearly all
 _FEW_ODD = 0.2  # share of a flag's cells that say something else
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
@@ -136,6 +137,8 @@ class Cleaned:
         Whether choices are words, such as keys, even where they look like numbers.
     conditions
         Columns that the condition on the rows speaks of.
+    below
+        Columns that are filled in rows after choices alone, which are left out.
     """
 
     table: pa.Table
@@ -146,6 +149,7 @@ class Cleaned:
     notes: tuple[str, ...] = ()
     words: bool = False
     conditions: frozenset[str] = frozenset()
+    below: tuple[str, ...] = ()
 
     @property
     def counted_on(self) -> bool:
@@ -194,6 +198,7 @@ def cleaned(
     work.conditions = frozenset(used)
     work.leave_out_practice(loops, used)
     work.rewards_from_below()
+    work.find_below()
     work.leave_out_other_kinds(loops)
     work.ask_about_first_part(used)
     work.unfold()
@@ -219,6 +224,7 @@ class _Work:
         self.words = False
         self.long: LongParts | None = None
         self.practised = False
+        self.below: tuple[str, ...] = ()
         self.loop: str | None = None
         self.blocks: tuple[str, ...] = ()  # where several columns tell plays apart
         self.conditions: frozenset[str] = frozenset()
@@ -497,6 +503,19 @@ class _Work:
         self.notes.append(f"{reward} taken from the row after each choice")
         if self.program.name is None:
             self.leave_out(paid, "feedback, in rows of its own")
+
+    def find_below(self) -> None:
+        """Which columns are filled in rows after choices alone: they may say what was paid."""
+        chosen, own = self.part("chosen", CHOSEN), self.program.own
+        if chosen is None or self.program.name is None or self.part("reward") is not None:
+            return
+        picked = self.filled(chosen)
+        for name in self.table.column_names:
+            told = self.filled(name)
+            if name not in own and name != chosen and not (told & picked).any():
+                after = np.cumsum(picked)[told]  # how many choices came before
+                if len(np.unique(after)) == len(after) > _MANY_ROWS * picked.sum():
+                    self.below = (*self.below, name)
 
     def leave_out_other_kinds(self, loops: Loops) -> None:
         """Leave out instructions, fixations, rests: kinds of rows in which nothing is chosen."""
@@ -859,6 +878,7 @@ class _Work:
             tuple(self.notes),
             keys or self.words,
             self.conditions,
+            self.below,
         )
 
 
