@@ -167,7 +167,7 @@ class _Talk:
     def _answer(self, message: str, known: dict, trail: tuple, sure: bool) -> None:
         if len(trail) >= len(self.longest):
             self.longest = (*trail, (message, {}))
-        for rank, more in _remedies(message, self.made):
+        for rank, more in _remedies(message, self.made, known):
             told = known | more
             tired = len(self.seen) > _MOST_TRIES or len(trail) >= _MOST_COMMANDS - 1
             if told in self.seen or tired:
@@ -177,17 +177,18 @@ class _Talk:
                 return
 
 
-def _remedies(message: str, made: Made) -> list[tuple[int, dict]]:
+def _remedies(message: str, made: Made, known: dict) -> list[tuple[int, dict]]:
     """Arguments that a message offers, and those that it asks for as the truth answers them.
 
     What is to be passed together is: the best of the first with the best of the second.
     """
     if " Also: " in message:
-        return _for_all(message.split(" Also: "), made)
+        return _for_all(message.split(" Also: "), made, known)
     first, _, second = message.partition("together with")
     if second:
-        one, *_ = [*_remedies(first.rpartition("for play")[2], made), (0, {})]
-        two, *_ = [*_remedies(second, made), (0, {})]
+        lead = first.rpartition("for play")[2] if "for play" in first else first
+        one, *_ = [*_remedies(lead, made, known), (0, {})]
+        two, *_ = [*_remedies(second, made, known), (0, {})]
         return [(min(one[0], two[0]), one[1] | two[1])]
     found: list[dict] = []
     end = -1
@@ -207,9 +208,9 @@ def _remedies(message: str, made: Made) -> list[tuple[int, dict]]:
     return [(rank, said) for rank, said in sorted(ranks, key=lambda pair: -pair[0]) if rank >= 0]
 
 
-def _for_all(questions: list[str], made: Made) -> list[tuple[int, dict]]:
+def _for_all(questions: list[str], made: Made, known: dict) -> list[tuple[int, dict]]:
     """Answers to several questions at once; if they do not do, to the first alone."""
-    every = [found for found in (_remedies(said, made) for said in questions) if found]
+    every = [found for found in (_remedies(said, made, known) for said in questions) if found]
     if not every:
         return []
     joined: dict = {}

@@ -124,6 +124,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     with questions.about("rows"):
         if "decision" not in asked.said and not questions.has("subject"):
             ask_for_order(table, found, clean.own)
+        if not questions.has("subject"):
+            _check_numbered(table, found)
     labels: tuple[Any, ...] | None = None
     words: dict[str, str] = {}
     base = asked.base or 0
@@ -167,6 +169,13 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         model=f"QLearning(n_options={n_options})",
         doubts=doubts,
     )
+
+
+def _check_numbered(table: pa.Table, found: PlayColumns) -> None:
+    """Raise what is wrong with the numbers of the decisions, which plays are made by."""
+    parts = {part: getattr(found, part) for part in ("subject", "block", "decision")}
+    told = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    episode_rows(table, **told, gaps="order")
 
 
 def _options(
@@ -417,6 +426,20 @@ def _place_or_label(stem: str, chosen: str, meant: str = "") -> DataError:
     )
 
 
+def ask_about_places(clean: Cleaned, chosen: str) -> None:
+    """Ask whether a place was chosen, or the label that stood there, where labels change theirs.
+
+    Parameters
+    ----------
+    clean
+        A table of decisions.
+    chosen
+        Its column of choices.
+    """
+    _check_places(clean.table, chosen)
+    _check_sides(clean.table, chosen, clean.own)
+
+
 def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
     """Refuse sides of labels that change theirs: which of both is the option has to be said."""
     names = [name for name in table.column_names if name != chosen and name not in own]
@@ -539,7 +562,7 @@ def _check_are_options(table: pa.Table, found: PlayColumns) -> None:
 def _ask_about_zero(table: pa.Table, found: PlayColumns) -> None:
     """Ask whether a 0 that always pays the same is an option, or a decision that nobody made."""
     frame = open_frame(table)
-    if not isinstance(found.reward, str):
+    if not isinstance(found.reward, str) or pa.types.is_string(table[found.reward].type):
         return
     words = [None if is_nothing(c) else word(c) for c in table[str(found.chosen)].to_pylist()]
     chosen = np.array([float(w) if w and NUMBER.match(w) else np.nan for w in words])

@@ -23,6 +23,7 @@ from penchant.reading.ambiguous import (
     may_be_paid,
     sounds_paid,
     sounds_total,
+    varying,
 )
 from penchant.reading.asked import Asked, Built, Place, same_people, seen_words
 from penchant.reading.candidates import MOST_LABELS, chosen_ways, reward_ways
@@ -34,7 +35,8 @@ from penchant.reading.experiment import (
     wide_experiment,
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
-from penchant.reading.played import from_play
+from penchant.reading.played import ask_about_places, from_play
+from penchant.reading.questions import ALSO
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
 from penchant.tables.cells import amount, is_nothing
@@ -387,7 +389,18 @@ def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
     if guessed:
         taken = " or ".join(chosen_ways(clean, offered))
         return f" Or, if these are task data, pass for play {taken}, together with {which}."
-    return f" Or, if these are task data and one of these says what was paid, pass {which}."
+    places = _places_said(clean, asked, chosen)
+    return f" Or, if these are task data and one of these says what was paid, pass {which}.{places}"
+
+
+def _places_said(clean: Cleaned, asked: Asked, chosen: str) -> str:
+    """What is to be asked of places in play, to be said with the question whether it is play."""
+    try:
+        if "chosen" not in asked.said:
+            ask_about_places(clean, chosen)
+    except DataError as error:
+        return f"{ALSO}in task data, {error}"
+    return ""
 
 
 _POLICIES: Mapping[str, tuple[str, ...]] = {
@@ -680,11 +693,15 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
         return
     left = {*may_be_paid(clean, ())} - {*ways}
     said = " or ".join(reward_ways(clean, {chosen, *layout.columns, *left}))
+    usual = named_column(CHOSEN, clean.table.column_names) is not None
+    known = usual or "chosen" in asked.said
+    said += "" if known else f", together with {' or '.join(chosen_ways(clean))},"
     raise DataError(
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
         f"{argument('attributes', next(iter(layout.attributes)))} for the second."
+        f"{_places_said(clean, asked, chosen) if known else ''}"
     )
 
 
@@ -739,7 +756,8 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
     free = [name for name in clean.table.column_names if name not in clean.own]
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, free)
-    reward = usual_column("reward", free)
+    changing = varying(clean)
+    reward = usual_column("reward", [name for name in free if name in changing])
     parts = {
         chosen,
         reward,
