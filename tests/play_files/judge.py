@@ -20,7 +20,7 @@ def difference(made: Made, reading) -> str | None:
     if reading.kind != "play":
         return f"kind {reading.kind}"
     told: dict[str, list] = {}
-    for episode in reading.data:
+    for episode in _in_order(made, reading):
         told.setdefault(plain_name(episode.subject), []).append(_made_choices(episode))
     truth = {plain_name(person.name): _true_choices(person) for person in made.people}
     told = _by_file(told, truth)
@@ -44,6 +44,14 @@ def difference(made: Made, reading) -> str | None:
     if not _same(made, true, paid):
         return f"rewards {paid[:5]} for {true[:5]}"
     return None
+
+
+def _in_order(made: Made, reading) -> list:
+    """Plays as the truth has them, where sessions were named after their blocks."""
+    parts, truth = reading.arguments.get("block"), made.answers.get("block")
+    if isinstance(parts, tuple | list) and isinstance(truth, tuple) and [*parts] == [*truth[::-1]]:
+        return sorted(reading.data, key=lambda play: str(play.block).split("/")[::-1])
+    return list(reading.data)
 
 
 def _by_file(told: dict, truth: dict) -> dict:
@@ -236,7 +244,8 @@ def _fits(name: str, value: object, made: Made) -> int:
     if name == "base" and plan.choice in ("from 0", "from 1", "floats"):
         return 1 if value == int(plan.choice != "from 0") else -1
     if name == "reward" and plan.reward == "words":
-        named = str(value).removeprefix("player.").startswith(str(truth).removeprefix("player."))
+        said, own = str(value).removeprefix("player."), str(truth).removeprefix("player.")
+        named = said.startswith(own) or own.startswith(said.partition("[")[0])  # payout of payout_1
         paid = _paid_by_words(str(value))
         won, lost = (paid.get(word, paid.get(word.replace(" ", "_"))) for word in plan.won)
         return -1 if not named or (paid and (won is None or lost is None or won <= lost)) else 1

@@ -481,9 +481,19 @@ def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         cells = (_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
             f"decision must hold whole numbers; got {listing(cells, wrong.size)}. "
-            "Number the decisions of every episode from 0 or 1."
+            f"Number the decisions of every episode from 0 or 1{_unnumbered(name, numbers)}."
         )
     return numbers.astype(np.int64)
+
+
+def _unnumbered(name: Any, numbers: Vector) -> str:
+    """How to leave out rows that have no number, where that alone is wrong."""
+    given = numbers[~np.isnan(numbers)]
+    if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
+        return ""
+    column = str(name) if str(name).isidentifier() else f"`{name}`"
+    kept = where_said(f"{column} >= {given.min():g}")
+    return f", or pass {kept}{either(' to `read`', '')} if nobody decided in the other rows"
 
 
 def _floats(table: Table, name: Any, role: str) -> Vector:

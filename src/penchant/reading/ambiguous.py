@@ -17,7 +17,7 @@ from penchant.errors import DataError, argument, either, listing
 from penchant.files.table import typed
 from penchant.output import counted
 from penchant.reading.asked import with_column, word
-from penchant.tables.cells import is_nothing
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     GAINS,
     LOSSES,
@@ -292,6 +292,7 @@ _SUMS = frozenset(("score", "points", "total", "balance", "bank", "earnings", "m
 _SO_FAR = frozenset(("total", "cum", "cumulative", "cumul", "running", "balance", "bank"))
 _FEW_WORDS = 6  # for outcomes
 FEWEST = 8  # choices of a block from which a total can be told from rewards
+_MANY_EACH = 10  # rows for each number, below which a column has many numbers
 _SELDOM = 0.15  # share of steps that are few
 _SLOW = 3  # times that the range of a total is its largest step, at least
 
@@ -335,9 +336,17 @@ def as_reward(name: str, clean: Cleaned) -> str:
     clean
         Its table: what moves as a total does is one, too.
     """
-    if not sounds_total(name) and not _moves_slowly(clean, name):
-        return argument("reward", name)
-    return f"{argument('reward', f'diff({name})')} (what it grows by) or {argument('reward', name)}"
+    plain, grown = argument("reward", name), argument("reward", f"diff({name})")
+    if sounds_total(name) or _moves_slowly(clean, name):
+        return f"{grown} (what it grows by) or {plain}"
+    return f"{plain} or {grown} (what it grows by)" if _are_many(clean, name) else plain
+
+
+def _are_many(clean: Cleaned, name: str) -> bool:
+    """Whether numbers differ in most rows, as totals do, whatever order the rows are in."""
+    column = clean.table[name]
+    numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    return numbers and len(column.unique()) > max(_MOST, len(column) / _MANY_EACH)
 
 
 def _moves_slowly(clean: Cleaned, name: str) -> bool:
@@ -393,7 +402,23 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     numbers = [name for name in others if not pa.types.is_string(clean.table[name].type)]
     texts = [name for name in others if name not in numbers and _tells(clean.table, name)]
     below = [name for name in clean.below if name not in used]
-    return [*told, *below, *numbers, *texts]
+    amounts = [name for name in texts if _are_amounts(clean.table, name)]
+    texts = [name for name in texts if name not in amounts]
+    counters = [name for name in numbers if _counts_on(clean.table, name)]
+    numbers = [name for name in numbers if name not in counters]
+    return [*told, *below, *amounts, *numbers, *texts, *counters]
+
+
+def _are_amounts(table: pa.Table, name: str) -> bool:
+    """Whether every text tells a number."""
+    cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
+    return bool(cells) and all(amount(cell) is not None for cell in cells)
+
+
+def _counts_on(table: pa.Table, name: str) -> bool:
+    """Whether most numbers are one more than the one before, as those of trials."""
+    cells = [cell for cell in table[name].to_pylist() if isinstance(cell, int)]
+    return len(cells) > 1 and float(np.mean(np.diff(cells) == 1)) > 0.5
 
 
 def _tells(table: pa.Table, name: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.errors import argument
-from penchant.reading.ambiguous import as_reward, is_of_time, may_be_paid, varying
+from penchant.reading.ambiguous import as_reward, is_of_time, may_be_paid, odd_word, varying
 from penchant.reading.asked import seen_words
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import SESSION, USUAL, is_called
@@ -48,7 +48,8 @@ def chosen_ways(clean: Cleaned, used: Collection[str] = ()) -> list[str]:
     for name in free:
         ways.append(argument("chosen", name))
         others = [other for other in table.column_names if other != name and other not in clean.own]
-        for stem, columns, _ in shown_at(others, seen_words(table, name)):
+        words = [word for word in seen_words(table, name) if word != odd_word(table, name)]
+        for stem, columns, _ in shown_at(others, words):
             if change_places(table, columns):
                 ways[-1] += f" (a place) or {argument('chosen', f'{stem}[{name}]')} (what is there)"
     return ways[:MOST_WAYS]

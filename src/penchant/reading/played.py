@@ -36,6 +36,7 @@ from penchant.reading.asked import (
 from penchant.reading.candidates import change_places, chosen_ways, reward_ways
 from penchant.reading.questions import Questions
 from penchant.reading.whose import (
+    ask_about_counter,
     ask_about_first_rows,
     ask_about_people,
     ask_about_plays,
@@ -115,6 +116,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
             _check_other_tasks(table, found)
             ask_about_first_rows(table, found, clean.own | clean.conditions)
             if "block" not in asked.said:
+                ask_about_counter(table, found)
                 ask_about_plays(table, found, clean.own | clean.conditions)
     with questions.about("reward"):
         if "reward" not in asked.said and not questions.has("rows"):

@@ -497,6 +497,7 @@ def _described(
     return offers_of(layout, lone, table)
 
 
+_TRIALS = 8  # columns of one name that are numbered on, from which they are decisions, not options
 # Words of columns that say whether an answer was right, and not what it was.
 _JUDGED = frozenset(("accuracy", "acc", "accurate", "correct", "corr", "error", "hit", "optimal"))
 
@@ -514,6 +515,7 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
     used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
     free = [name for name in table.column_names if name not in used]
     layouts = likely_layouts(free, alike_in(table))
+    layouts = [(options, by) for options, by in layouts if len(options) < _TRIALS]
     tags = {tag(one) for options, _ in layouts for one in options}
     is_evident = evident_in(table, free)
     evident = [(options, by) for options, by in layouts if is_evident(options, by)]
@@ -786,7 +788,7 @@ def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
     total = next((name for name in names if TOTAL.match(plain_name(name))), None)
     chosen = named_column(CHOSEN, names)
     if total is not None and chosen is not None:
-        others = reward_ways(clean, {chosen, total})[:8]
+        others = reward_ways(clean, {chosen, total})
         ways = "".join(f", or {way}" for way in others)
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
@@ -831,6 +833,7 @@ def _ask_about_sides(clean: Cleaned, asked: Asked) -> None:
     names = clean.table.column_names
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
     if chosen in names and "chosen" not in asked.said:
+        ask_about_places(clean, str(chosen))
         ask_about_sides(clean.table, str(chosen), clean.own, asked.columns.get("subject"))
 
 

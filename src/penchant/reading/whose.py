@@ -240,6 +240,41 @@ _OF_TRIALS = frozenset(
 )
 
 
+def ask_about_counter(table: pa.Table, found: PlayColumns) -> None:
+    """Ask whether a block that is another in nearly every row numbers the trials.
+
+    Parameters
+    ----------
+    table, found
+        As in `ask_for_people`.
+    """
+    block = next(iter(_blocks(found)[::-1]), None)
+    if block is None or block not in table.column_names or found.decision is not None:
+        return
+    people = _rows_in_time(table, str(found.subject), None) if found.subject else []
+    cells = table[block].to_pylist()
+    steps = [
+        cells[b] - cells[a] for rows in people for a, b in pairwise(rows) if _whole(cells, a, b)
+    ]
+    if not steps or sum(step == 1 for step in steps) <= MOSTLY * len(steps):
+        return
+    others = _blocks(found)[:-1]
+    rest = argument("block", _joined(others) if others else "none")
+    raise DataError(
+        f"{argument('decision')} must be given, as {block} is one more in nearly every row, which "
+        "can be read in two ways: it numbers the trials, or plays of one trial each. Pass "
+        f"{argument('decision', block)} and {rest} for the first, or {argument('block', block)} "
+        f"and {argument('decision', 'none')} for the second."
+    )
+
+
+MOSTLY = 0.8  # share of rows that are nearly all
+
+
+def _whole(cells: Sequence[Any], *rows: int) -> bool:
+    return all(isinstance(cells[row], int) for row in rows)
+
+
 def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
     """Refuse a table in which a column without a part runs on as the number of a play does.
 

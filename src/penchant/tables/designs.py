@@ -72,6 +72,7 @@ def long_parts(
             continue
         others = {key: own for key, own in coded.items() if key != name}
         options = [key for key, own in others.items() if _names_options(own, first)]
+        options = [key for key in options if not _runs_on(table[key], whose, first)]
         taken = [
             key
             for key, own in others.items()
@@ -133,6 +134,14 @@ def _names_options(codes: IntVector, first: IntVector) -> bool:
         return False
     group = _groups(first, len(codes))
     return len(np.unique(group * (codes.max() + 2) + codes)) == len(codes)
+
+
+def _runs_on(column: pa.ChunkedArray, whose: IntVector, first: IntVector) -> bool:
+    """Whether numbers grow on through the decisions of everybody: of trials, not of options."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        return False
+    steps = np.diff(column.to_numpy().astype(np.int64))[np.diff(whose) == 0]
+    return len(first) > len(np.unique(whose)) and bool((steps > 0).all())
 
 
 def _is_in_order(codes: IntVector, first: IntVector) -> bool:

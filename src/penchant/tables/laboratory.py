@@ -796,6 +796,8 @@ class _Work:
         order = np.arange(len(self.table))
         number, block = self.part("decision"), self.loop or self.part("block")
         session = named_column(SESSION, self.table.column_names)
+        if block is not None and self._counts_on(block):  # a round is a trial
+            number, block = number or block, None
         told = [name for name in self.blocks if name in self.table.column_names]
         parts = told or [part for part in (session, block) if part is not None]
         plays = [self.cells(part) for part in parts]
