@@ -44,7 +44,13 @@ from penchant.reading.whose import (
     ask_for_order,
     ask_for_people,
 )
-from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences
+from penchant.tables.answers import (
+    DIFFERENCES,
+    ask_about_rivals,
+    ask_about_sides,
+    by_sentences,
+    differences,
+)
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
@@ -109,6 +115,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
             ask_about_marks(table, str(found.chosen), found.decision)
     notes = unmade
     with questions.about("reward"):
+        table = _with_differences(table, found)
         table, said = with_rewards(table, found, asked)
         notes = (*notes, *said)
     with questions.about("rows"):
@@ -173,11 +180,37 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     )
 
 
-def _check_numbered(table: pa.Table, found: PlayColumns) -> None:
-    """Raise what is wrong with the numbers of the decisions, which plays are made by."""
+def _with_differences(table: pa.Table, found: PlayColumns) -> pa.Table:
+    """The table with what totals grew by, in the plays and the order that it is read in."""
+    total = DIFFERENCES.fullmatch(found.reward) if isinstance(found.reward, str) else None
+    if total is None or total["name"].strip() not in table.column_names:
+        return table
+    try:
+        plays = _plays(table, found)
+    except DataError:  # said where plays are made
+        return table
+    name, start = total["name"].strip(), total["start"]
+    known = found.subject in table.column_names
+    who = table[found.subject].to_pylist() if known else [None] * len(table)
+    people: dict[Any, list[IntVector]] = {}
+    for rows in plays:
+        people.setdefault(who[int(rows[0])], []).append(rows)
+    totals = column_floats(open_frame(table), name, "reward")
+    begun = None if start is None else float(start)
+    paid = differences(totals, list(people.values()), begun, name)
+    return with_column(table, str(found.reward), pa.array(paid, from_pandas=True))
+
+
+def _plays(table: pa.Table, found: PlayColumns) -> list[IntVector]:
+    """Rows of every play, in order of time."""
     parts = {part: getattr(found, part) for part in ("subject", "block", "decision")}
     told = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
-    episode_rows(table, **told, gaps="order")
+    return [rows for rows in episode_rows(table, **told, gaps="order") if rows.size]
+
+
+def _check_numbered(table: pa.Table, found: PlayColumns) -> None:
+    """Raise what is wrong with the numbers of the decisions, which plays are made by."""
+    _plays(table, found)
 
 
 def _options(

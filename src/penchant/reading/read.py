@@ -45,6 +45,7 @@ from penchant.tables.columns import (
     is_long,
     is_play,
     named_column,
+    numbered_on,
     plain_name,
     refuse_one_row_per_subject,
     usual_column,
@@ -395,6 +396,8 @@ def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
 
 def _places_said(clean: Cleaned, asked: Asked, chosen: str) -> str:
     """What is to be asked of places in play, to be said with the question whether it is play."""
+    if any(note.startswith(f"{chosen} repeats ") for note in clean.notes):
+        return ""  # it says the label, not the place
     try:
         if "chosen" not in asked.said:
             ask_about_places(clean, chosen)
@@ -514,8 +517,9 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         return None
     used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
     free = [name for name in table.column_names if name not in used]
+    if any(sum(len(own) >= _TRIALS for own in runs.values()) > 1 for runs in numbered_on(free)):
+        return None
     layouts = likely_layouts(free, alike_in(table))
-    layouts = [(options, by) for options, by in layouts if len(options) < _TRIALS]
     tags = {tag(one) for options, _ in layouts for one in options}
     is_evident = evident_in(table, free)
     evident = [(options, by) for options, by in layouts if is_evident(options, by)]

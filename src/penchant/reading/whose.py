@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from itertools import accumulate, groupby, pairwise, product
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate, combinations, groupby, pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from penchant.errors import DataError, argument, listing, named
 from penchant.tables.cells import is_nothing
-from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
-from penchant.tables.designs import first_words
+from penchant.tables.columns import NO_COLUMN, SESSION, USUAL, PlayColumns, is_called, plain_name
+from penchant.tables.designs import first_words, label_codes
 from penchant.tables.surveys import CUTS
 from penchant.tables.where import where_said
 
@@ -59,6 +60,7 @@ def ask_about_people(table: pa.Table, subject: str | None) -> None:
         )
 
 
+FEW_BLOCKS = 12  # labels of a column that may tell plays apart
 MOST_PEOPLE = 0.4  # of the rows, beyond which a label is not of somebody's decisions
 
 
@@ -144,18 +146,31 @@ def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> 
                 f"or something else. Pass {argument('decision', name)} for the first, or "
                 f"{argument('decision', 'none')} for the second."
             )
-    for name, block in product(whole, free):
-        few = name != block and 1 < len(table[block].unique()) <= len(table) / SHORTEST
-        if few and _counts_otherwise(table, [*keys, block], name, found.chosen):
-            both = _joined((*_blocks(found), block))
+    for name, more in _counted_within(table, keys, whole, free):
+        if _counts_otherwise(table, [*keys, *more], name, found.chosen):
+            both = _joined((*_blocks(found), *more))
             raise DataError(
                 f"{argument('decision')} must be given, as {name} counts the rows of everybody and "
-                f"{block}, in another order than they are in, which can be read in two ways: the "
-                f"order of time in plays of their own, or something else. Pass "
+                f"{' and '.join(more)}, in another order than they are in, which can be read in "
+                "two ways: the order of time in plays of their own, or something else. Pass "
                 f"{argument('decision', name)} and {argument('block', both)} for the first, or "
-                f"{argument('decision', 'none')} for the second; or {_kept(table, block)} and "
+                f"{argument('decision', 'none')} for the second; or {_kept(table, more[-1])} and "
                 f"{argument('decision', name)} to leave the other rows out, as practice."
             )
+
+
+def _counted_within(
+    table: pa.Table, keys: Sequence[str], whole: Sequence[str], free: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Numbers, and one or two columns of few labels, that together are another in every row."""
+    most = min(FEW_BLOCKS, len(table) / SHORTEST)
+    few = [name for name in free if 1 < len(table[name].unique()) <= most]
+    codes = {name: label_codes(table[name]) for name in {*keys, *whole, *few}}
+    for more in (*((one,) for one in few), *combinations(few, 2)):
+        for name in whole:
+            own = np.stack([codes[key] for key in (*keys, *more, name)])
+            if name not in more and len(np.unique(own, axis=1).T) == len(table):
+                yield name, more
 
 
 def _counts_otherwise(table: pa.Table, keys: Sequence[str], name: str, chosen: Any) -> bool:
@@ -251,6 +266,7 @@ def ask_about_counter(table: pa.Table, found: PlayColumns) -> None:
     block = next(iter(_blocks(found)[::-1]), None)
     if block is None or block not in table.column_names or found.decision is not None:
         return
+    _ask_which_block(table, block, found.used())
     people = _rows_in_time(table, str(found.subject), None) if found.subject else []
     cells = table[block].to_pylist()
     steps = [
@@ -266,6 +282,27 @@ def ask_about_counter(table: pa.Table, found: PlayColumns) -> None:
         f"{argument('decision', block)} and {rest} for the first, or {argument('block', block)} "
         f"and {argument('decision', 'none')} for the second."
     )
+
+
+def _ask_which_block(table: pa.Table, block: str, used: Collection[str]) -> None:
+    """Ask which of two columns called blocks is which, where each has labels of the other."""
+    mine = table[block].to_pylist()
+    for name in table.column_names:
+        if name in used or not is_called(USUAL["block"], name):
+            continue
+        cells = table[name].to_pylist()
+        pairs = {*zip(mine, cells, strict=True)}
+        n, m = len({*mine}), len({*cells})
+        if min(n, m) < 2 or len(pairs) <= max(n, m):
+            continue
+        plays, trials = (block, name) if n < m else (name, block)
+        raise DataError(
+            f"{argument('block')} must be given, as {block} and {name} have both a usual name of "
+            f"plays, which can be read in two ways: {trials} numbers the trials of each {plays}, "
+            f"or both tell plays apart. Pass {argument('block', plays)} and "
+            f"{argument('decision', trials)} for the first, or "
+            f"{argument('block', (plays, trials))} for the second."
+        )
 
 
 MOSTLY = 0.8  # share of rows that are nearly all

@@ -79,6 +79,7 @@ from penchant.tables.programs import (
 )
 from penchant.tables.questions import conjoint, offers_of_questions
 from penchant.tables.surveys import (
+    CUTS,
     halves,
     is_evident,
     likely_layouts,
@@ -278,6 +279,7 @@ class _Work:
     def _decided(self, names: Sequence[str]) -> str | None:
         """A column called decision that holds what was decided, as it does not count."""
         called = [name for name in names if is_called(USUAL["decision"], name)]
+        called = [name for name in called if {"decision", "click"} & {*_words_of(name)}]
         few = [name for name in called if 2 <= len({*self.cells(name)} - {None}) <= _FEW_OPTIONS]
         few = [name for name in few if not is_counter(self.table, name, self.subject)]
         few = [name for name in few if not self._counts_on(name)]
@@ -882,6 +884,11 @@ class _Work:
             self.conditions,
             self.below,
         )
+
+
+def _words_of(name: str) -> list[str]:
+    """Words of a name, in one spelling."""
+    return [part.lower() for part in CUTS.split(name)]
 
 
 def _several(columns: Any) -> tuple[str, ...]:
