@@ -266,7 +266,9 @@ def _fits(name: str, value: object, made: Made) -> int:
         parts, own = (({one} if isinstance(one, str) else {*one}) for one in (value, truth))
         same = {pair[0] for pair in plan.constants}  # columns that say nothing do no harm
         return 1 if parts - same == own else 0 if parts <= own else -1
-    return 1 if str(value) == str(truth).removeprefix("player.") or value == truth else -1
+    own = str(truth).removeprefix("player.")
+    shorter = made.layout.startswith(("one row", "otree wide")) and own.startswith(f"{value}_")
+    return 1 if str(value) == own or value == truth or shorter else -1
 
 
 def _paid_by_words(value: str) -> dict[str, float]:

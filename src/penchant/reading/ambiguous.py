@@ -410,9 +410,10 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
 
 
 def _are_amounts(table: pa.Table, name: str) -> bool:
-    """Whether every text tells a number."""
+    """Whether nearly every text is a number, in some currency or none."""
     cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
-    return bool(cells) and all(amount(cell) is not None for cell in cells)
+    read = [amount(cell) is not None for cell in cells]
+    return bool(cells) and sum(read) >= (1 - _RARE) * len(read)
 
 
 def _counts_on(table: pa.Table, name: str) -> bool:
@@ -425,7 +426,8 @@ def _tells(table: pa.Table, name: str) -> bool:
     """Whether text tells amounts, or is one of a few words, as won and lost are."""
     cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
     few = len({*cells}) <= _FEW_WORDS
-    return few or all(any(mark.isdigit() for mark in str(cell)) for cell in cells)
+    told = [any(mark.isdigit() for mark in str(cell)) for cell in cells]
+    return few or sum(told) >= (1 - _RARE) * len(told)  # others are marks of no choice
 
 
 def varying(clean: Cleaned) -> list[str]:

@@ -65,7 +65,7 @@ def change_places(table: pa.Table, columns: Sequence[str]) -> bool:
     places = {(label, place) for labels in rows for place, label in enumerate(labels)}
     labels = {label for label, _ in places}
     apart = all(len({*own}) == len(own) for own in rows)
-    if kinds == {int} and len(labels) != len(columns):  # amounts, that is
+    if kinds == {int} and (len(labels) != len(columns) or labels <= {0, 1}):  # amounts, or flags
         return False
     return apart and len(places) > len(labels) and len(labels) <= MOST_LABELS
 

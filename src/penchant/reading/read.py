@@ -365,6 +365,7 @@ def _built(
     asked = replace(asked, columns=named_parts)
     if wide is not None:
         if asked.attributes is None and asked.rivals is None:
+            _ask_about_trials(clean, asked, *wide)
             ask_about_lone(clean, asked, *wide)
             _ask_about_outcomes(*wide)
         return found, from_wide(clean, asked, *wide, place)
@@ -711,6 +712,27 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     )
 
 
+def _ask_about_trials(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
+    """Ask whether columns that are numbered on are options, or decisions of everybody."""
+    words = seen_words(clean.table, chosen)
+    many = len(layout.options) >= _TRIALS and all(one.isdigit() for one in layout.options)
+    if not many or asked.options is not None or 2 * len(words) >= len(layout.options):
+        return
+    names = clean.table.column_names
+    stems = [stem for runs in numbered_on(names) for stem, own in runs.items() if len(own) > 1]
+    choices, rewards = (
+        " or ".join(argument(part, stem) for stem in dict.fromkeys(stems))
+        for part in ("chosen", "reward")
+    )
+    raise DataError(
+        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"read in two ways: {len(layout.options)} options, of which {chosen} says the one that was "
+        f"taken, or as many decisions of everybody. Pass "
+        f"{argument('attributes', next(iter(layout.attributes)))} for the first, or for play "
+        f"{choices}, together with {rewards}."
+    )
+
+
 def _repeats(table: pa.Table, name: str, chosen: str, columns: Sequence[str | None]) -> bool:
     """Whether a column says what the option taken had, by one column for each choice: its pay."""
     said, taken = table[name].to_pylist(), table[chosen].to_pylist()
@@ -761,7 +783,9 @@ _CHANCES = CHANCES | {"p", "prob", "probs", "probability", "rewprob", "chance", 
 def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
     free = [name for name in clean.table.column_names if name not in clean.own]
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, free)
+    told = "chosen" in asked.said or "chosen" in clean.hints  # and not by what cells are like
+    chosen = asked.columns.get("chosen") if told else named_column(CHOSEN, free)
+    chosen = chosen or named_column(CHOSEN, clean.table.column_names)  # which a program names
     changing = varying(clean)
     reward = usual_column("reward", [name for name in free if name in changing])
     parts = {

@@ -28,6 +28,7 @@ from penchant.tables.surveys import (
     tag,
     wide_layouts,
 )
+from penchant.tables.where import where_said
 
 # What a flag says of its option, in one spelling.
 VERBS = frozenset(
@@ -149,9 +150,12 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
 def _likely_flags(table: pa.Table, names: Sequence[str]) -> list[dict[str, str]]:
     """Flags of options; where several are set, those without one, as chose_best beside chose_A."""
     found = []
-    for columns in flags_of_options(names):
-        cells = {option: table[name].to_pylist() for option, name in columns.items()}
-        if not all(map(are_flags, cells.values())):
+    for every in flags_of_options(names):
+        cells = {option: table[name].to_pylist() for option, name in every.items()}
+        columns = {option: name for option, name in every.items() if are_flags(cells[option])}
+        if len(columns) < len(every):
+            _ask_about_odd_flags(table, every, cells)
+        if len(columns) < 2:
             continue
         ways = [[*columns], *([o for o in columns if o != odd] for odd in columns)]
         sums = [
@@ -161,6 +165,35 @@ def _likely_flags(table: pa.Table, names: Sequence[str]) -> list[dict[str, str]]
         best = fits[0] if len(fits) == 1 else ways[0]
         found.append({option: columns[option] for option in best})
     return found
+
+
+def _ask_about_odd_flags(
+    table: pa.Table, columns: Mapping[str, str], cells: Mapping[str, Sequence[Any]]
+) -> None:
+    """Ask about flags that hold words in the rows of another task, which a column tells apart."""
+    for option, name in columns.items():
+        odd = [not is_nothing(cell) and flag(cell) is None for cell in cells[option]]
+        said = [not is_nothing(cell) and flag(cell) is not None for cell in cells[option]]
+        if not 0 < sum(odd) <= _FEW_ODD * sum(said):
+            continue
+        for other in table.column_names:
+            kinds = table[other].to_pylist()
+            others = {kind for kind, own in zip(kinds, odd, strict=True) if own}
+            own_kinds = {kind for kind, own in zip(kinds, said, strict=True) if own}
+            if None in own_kinds or others & own_kinds or len(own_kinds) != 1:
+                continue
+            column = other if other.isidentifier() else f"`{other}`"
+            words = {str(c) for c, own in zip(cells[option], odd, strict=True) if own}
+            raise DataError(
+                f"{argument('where')} must be given, as {name} says yes or no, but "
+                f"{_some(words)} where {other} is {_some(others)}, which can be read in two ways: "
+                "another task, or mistakes. Pass "
+                f"{where_said(f'{column} == {own_kinds.pop()!r}')} for the first; else correct "
+                "these cells."
+            )
+
+
+_FEW_ODD = 1.0  # words for each flag, at most
 
 
 def _unset(row: int, cells: Sequence[Sequence[Any]]) -> str | None:

@@ -515,8 +515,8 @@ class _Work:
         for name in self.table.column_names:
             told = self.filled(name)
             if name not in own and name != chosen and not (told & picked).any():
-                after = np.cumsum(picked)[told]  # how many choices came before
-                if len(np.unique(after)) == len(after) > _MANY_ROWS * picked.sum():
+                after = len(np.unique(np.cumsum(picked)[told]))  # choices that it came after
+                if _MANY_ROWS * max(picked.sum(), told.sum()) < after:
                     self.below = (*self.below, name)
 
     def leave_out_other_kinds(self, loops: Loops) -> None:
@@ -811,7 +811,7 @@ class _Work:
         for row in order.tolist():
             found.setdefault(who[row], {}).setdefault(blocks[row], []).append(row)
         rows = [[np.array(own) for own in person.values()] for person in found.values()]
-        paid = differences(totals, rows, None if start is None else float(start), name)
+        paid = differences(totals, rows, float(start or 0), name)
         self.table = self.table.append_column(reward, pa.array(paid, from_pandas=True))
         self.notes.append(f"{reward}: what {name} grew by from one choice to the next")
 

@@ -471,7 +471,11 @@ def _are_of_play(table: pa.Table, runs: Mapping[str, Mapping[int, str]]) -> bool
     size = max(map(len, runs.values()), default=0)
     longest = [stem for stem, own in runs.items() if len(own) == size]
     paid = any(is_called(USUAL["reward"], stem) for stem in longest)
-    free = not any(is_called(CHOICES, name) for name in table.column_names)
+    numbers = {str(number) for own in runs.values() for number in own}
+    free = not any(
+        is_called(CHOICES, name) and {*map(str, table[name].drop_null().to_pylist())} <= numbers
+        for name in table.column_names
+    )
     return size >= _MANY and len(longest) > 1 and paid and free
 
 
