@@ -264,8 +264,9 @@ def _fits(name: str, value: object, made: Made) -> int:
         return 1
     if name == "block" and truth is not None:
         parts, own = (({one} if isinstance(one, str) else {*one}) for one in (value, truth))
-        same = {pair[0] for pair in plan.constants}  # columns that say nothing do no harm
-        return 1 if parts - same == own else 0 if parts <= own else -1
+        same = tuple(pair[0] for pair in plan.constants) or ("no such column",)
+        parts = {part for part in parts if not part.endswith(same)} or parts  # these do no harm
+        return 1 if parts == own else 0 if parts <= own else -1
     own = str(truth).removeprefix("player.")
     shorter = made.layout.startswith(("one row", "otree wide")) and own.startswith(f"{value}_")
     return 1 if str(value) == own or value == truth or shorter else -1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 import narwhals as nw
@@ -238,6 +238,7 @@ def _event_order(
     def apart() -> str:
         columns = _telling_apart(table, episode, number)
         found = _remedy(table, columns, subject, block) or _restarting(episode, number, decision)
+        found = found or _in_any_order(table, episode, number, block)
         return f"{found}, or drop repeated rows.{_one_label(table, columns)}" if found else ""
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
@@ -271,6 +272,32 @@ def _coarse_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]
         changes[str(name)] = sum(a != b for a, b in pairwise(cells))
     ordered = tuple(sorted(changes, key=lambda name: changes[name]))
     return ordered if len(ordered) > 1 else ordered[0]
+
+
+FEWEST_REPEATED = 0.1  # share of rows whose numbers are repeated because plays are not told apart
+
+
+def _in_any_order(table: Table, episode: IntVector, number: IntVector, block: Any) -> str:
+    """One or two columns that tell repeated numbers apart, though rows stand in no order."""
+    plays = np.unique(np.stack([episode, number], axis=1), axis=0)
+    if len(number) - len(plays) < FEWEST_REPEATED * len(number):
+        return ""  # rows that were written twice
+    known = [name for name in _names(block) if name is not None]
+    coded: dict[Any, IntVector] = {}
+    for name in table.columns:
+        try:
+            codes = column_labels(table, name, "block").codes
+        except DataError:
+            continue
+        if name not in known and (codes >= 0).all() and 1 < len(np.unique(codes)) <= FEW_BLOCKS:
+            coded[name] = codes
+    for names in (*((name,) for name in coded), *combinations(coded, 2)):
+        own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
+        if len(np.unique(own, axis=0)) == len(number):
+            told = " and ".join(map(str, names))
+            said = argument("block", _coarse_first(table, [*known, *names]))
+            return f"By {told} they are told apart: pass {said} if these are plays of their own"
+    return ""
 
 
 def _one_label(table: Table, columns: Sequence[Any]) -> str:

@@ -12,12 +12,13 @@ import pyarrow as pa
 from penchant.errors import argument
 from penchant.reading.ambiguous import as_reward, is_of_time, may_be_paid, odd_word, varying
 from penchant.reading.asked import seen_words
-from penchant.tables.cells import is_nothing
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import SESSION, USUAL, is_called
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import shown_at
 
 MOST_WAYS = 12
+MOST_AMOUNTS = 0.75  # share of cells that are numbers; others are marks of no choice
 MOST_LABELS = 12  # that change places: more are another stimulus in every trial
 
 
@@ -100,8 +101,16 @@ def _gains_and_losses(table: pa.Table, names: Sequence[str]) -> list[tuple[str, 
 
 def _amounts(table: pa.Table, name: str) -> Any:
     """Numbers of a column, 0 where there is none; None where it holds others, or no 0."""
-    column = table[name]
-    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+    if pa.types.is_boolean(table[name].type):
         return None
-    values = np.array([0.0 if is_nothing(cell) else float(cell) for cell in column.to_pylist()])
+    cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
+    read = [amount(cell) for cell in cells]
+    if sum(one is not None for one in read) < MOST_AMOUNTS * len(read):
+        return None
+    values = np.array(
+        [
+            0.0 if is_nothing(cell) or (one := amount(cell)) is None else one[0]
+            for cell in table[name].to_pylist()
+        ]
+    )
     return values if len(values) and (values == 0).any() and (values != 0).any() else None

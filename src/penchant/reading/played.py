@@ -210,7 +210,9 @@ def _plays(table: pa.Table, found: PlayColumns) -> list[IntVector]:
 
 def _check_numbered(table: pa.Table, found: PlayColumns) -> None:
     """Raise what is wrong with the numbers of the decisions, which plays are made by."""
-    _plays(table, found)
+    block = (found.block,) if isinstance(found.block, str) else found.block or ()
+    if found.subject not in block and found.decision not in block:  # else said below
+        _plays(table, found)
 
 
 def _options(
@@ -273,6 +275,8 @@ def _ask_for_needed(clean: Cleaned, given: Mapping[str, Any]) -> None:
     """Ask for the choice, or the reward, where no column has a usual name and others may be it."""
     names = clean.table.column_names
     chosen, reward = (given.get(part) or usual_column(part, names) for part in NEEDED)
+    if chosen is None and named_column(COORDINATES, names) is not None:
+        return  # places, which are said below
     both = [(part,) if isinstance(part, str) else part or () for part in (chosen, reward)]
     used = {name for part in both for name in part}
     questions = Questions()

@@ -653,8 +653,9 @@ def _kind(
         )
     _ask_for_part(clean, asked)
     lists = listed_columns(clean.table)
-    taken = chosen_ways(clean) or [argument("chosen", name) for name in lists]
-    paid = reward_ways(clean, ()) or [argument("reward", name) for name in lists]
+    taken = [argument("chosen", name) for name in lists] if len(lists) > 1 else chosen_ways(clean)
+    paid = [argument("reward", name) for name in lists] if taken and len(lists) > 1 else []
+    paid = paid or reward_ways(clean, ())
     both = f": {' or '.join(taken)}, together with {' or '.join(paid)}" if taken and paid else ""
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
@@ -785,7 +786,7 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     free = [name for name in clean.table.column_names if name not in clean.own]
     told = "chosen" in asked.said or "chosen" in clean.hints  # and not by what cells are like
     chosen = asked.columns.get("chosen") if told else named_column(CHOSEN, free)
-    chosen = chosen or named_column(CHOSEN, clean.table.column_names)  # which a program names
+    chosen = chosen or _named_by_program(clean)
     changing = varying(clean)
     reward = usual_column("reward", [name for name in free if name in changing])
     parts = {
@@ -809,6 +810,14 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )
+
+
+def _named_by_program(clean: Cleaned) -> str | None:
+    """A program's column of answers, where it holds some in many rows."""
+    name = named_column(CHOSEN, clean.table.column_names)
+    cells = [] if name is None else clean.table[name].to_pylist()
+    filled = sum(not is_nothing(cell) for cell in cells)
+    return name if filled > MOSTLY * len(cells) else None
 
 
 def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:

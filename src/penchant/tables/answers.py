@@ -153,7 +153,7 @@ def _likely_flags(table: pa.Table, names: Sequence[str]) -> list[dict[str, str]]
     for every in flags_of_options(names):
         cells = {option: table[name].to_pylist() for option, name in every.items()}
         columns = {option: name for option, name in every.items() if are_flags(cells[option])}
-        if len(columns) < len(every):
+        if len(columns) < len(every) and not any(option.isdigit() for option in every):
             _ask_about_odd_flags(table, every, cells)
         if len(columns) < 2:
             continue
@@ -173,13 +173,15 @@ def _ask_about_odd_flags(
     """Ask about flags that hold words in the rows of another task, which a column tells apart."""
     for option, name in columns.items():
         odd = [not is_nothing(cell) and flag(cell) is None for cell in cells[option]]
+        if any(NUMBER.match(_word(c)) for c, own in zip(cells[option], odd, strict=True) if own):
+            continue
         said = [not is_nothing(cell) and flag(cell) is not None for cell in cells[option]]
         if not 0 < sum(odd) <= _FEW_ODD * sum(said):
             continue
         for other in table.column_names:
-            kinds = table[other].to_pylist()
-            others = {kind for kind, own in zip(kinds, odd, strict=True) if own}
-            own_kinds = {kind for kind, own in zip(kinds, said, strict=True) if own}
+            kinds = [] if other in columns.values() else table[other].to_pylist()
+            others = {kind for kind, own in zip(kinds, odd, strict=False) if own}
+            own_kinds = {kind for kind, own in zip(kinds, said, strict=False) if own}
             if None in own_kinds or others & own_kinds or len(own_kinds) != 1:
                 continue
             column = other if other.isidentifier() else f"`{other}`"
