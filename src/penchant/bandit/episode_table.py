@@ -296,7 +296,10 @@ def _in_any_order(table: Table, episode: IntVector, number: IntVector, block: An
         if len(np.unique(own, axis=0)) == len(number):
             told = " and ".join(map(str, names))
             said = argument("block", _coarse_first(table, [*known, *names]))
-            return f"By {told} they are told apart: pass {said} if these are plays of their own"
+            return (
+                f"By {told} they are told apart: pass {said} if these are plays of their own, or "
+                f"{_kept(table, names[-1])} if the other rows are no part of it"
+            )
     return ""
 
 
@@ -304,11 +307,15 @@ def _one_label(table: Table, columns: Sequence[Any]) -> str:
     """That rows of one label alone may be meant, as those of a test after practice."""
     if len(columns) != 1:
         return ""
-    column = columns[0]
+    return f" Or pass {_kept(table, columns[0])} if the other rows are no part of it."
+
+
+def _kept(table: Table, column: Any) -> str:
+    """A condition that keeps the rows of the label that most have, as an argument."""
     cells = [cell for cell in table[column].to_list() if cell is not None]
     name = str(column) if str(column).isidentifier() else f"`{column}`"
     kept = where_said(f"{name} == {max(cells, key=cells.count)!r}")
-    return f" Or pass {kept}{either(' to `read`', '')} if the other rows are no part of it."
+    return f"{kept}{either(' to `read`', '')}"
 
 
 def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:

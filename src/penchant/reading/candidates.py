@@ -58,7 +58,7 @@ def chosen_ways(clean: Cleaned, used: Collection[str] = ()) -> list[str]:
 
 def change_places(table: pa.Table, columns: Sequence[str]) -> bool:
     """Whether labels stand now in one of these columns, now in another."""
-    cells = zip(*(table[name].to_pylist() for name in columns), strict=True)
+    cells = zip(*(map(_whole, table[name].to_pylist()) for name in columns), strict=True)
     rows = [row for row in cells if None not in row]
     kinds = {type(label) for labels in rows for label in labels}
     if kinds not in ({str}, {int}):
@@ -69,6 +69,11 @@ def change_places(table: pa.Table, columns: Sequence[str]) -> bool:
     if kinds == {int} and (len(labels) != len(columns) or labels <= {0, 1}):  # amounts, or flags
         return False
     return apart and len(places) > len(labels) and len(labels) <= MOST_LABELS
+
+
+def _whole(cell: Any) -> Any:
+    """A cell, whole numbers without a point."""
+    return int(cell) if isinstance(cell, float) and cell == int(cell) else cell
 
 
 def reward_ways(clean: Cleaned, used: Collection[str]) -> list[str]:

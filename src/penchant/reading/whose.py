@@ -357,7 +357,10 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
         f"{name} ({listing(dict.fromkeys(str(label) for label, _ in runs[name]))})"
         for name in several
     ]
-    alone = [argument("block", _joined((*blocks, name))) for name in several if len(several) > 1]
+    some = [own for k in range(len(several) - 1, 0, -1) for own in combinations(several, k)]
+    alone = [
+        argument("block", _joined([n for n in both if n in own or n in blocks])) for own in some
+    ]
     other = argument("block", "none" if not blocks else _joined(blocks))
     raise DataError(
         f"{argument('block')} must be given, as {' and '.join(told)} "
