@@ -334,3 +334,14 @@ def test_sessions_come_before_the_blocks_in_them():
         trial=lambda p, t, o, r: 1 + t % 6,
     )
     assert "block=('scan', 'block')" in asked(data, **KNOWN)
+
+
+def test_labels_that_change_sides_are_seen_beside_what_the_sides_paid():
+    data = table(
+        wybor=lambda p, t, o, r: ("left", "right")[o],
+        stim_left=lambda p, t, o, r: "XY"[t % 2],
+        stim_right=lambda p, t, o, r: "YX"[t % 2],
+        left_reward=lambda p, t, o, r: t % 5,
+        right_reward=lambda p, t, o, r: t % 7,
+    )
+    assert "chosen='stim[wybor]' (what is there)" in asked(data, reward="odul")

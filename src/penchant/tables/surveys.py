@@ -379,7 +379,10 @@ def shown_at(
     {'j': 1, 'f': 0}
     """
     found = []
-    for every, attributes in wide_layouts(names):
+    layouts = wide_layouts(names)
+    told = {c for _, by in layouts for own in by.values() for c in own.values()}
+    rest = wide_layouts([name for name in names if name not in told])  # left_pay beside card_left
+    for every, attributes in (*layouts, *rest):
         sides = [t for t in every if side(t) in ("left", "right")]
         tags = sides if len(sides) == 2 else every  # without target_card beside both
         bare = [side(t) for t in tags]
