@@ -29,7 +29,7 @@ ARGUMENTS = (
         "base",
         "units",
     ),
-    *("delimiter", "decimal", "encoding", "missing", "task", "reward"),
+    *("delimiter", "decimal", "encoding", "missing", "task", "reward", "gaps", "missing_reward"),
 )
 DEEP = 5  # questions in a row
 AMOUNTS = ("amount", "outcome", "reward", "value", "offer")
@@ -37,7 +37,7 @@ AMOUNTS = ("amount", "outcome", "reward", "value", "offer")
 
 @dataclass
 class Verdict:
-    """right, extra (said), asked, needless, or: wrong, stuck, traceback."""
+    """right, extra (said), asked, needless, refused, or: wrong, stuck, traceback."""
 
     word: str
     detail: str = ""
@@ -69,6 +69,8 @@ def _judged(made: Made, path: Path) -> Verdict:
     except pn.DataError as error:
         said = _plain(error, path)
         found = _answered(made, path, {}, said, ())
+        if found is None and "refused" in made.doubts:
+            return Verdict("refused", said)
         if found is None:
             return Verdict("stuck", said, (said,))
         return Verdict("asked" if made.doubts else "needless", said, found)
@@ -98,11 +100,12 @@ def _answered(
     questions = (*before, said)
     if len(questions) > DEEP:
         return None
-    for remedy in [*remedies(said), *known(made, said, given)]:
-        name, value = remedy
-        if name == "where" and "where" in given:
-            value = f"({given['where']}) and ({value})"
-        now = {**given, name: value}
+    own = known(made, said, given)
+    ways = [[remedy] for remedy in (*remedies(said), *own)]
+    for some in (*ways, own):  # one at a time, at last all that one knows
+        now = {**given, **dict(some)}
+        if "where" in given and now["where"] != given["where"]:
+            now["where"] = f"({given['where']}) and ({now['where']})"
         if now == given:
             continue
         try:
@@ -148,8 +151,15 @@ def _literal(text: str) -> Any:
             value = ast.literal_eval(text[:end])
         except (SyntaxError, ValueError):
             continue
-        return None if "..." in text[:end] else value
+        return None if _has_ellipsis(value) else value
     return None
+
+
+def _has_ellipsis(value: Any) -> bool:
+    """Whether a list was cut short."""
+    inside = [*value.items()] if isinstance(value, dict) else value
+    several = isinstance(inside, (list, tuple))
+    return value is ... or (several and any(map(_has_ellipsis, inside)))
 
 
 def known(made: Made, said: str, given: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -167,11 +177,68 @@ def known(made: Made, said: str, given: dict[str, Any]) -> list[tuple[str, Any]]
 def difference(made: Made, reading: Any) -> str | None:
     """What differs from the truth, or None."""
     want = Counter(d.person for d in made.decisions)
+    if hasattr(made.decisions[0], "reward"):
+        return _play_differs(made, reading)
     if reading.kind == "play":
         return "read as play"
     if reading.kind == "choices":
         return _choices_differ(made, reading.data, want)
     return _offers_differ(made.decisions, reading.data, want)
+
+
+Event = tuple[Any, int, float]  # what was seen, what was chosen, what it paid
+
+
+def _play_differs(made: Made, reading: Any) -> str | None:
+    """Whether events of a task differ, up to names of options, cues and states."""
+    if reading.kind != "play":
+        return f"read as {reading.kind}"
+    true: dict[str, list[Event]] = {}
+    for d in made.decisions:
+        true.setdefault(d.person, []).extend(_true_events(made.family, d))
+    read: dict[str, list[Event]] = {}
+    for one in reading.data:
+        read.setdefault(str(one.subject), []).extend(_read_events(one))
+    sizes, want = ({w: len(e) for w, e in own.items()} for own in (read, true))
+    if sizes != want:
+        return f"people and events: {sizes} for {want}"
+    pairs = [both for who in true for both in zip(true[who], read[who], strict=True)]
+    for part in (lambda e: e[0], lambda e: e[:2]):
+        if len({(part(a), part(b)) for a, b in pairs}) != len({part(a) for a, _ in pairs}):
+            return f"events such as {pairs[0][0]} read as {pairs[0][1]}"
+        if len({part(b) for _, b in pairs}) != len({part(a) for a, _ in pairs}):
+            return f"events such as {pairs[0][0]} read as {pairs[0][1]}"
+    if made.family == "go/no-go" and any(a[1] != b[1] for a, b in pairs):
+        return "go and no-go"
+    if made.family == "two-step" and _leads(read) != _leads(true):
+        return "states that options lead to"
+    scale = max(abs(b[2]) for _, b in pairs) / max(abs(a[2]) for a, _ in pairs)
+    off = [(a, b) for a, b in pairs if abs(a[2] * scale - b[2]) > 1e-6]
+    return f"rewards of {len(off)} events, such as {off[0]}" if off else None
+
+
+def _leads(events: dict[str, list[Event]]) -> bool:
+    """Whether the first option mostly leads to the first state."""
+    both = [(own[k][1], own[k + 1][0]) for own in events.values() for k in range(0, len(own), 2)]
+    return float(np.mean([first == second - 1 for first, second in both])) > 0.5
+
+
+def _true_events(family: str, trial: Any) -> list[Event]:
+    if family != "two-step":
+        return [(trial.seen, trial.chosen, trial.reward)]
+    return [(0, trial.chosen, 0.0), (trial.seen + 1, trial.second, trial.reward)]
+
+
+def _read_events(episode: Any) -> list[Event]:
+    before = episode.before or {}
+    seen = next((before[name] for name in ("state", "cue") if name in before), None)
+    return [
+        (None if seen is None else float(seen[t]), int(option), float(reward))
+        for t, (option, reward, scored) in enumerate(
+            zip(episode.chosen, episode.rewards, episode.scored, strict=True)
+        )
+        if option >= 0 and scored
+    ]
 
 
 def _offers_differ(decisions: list[Decision], data: Any, want: Counter[str]) -> str | None:
@@ -180,6 +247,8 @@ def _offers_differ(decisions: list[Decision], data: Any, want: Counter[str]) -> 
         got[str(one.subject)] += int(one.n_decisions)
     if got != want:
         return f"people and decisions: {dict(got)} for {dict(want)}"
+    if any(isinstance(value, str) for d in decisions for o in d.options for value in o.values()):
+        return "read as offers"
     true = [(d.person, [_canonical(o) for o in d.options], d.chosen) for d in decisions]
     read = []
     for one in data:

@@ -187,3 +187,22 @@ def test_calibrated_intervals_need_a_seed_and_others_take_none(refused, offers):
     words = "--seed must be a whole number, 0 or more with --intervals calibrated; got none"
     assert words in refused(*asked, "--intervals", "calibrated")
     assert "--seed must be left out without --intervals calibrated" in refused(*asked, "--seed", 1)
+
+
+def test_a_fit_is_drawn_with_the_intervals_that_were_asked_for(penchant, folder):
+    made = []
+    for kind in ("wald", "profile"):
+        command = ("fit", "--example", "delays", "--model", "hyperbolic", "--prior", "weak")
+        ended = penchant(*command, "--intervals", kind, "--figure", f"{kind}.svg")
+        assert ended.code == 0 and f"Written: {kind}.svg" in ended.err
+        made.append((folder / f"{kind}.svg").read_text(encoding="utf-8"))
+    assert all("discount rate" in text for text in made)
+    assert made[0] != made[1]
+
+
+def test_a_figure_that_exists_is_refused_by_its_own_name(penchant, folder):
+    (folder / "kept.svg").write_text("mine")
+    ended = penchant("fit", "--example", "travel-mode", "--figure", "kept.svg")
+    assert ended.code == 2
+    assert "--figure must not exist; got kept.svg" in ended.err
+    assert (folder / "kept.svg").read_text() == "mine"

@@ -1,6 +1,7 @@
 """Files as laboratories have them: check says what they are, and other commands take them."""
 
 import json
+import shlex
 
 import pytest
 
@@ -181,3 +182,19 @@ def test_offers_without_a_model_are_told_one_of_offers(penchant, folder):
     ended = penchant("check", "odd.csv", "--offers", "amount=now/later,delay=0/wait")
     assert ended.code == 2
     assert "Say which: --model hyperbolic or --model prospect." in ended.error
+
+
+def test_every_command_that_check_prints_is_one_to_paste(penchant, lab):
+    rows = survey(SHOPPERS)
+    for k, row in enumerate(rows):
+        row["Age Band"] = "up to 40" if k < len(rows) / 2 else "above 40"
+    (lab / "two.csv").write_text(as_csv(rows), encoding="utf-8")
+    lines = dict(line.split(": ", 1) for line in penchant("check", "two.csv").out.splitlines()[-4:])
+    assert lines["Worth"] == "penchant fit two.csv --price price"
+    assert lines["Other groups"] == "--condition 'Age Band'"
+    for name in ("Next", "Worth", "Groups"):
+        ended = penchant(*shlex.split(lines[name])[1:])
+        assert ended.code == 0, ended.err
+    other = [*shlex.split(lines["Other groups"]), "-o", "others"]
+    words = shlex.split(lines["Groups"])[1:]
+    assert penchant(*words[: words.index("--condition")], *other).code == 0

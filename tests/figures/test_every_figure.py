@@ -301,3 +301,25 @@ def test_a_whole_figure_is_made_of_a_result():
     )
     (axes,) = figures.overview(tried).axes
     assert "trials" in axes.get_xlabel()
+
+
+def test_everybody_is_drawn_below_each_other_each_parameter_on_its_axis():
+    reading = pn.read(pn.datasets.load("delays"))
+    estimates = pn.fit_each(reading, pn.HyperbolicDiscounting(), parameter_prior=pn.ScaledPrior())
+    noise, rate = figures.overview(estimates).axes
+    assert (noise.get_xscale(), rate.get_xscale()) == ("log", "log")
+    shown = [tick.get_text() for tick in noise.get_yticklabels()]
+    assert shown == [tick.get_text() for tick in rate.get_yticklabels()]
+    order = np.argsort([e["temperature"].estimate for e in estimates])
+    assert shown == [str(estimates.subjects[i]) for i in order]
+    first = figures.overview(estimates[0]).axes
+    assert [tick.get_text() for tick in first[0].get_yticklabels()] == [str(estimates.subjects[0])]
+
+
+def test_weights_of_choices_are_drawn_below_each_other():
+    table = pn.datasets.load("menu")
+    names = ["price", "quality"]
+    parts = {"decision": "decision", "option": "option", "chosen": "chosen", "explanatory": names}
+    (axes,) = figures.overview(pn.fit(pn.Choices.from_frame(table, **parts))).axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == names
+    assert axes.get_xlabel() == "weight"

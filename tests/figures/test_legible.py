@@ -466,3 +466,67 @@ def test_names_of_attributes_and_stages_are_words():
     assert in_words("constant:none") == "constant of none"
     assert in_words("reward:transition") == "reward × transition"
     assert on_axis("inverse_temperature_2") == "inverse temperature of stage 2 (1 / units of value)"
+
+
+def saved(canvas, tmp_path):
+    figures.save(canvas, tmp_path / "figure.svg", overwrite=True)
+    return finished(canvas)
+
+
+EIGHT = [f"{drug}_session_{k} (n = 24 of 30)" for drug in "ABCD" for k in (1, 2)]
+
+
+def crowded(axes, what):
+    """Names, tests or a legend that would leave next to nothing of the axes."""
+    rng = np.random.default_rng(2)
+    if what == "legend":
+        names = [f"levodopa_100mg_{k} (n = 9)" for k in range(8)]
+        x, y = rng.random(80), rng.random(80)
+        figures.parameter_scatter(axes, x, y, categories=np.repeat(names, 10))
+    elif what == "confusion":
+        names = [*MODELS, "hyperbolic_discounting_with_magnitude_effect", "random"]
+        figures.confusion(axes, rng.dirichlet(np.ones(5), 5), names, counts=[100] * 5)
+    else:
+        tests = {(0, 1): 0.0004, (0, 7): 0.03, (2, 3): 0.4}
+        figures.population(axes, EIGHT, np.arange(1, 9) / 9, p_values=tests, name="decision_noise")
+
+
+@pytest.mark.parametrize("what", ["legend", "confusion", "population"])
+def test_a_figure_grows_where_its_axes_would_be_too_flat(what, tmp_path):
+    canvas = figures.figure()
+    axes = canvas.subplots()
+    crowded(axes, what)
+    before = canvas.get_figheight()
+    saved(canvas, tmp_path)
+    high = axes.get_window_extent().height / canvas.dpi
+    assert high > 0.4 * before
+    assert canvas.get_figheight() > before
+    assert not overlapping(written(axes))
+
+
+def test_a_figure_with_room_keeps_its_height(tmp_path):
+    canvas = figures.figure(height=2.2)
+    figures.forest(canvas.subplots(), [0.2, 0.4], [[0.1, 0.3], [0.2, 0.5]], labels=["ann", "bo"])
+    saved(canvas, tmp_path)
+    assert canvas.get_figheight() == 2.2
+
+
+def test_names_of_axes_stay_inside_the_figure(tmp_path):
+    canvas = figures.figure(columns=2)
+    figures.population(canvas.subplots(), EIGHT, np.arange(1, 9.0), name="decision_noise")
+    rows = figures.figure()
+    names = [f"participant_{i:03d}_site_Heidelberg_session_2" for i in range(12)]
+    values = np.arange(1.0, 13.0)
+    figures.forest(rows.subplots(), values, labels=names, name="inverse_temperature")
+    for one in (canvas, rows):
+        saved(one, tmp_path)
+        for label in (one.axes[0].xaxis.label, one.axes[0].yaxis.label):
+            box = label.get_window_extent()
+            assert not label.get_text() or (
+                box.x1 <= one.bbox.x1 and box.y1 <= one.bbox.y1 and min(box.x0, box.y0) >= 0
+            )
+
+
+def test_a_count_is_not_broken_between_n_and_its_number():
+    said = wrapped("drug_A_session_1 (n = 24 of 30)", 45.0, 5)
+    assert "n = 24" in said

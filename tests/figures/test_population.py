@@ -107,3 +107,13 @@ def test_wrong_arguments_are_named(options, message):
     given = {"categories": NAMES, "estimates": VALUES, **options}
     with pytest.raises(DataError, match=message):
         population(figure().subplots(), **given)
+
+
+def test_subjects_of_groups_may_be_rows_of_an_array():
+    people = np.array([[0.2, 0.4, 0.7], [0.5, 0.6, 0.8]])
+    given = [
+        population(figure().subplots(), ["a", "b"], [0.4, 0.6], subjects=own)
+        for own in (people, list(people))
+    ]
+    first, second = ([line.get_xydata().tolist() for line in axes.lines] for axes in given)
+    assert first == second

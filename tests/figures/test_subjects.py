@@ -236,3 +236,13 @@ def test_one_absurd_estimate_does_not_flatten_the_rest_and_is_marked(logarithmic
     assert "beyond the axis: 1" in axes.get_title(loc="right")
     near = forest(figure().subplots(), np.append(values, 0.03), logarithmic=logarithmic)
     assert near.get_xlim()[0] < 0.03 and not near.get_title(loc="right")
+
+
+def test_labels_of_groups_may_be_an_array_or_a_column():
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.5, 0.9])
+    drawn = [
+        parameter_scatter(figure().subplots(), x, y, categories=own)
+        for own in (["a", "b", "a"], np.array(["a", "b", "a"]))
+    ]
+    first, second = ([text.get_text() for text in d.get_legend().get_texts()] for d in drawn)
+    assert first == second

@@ -60,3 +60,11 @@ def test_a_table_of_participants_says_who_was_in_which_group(tmp_path):
     table = read_raw(tmp_path).table
     assert table["subject"].to_pylist() == ["01", "02"]
     assert table["group"].to_pylist() == ["old", "young"]
+
+
+def test_a_table_of_participants_may_stand_beside_the_data_of_psych_ds(tmp_path):
+    _file(tmp_path, "dataset_description.json", "{}")
+    for who in ("01", "02"):
+        _file(tmp_path, f"data/participant-{who}_task-arms_data.csv", "choice,reward\n1,2\n0,1\n")
+    _file(tmp_path, "data/participants.csv", "participant,arm\n01,drug\n02,placebo\n")
+    assert read_raw(tmp_path).table["arm"].to_pylist() == ["drug"] * 2 + ["placebo"] * 2

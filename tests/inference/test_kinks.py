@@ -98,3 +98,21 @@ def test_smooth_maxima_and_corners_of_the_range_are_no_kinks():
     episodes = [kinked_episode(seed) for seed in range(12)] + [kinked_episode(346)]
     for episode in episodes:
         assert not pn.fit(episode, MODEL).source.peak.kinked
+
+
+@pytest.mark.parametrize("seed", [141, 144])
+def test_no_point_of_a_dense_grid_is_higher_among_kinks(seed):
+    task = pn.Landscape([0.3, 0.6], pn.GaussianNoise(0.2))
+    truth = {"temperature": 0.2, "learning_rate_positive": 0.6, "learning_rate_negative": 0.3}
+    rng = np.random.default_rng(seed)
+    episode = pn.simulate(task, MODEL, truth, n_decisions=100, rng=rng)
+    problem = Problem(MODEL, (episode,))
+    axes = [np.linspace(*ends, 160) for ends in problem.bounds]
+    places = np.stack([axis.ravel() for axis in np.meshgrid(*axes)], axis=1)
+    values, _ = problem.values(problem.profiles.from_search(places))
+    near = places[values.argsort()[-20:]]
+    around = np.random.default_rng(0).uniform(-0.08, 0.08, (20, 400, 2))
+    beside = np.clip((near[:, None] + around).reshape(-1, 2), *problem.bounds.T)
+    closer, _ = problem.values(problem.profiles.from_search(beside))
+    found = pn.fit(episode, MODEL).log_likelihood
+    assert found >= max(values.max(), closer.max()) - 1e-9

@@ -4,10 +4,12 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 import pytest
 
+from penchant.report.page import DataTable, Section, page
 from small_study import study, table
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -100,10 +102,8 @@ document.title = [
 </script></body>"""
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_but_tables_is_wider_than_the_page_and_panels_stack(report, tmp_path, width):
-    # a window is 500 wide at least, a frame may be narrower
-    text = report.read_text()
+def measured(text, tmp_path, width):
+    """What a page of this width measures, in a frame: a window is 500 wide at least."""
     policy = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', text).group()
     (tmp_path / "measured.html").write_text(text.replace(policy, "").replace("</body>", WIDTHS))
     framed = tmp_path / "framed.html"
@@ -114,10 +114,36 @@ def test_nothing_but_tables_is_wider_than_the_page_and_panels_stack(report, tmp_
     local = "--allow-file-access-from-files"
     ended = browse(framed.as_uri(), tmp_path, "--dump-dom", local, "--window-size=1400,1000")
     title = re.search(r"<title>([\d ]+)</title>", ended.stdout).group(1)
-    page, inner, wider, stacks, beside, scrolling = map(int, title.split())
+    return map(int, title.split())
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_but_tables_is_wider_than_the_page_and_panels_stack(report, tmp_path, width):
+    found = measured(report.read_text(), tmp_path, width)
+    page, inner, wider, stacks, beside, scrolling = found
     assert inner == width and page <= width
     assert wider == 0 and beside == 0
     assert (stacks > 3, scrolling > 3) == ((True, True) if width == 390 else (False, False))
+
+
+def test_tables_of_groups_with_long_names_fit_a_desk_and_scroll_on_a_phone(tmp_path):
+    names = [
+        "cannabis use disorder, heavy users (20+ days a month)",
+        "healthy controls matched for age, sex and education",
+        "first_degree_relatives",
+    ]
+    header = ["parameter", "first", "second", "Hedges' g", "95 % interval", "t (df)", "p", "ranked"]
+    header += ["first higher", "rank p", "adjusted"]
+    numbers = ["-0.4134", "-0.5984 to -0.2284", "-0.812 (17.9)", "<0.001", "10, 10", "0.047"]
+    rows = [
+        ["constant of None of these", one, other, *numbers, "0.001", "<0.001"]
+        for one, other in pairwise(names)
+    ]
+    pairs = DataTable("Pairs", header, rows, words=frozenset((0, 1, 2)))
+    made = page("Groups", "", [Section("Groups", [pairs])])
+    for width in (390, 1280):
+        *_, scrolling = measured(made, tmp_path, width)
+        assert scrolling == (width == 390)
 
 
 def test_stacked_panels_show_the_data(report, tmp_path):

@@ -450,3 +450,11 @@ def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_
     blocks = population_section(Several(), {})
     tables = {one.caption: one.folded for one in blocks if isinstance(one, DataTable)}
     assert tables == {"Differences in the population": True, "The typical person": False}
+
+
+def test_a_report_made_in_python_says_the_call_with_what_was_set(found):
+    said = html.unescape(study_page(found, [], title="t", command=None))
+    code = re.sub(r"<[^>]+>", "", re.findall(r"<pre><code>(.*?)</code></pre>", said)[-1])
+    assert code.startswith("pn.study(data, model, ")
+    assert "intervals='wald', n_replicates=3, n_bootstrap=20, seed=7" in code
+    assert code.endswith(".write(folder)")

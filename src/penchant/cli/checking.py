@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from penchant.cli.tables import (
     model_of,
     next_command,
     open_raw,
+    other_groups,
     read_as,
     typed_again,
+    worth_command,
 )
 from penchant.cli.words import refuse, say, wrapped
 from penchant.errors import DataError, listing
@@ -109,6 +111,7 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
     reading = read_as(open_raw(file, data), data, history, None)
     command = next_command(file, reading, typed_again(data, history))
     groups = groups_command(file, reading, model_of(reading), typed_again(data, history))
+    following = _Following(command, groups, other_groups(reading))
     if json:
         document = {
             "kind": reading.kind,
@@ -123,18 +126,36 @@ def _run_check_read(file: str | None, data: Data, history: History, json: bool) 
         }
         print(json_text(document), end="")
     else:
-        print("\n".join([f"These are {TITLES[reading.kind]}.", *_next_words(command, groups)]))
+        print("\n".join([f"These are {TITLES[reading.kind]}.", *following.words()]))
     return 0 if reading.n_decisions else 1
 
 
-def _groups_of(file: str, data: Data) -> str | None:
-    """What compares the groups of a choice experiment; None where it has none."""
+@dataclass(frozen=True)
+class _Following:
+    """Commands that may follow a check, and the options that compare other groups."""
+
+    command: str
+    groups: str | None
+    others: str | None = None
+    worth: str | None = None
+
+    def words(self) -> list[str]:
+        """A line for each that there is."""
+        lines = {"Worth": self.worth, "Groups": self.groups, "Other groups": self.others}
+        return [f"Next: {self.command}", *(f"{k}: {v}" for k, v in lines.items() if v)]
+
+
+def _after_choices(file: str, data: Data, history: History) -> _Following:
+    """What may follow the check of a choice experiment."""
+    typed = typed_again(data, history)
+    command = command_typed(file, None, typed)
     try:
         asked = asked_of(data, History(), "choices")
         reading = reading_of(open_raw(file, data), asked, where=data.where, kind="choices")
     except DataError:  # a table of numbers that was described by other options
-        return None
-    return groups_command(file, reading, None, typed_again(data, History()))
+        return _Following(command, None)
+    groups = groups_command(file, reading, None, typed)
+    return _Following(command, groups, other_groups(reading), worth_command(file, reading, typed))
 
 
 def _says_play(history: History) -> bool:
@@ -165,6 +186,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     name, typed = agent.model or reading.task or "q-learning", typed_again(data, history)
     document["next"] = command_typed(file, name, typed)
     document["groups"] = groups_command(file, reading, name, typed)
+    following = _Following(document["next"], document["groups"], other_groups(reading))
     placed = None if seen is None else seen + reading.arguments["base"]
     document["where"] = None if mapped or placed is None else grid_words(placed)
     if json:
@@ -172,7 +194,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
             sys.stdout.reconfigure(encoding="utf-8")
         print(json_text(document), end="")
     else:
-        print("\n".join(_words(document)))
+        print("\n".join([*_words(document), *following.words()]))
     return 0 if document["n_decisions"] else 1
 
 
@@ -236,13 +258,7 @@ def _words(document: dict[str, Any]) -> list[str]:
             "Options are places: models of places (ucl, gp-ucb, locality) read them, with the "
             f"place of every option. Try --model ucl {document['where']} --noise-variance VARIANCE."
         )
-    lines.append("The table can be used by penchant fit --model and penchant study.")
-    return [*lines, *_next_words(document["next"], document["groups"])]
-
-
-def _next_words(command: str, groups: str | None) -> list[str]:
-    """What to run next, and what compares groups."""
-    return [f"Next: {command}", *([f"Groups: {groups}"] if groups else [])]
+    return [*lines, "The table can be used by penchant fit --model and penchant study."]
 
 
 def _chosen_words(document: dict[str, Any]) -> str:
@@ -269,18 +285,22 @@ def run_check(
     estimates = [fit(choices)] if choices.subject is None else list(fit_each(choices))
     following = None
     if file is not None and terms == Terms():
-        command = command_typed(file, None, typed_again(data, history))
-        following = (command, _groups_of(file, data))
+        following = _after_choices(file, data, history)
     if json:
         say_notes(choices)
         found = [checked_document(estimate) for estimate in estimates]
         if following is not None:
-            more = {"kind": "choices", "next": following[0], "groups": following[1]}
+            more = {
+                "kind": "choices",
+                "next": following.command,
+                "groups": following.groups,
+                "worth": following.worth,
+            }
             found = [one | more for one in found]
         print(json_text(found[0] if choices.subject is None else found), end="")
     else:
         kind = [] if following is None else [f"This is {TITLES['choices']}."]
         print("\n".join([*kind, checked_words(choices, estimates)]))
         if following is not None:
-            print("\n".join(_next_words(*following)))
+            print("\n".join(following.words()))
     return exit_code(tuple(estimate.status for estimate in estimates))

@@ -418,7 +418,13 @@ def run_compare(
     _check_decisions(decisions, judged, written)
     with (
         kept(written, read=file),
-        reserved(decisions, overwrite=written.overwrite, suffixes=TABLES, read=file),
+        reserved(
+            decisions,
+            overwrite=written.overwrite,
+            suffixes=TABLES,
+            read=file,
+            option="--decisions",
+        ),
     ):
         criterion: Any = judged.criterion and judged.criterion.replace("-", "_")
         how = {"criterion": criterion, "parameter_prior": weights, "threads": judged.threads}

@@ -346,7 +346,17 @@ _TABLE = ("where", "subject", "chosen", "reward")
 _SIMULATED = ("model", "parameters", "means", "decisions", "subjects", "seed", "json", "figure")
 # The options that most uses of a command need.
 USUAL: Mapping[str, Sequence[str]] = {
-    "fit": ("example", *_TABLE, "model", "options", "prior", "intervals", "json", "output"),
+    "fit": (
+        "example",
+        *_TABLE,
+        "model",
+        "options",
+        "prior",
+        "intervals",
+        "json",
+        "figure",
+        "output",
+    ),
     "check": ("example", *_TABLE, "model", "json"),
     "study": (*_TABLE, "condition", "model", "options", "seed", "output", "resume"),
     "population": (*_TABLE, "model", "covariates", "people", "subjects", "json", "output"),

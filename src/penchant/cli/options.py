@@ -436,6 +436,8 @@ class Show:
 
     Parameters
     ----------
+    figure
+        Also draw it: .svg, .pdf or .png.
     strict
         Exit with 1 unless every estimate has converged.
     """
@@ -445,6 +447,7 @@ class Show:
     intervals: Intervals = "wald"
     seed: Seed = None
     output: Output = None
+    figure: Annotated[Path | None, Parameter(metavar="FILE")] = None
     overwrite: Overwrite = False
     strict: Flag = False
 

@@ -366,8 +366,16 @@ def run_population(
     with (
         nullcontext() if folder is None else locked(check_new_folder(folder)),
         kept(written, read=file),
-        reserved(populated.save_prior, overwrite=own, suffixes=(".json",), read=file),
-        reserved(populated.subjects, overwrite=own, suffixes=TABLES, read=file),
+        reserved(
+            populated.save_prior,
+            overwrite=own,
+            suffixes=(".json",),
+            read=file,
+            option="--save-prior",
+        ),
+        reserved(
+            populated.subjects, overwrite=own, suffixes=TABLES, read=file, option="--subjects"
+        ),
     ):
         decisions, model, labels = _loaded(file, data, terms, agent, history, populated)
         if people is None and isinstance(decisions, Choices) and populated.covariates:

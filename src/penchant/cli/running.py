@@ -14,7 +14,7 @@ from penchant.arguments import check_level, check_threads
 from penchant.choices import Choices
 from penchant.cli.loading import load_choices, long_arguments, long_roles
 from penchant.cli.options import Agent, Data, History, Model, Show, Terms
-from penchant.cli.showing import VALID, Result, many, one, print_result, reserved, write_result
+from penchant.cli.showing import VALID, Result, keep_and_print, kept, many, one
 from penchant.cli.words import check_seed, refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
@@ -143,9 +143,6 @@ def load_scan(file: str, data: Data, terms: Terms) -> Scan:
     return found
 
 
-SUFFIXES = (".json", ".csv", ".parquet", ".tex", ".txt")
-
-
 def run_fit(
     file: str | None,
     data: Data,
@@ -172,14 +169,10 @@ def show_fit(result_of: Callable[[], Result], file: str | None, show: Show) -> i
         check_seed(show.seed, " with --intervals calibrated")
     else:
         refuse(show, "without --intervals calibrated", names={"seed"})
-    with reserved(show.output, overwrite=show.overwrite, suffixes=SUFFIXES, read=file):
+    with kept(show, read=file):
         result = result_of()
         _say_doubts(result, show)
-        try:
-            if show.output is not None:
-                write_result(result, show)
-        finally:  # a result that cannot be kept can still be read
-            print_result(result, show)
+        keep_and_print(result, show)
     return exit_code(result.statuses, show.strict)
 
 

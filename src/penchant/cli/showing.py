@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +17,24 @@ from penchant.cli.options import Show
 from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, listing
+from penchant.figures.results import estimate_drawn, estimates_drawn
 from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
 from penchant.output import NARROW, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
+from penchant.softmax.source import IntervalKind
 
 
 @contextmanager
 def reserved(
-    output: Path | None, *, overwrite: bool, suffixes: Sequence[str], read: str | None = None
+    output: Path | None,
+    *,
+    overwrite: bool,
+    suffixes: Sequence[str],
+    read: str | None = None,
+    option: str = "--output",
 ) -> Iterator[None]:
     """Keep the output for this process, from before the work until it is written.
 
@@ -41,18 +48,23 @@ def reserved(
         Endings that it may have.
     read
         The file that is read, which it must not be.
+    option
+        That names the file.
     """
     if output is None:
         yield
         return
     if output.suffix.lower() not in suffixes:
         raise DataError(
-            f"--output must end in {', '.join(suffixes)}; got {output.name!r}. Choose one."
+            f"{option} must end in {', '.join(suffixes)}; got {output.name!r}. Choose one."
         )
-    target = check_writable(output, overwrite)
+    try:
+        target = check_writable(output, overwrite)
+    except DataError as error:
+        raise DataError(str(error).replace("--output must", f"{option} must", 1)) from None
     if read is not None and target.exists() and _same(read, target):
         raise DataError(
-            f"--output must not be the file that is read; got {output}. Choose another name."
+            f"{option} must not be the file that is read; got {output}. Choose another name."
         )
     with locked(target):
         yield
@@ -137,6 +149,8 @@ class Result:
         Tables of words for the terminal, and for a file, which is longer.
     document, frame
         What goes into JSON, and into CSV or Parquet.
+    draw
+        Makes the figure of it; None where it has none.
     """
 
     statuses: tuple[str, ...]
@@ -145,6 +159,7 @@ class Result:
     kept: Table
     document: Callable[[], Any]
     frame: Callable[[], Any]
+    draw: Callable[[], Any] | None = None
 
 
 def of_table(words: Table, document: Callable[[], Any], frame: Callable[[], Any]) -> Result:
@@ -165,6 +180,7 @@ def one(estimate: Estimate, show: Show) -> Result:
         kept=words,
         document=lambda: _document(estimate, show),
         frame=lambda: estimate.to_frame(show.level, "pyarrow", *how[1:]),
+        draw=lambda: estimate_drawn(estimate, estimate.parameters_at(*how)),
     )
 
 
@@ -174,11 +190,12 @@ def many(estimates: Estimates, show: Show) -> Result:
         check_sound(status, theta)
     counts = ", ".join(f"{count} {status}" for status, count in estimates.counts().items())
 
+    def how() -> tuple[float, IntervalKind, np.random.Generator | None]:
+        return show.level, show.intervals, randomness(show)
+
     def table(most: int) -> Table:
         errors = show.intervals == "wald" or show.json  # intervals are worth their time if seen
-        return estimates.table(
-            show.level, show.intervals, randomness(show), most=most, errors=errors
-        )
+        return estimates.table(*how(), most=most, errors=errors)
 
     printed = table(MOST_ROWS)
     return Result(
@@ -188,6 +205,7 @@ def many(estimates: Estimates, show: Show) -> Result:
         kept=table(len(estimates)) if keeps_words(show) else printed,
         document=lambda: [_document(estimate, show) for estimate in estimates],
         frame=lambda: estimates.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
+        draw=lambda: estimates_drawn(estimates, [e.parameters_at(*how()) for e in estimates]),
     )
 
 
@@ -240,39 +258,44 @@ FIGURES = (".svg", ".pdf", ".png")
 
 @contextmanager
 def kept(
-    written: Written, suffixes: tuple[str, ...] = SUFFIXES, read: str | None = None
+    written: Written | Show, suffixes: tuple[str, ...] = SUFFIXES, read: str | None = None
 ) -> Iterator[None]:
     """Keep the files that will be written for this process, from before the work."""
-    if written.figure is not None and written.figure == written.output:
-        raise DataError(
-            f"--figure must not be the file of --output; got {written.figure}. Name another."
-        )
     with (
+        figure_reserved(written),
         reserved(written.output, overwrite=written.overwrite, suffixes=suffixes, read=read),
-        figure_reserved(written.figure, written.overwrite),
     ):
         yield
 
 
 @contextmanager
-def figure_reserved(figure: Path | None, overwrite: bool) -> Iterator[None]:
+def figure_reserved(written: Written | Show) -> Iterator[None]:
     """Keep the figure's file for this process."""
-    if figure is not None and figure.suffix.lower() not in FIGURES:
-        raise DataError(
-            f"--figure must end in {', '.join(FIGURES)}; got {figure.name!r}. Choose one."
-        )
-    with reserved(figure, overwrite=overwrite, suffixes=FIGURES):
+    figure = written.figure
+    if figure is not None and figure == written.output:
+        raise DataError(f"--figure must not be the file of --output; got {figure}. Name another.")
+    with reserved(figure, overwrite=written.overwrite, suffixes=FIGURES, option="--figure"):
         yield
 
 
 def shown(result: Result, written: Written, draw: Callable[[], Any] | None = None) -> None:
     """Write the files that are asked for, and print the result."""
-    show = Show(json=written.json, output=written.output, overwrite=written.overwrite)
+    show = Show(
+        json=written.json,
+        output=written.output,
+        figure=written.figure,
+        overwrite=written.overwrite,
+    )
+    keep_and_print(replace(result, draw=draw), show)
+
+
+def keep_and_print(result: Result, show: Show) -> None:
+    """Write the files that are asked for, and print the result."""
     try:
         if show.output is not None:
             write_result(result, show)
-        if written.figure is not None and draw is not None:
-            save(draw(), written.figure, overwrite=written.overwrite)
-            say(f"Written: {written.figure}")
+        if show.figure is not None and result.draw is not None:
+            save(result.draw(), show.figure, overwrite=show.overwrite)
+            say(f"Written: {show.figure}")
     finally:  # a result that cannot be kept can still be read
         print_result(result, show)

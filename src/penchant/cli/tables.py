@@ -18,7 +18,7 @@ from penchant.files.text import Source, source
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
 from penchant.reading.read import has_choices, reading_of, recognised
-from penchant.tables.columns import NO_COLUMN
+from penchant.tables.columns import NO_COLUMN, plain_name
 from penchant.tables.laboratory import Cleaned, cleaned
 from penchant.tables.offer_columns import offer_columns
 from penchant.tables.reading import Reading, ReadingKind
@@ -359,8 +359,25 @@ def groups_command(
     named = ["--model", model] if model else []
     words = ["penchant", "study", str(file), *typed, *own, *named, "--prior", "weak"]
     words += ["--condition", found[0], "-o", "results"]
-    others = f" (or --condition {', '.join(found[1:])})" if found[1:] else ""
-    return " ".join(map(_quoted, words)) + others
+    return " ".join(map(_quoted, words))
+
+
+def other_groups(reading: Reading) -> str | None:
+    """What compares other groups than the first; None where no other column tells any."""
+    others = [f"--condition {_quoted(name)}" for name in reading.group_columns[1:]]
+    return " or ".join(others) or None
+
+
+# Words of an attribute that is what an option costs.
+PRICES = frozenset(("price", "cost", "costs", "fare", "fee", "bid", "preis", "prix", "precio"))
+
+
+def worth_command(file: str | None, reading: Reading, typed: Sequence[str]) -> str | None:
+    """The command that fits the willingness to pay; None where no one attribute is a price."""
+    names = [name for name in reading.data.names if plain_name(name) in PRICES]
+    if len(names) != 1 or "--price" in typed or len(reading.data.names) < 2:
+        return None
+    return command_typed(file, None, [*typed, "--price", names[0]])
 
 
 def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ from penchant.figures.style import (
     GREY,
     HAIR,
     INK,
+    LEAST,
     PALE,
     SKY,
     THIN,
@@ -260,7 +261,6 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     axes.pcolormesh(
         np.ma.masked_invalid(shares), cmap=COUNTS, vmin=0, vmax=1, edgecolors="white", linewidth=1.0
     )
-    _write_shares(axes, shares)
     rows = said
     if counts is not None:
         made = given.vector("counts", counts, n, "model")
@@ -273,24 +273,38 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     taken = max(width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
     side = min(up - 2 * LINE_HEIGHT, across - taken)
     name_columns(axes, list(np.arange(n) + 0.5), said, share=max(side / across, 0.2))
+    _write_shares(axes, shares, min(side, LEAST * up) / n)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return axes
 
 
-def _write_shares(axes: Axes, shares: Matrix) -> None:
+def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
+    """Write a share into every cell of so many points: 0.25, or .25 where these are narrow."""
+    narrow = cell < width("0.00") + 1.0
     for (row, column), share in np.ndenumerate(shares):
-        known = np.isfinite(share)
-        color = "white" if known and share > 0.55 else INK
+        color = "white" if np.isfinite(share) and share > 0.55 else INK
         axes.text(
             column + 0.5,
             row + 0.5,
-            f"{share:.2f}" if known else "–",
+            _share(share, narrow),
             ha="center",
             va="center",
             color=color,
             fontsize=FONT_SIZE,
         )
+
+
+def _share(share: float, narrow: bool) -> str:
+    """A share to two digits, without the zero before the point where there is no room.
+
+    >>> _share(0.25, True), _share(0.0, True), _share(1.0, True), _share(1.0, False)
+    ('.25', '0', '1', '1.00')
+    """
+    if not np.isfinite(share):
+        return "–"
+    digits = f"{share:.2f}"
+    return digits.removesuffix(".00").removeprefix("0") or "0" if narrow else digits
 
 
 DEPTH = 2.3  # how far down to show the curve, in units of the drop at the interval's ends

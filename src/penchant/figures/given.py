@@ -68,6 +68,11 @@ def labels(name: str, values: Any, n: int, of: str) -> list[str]:
     return found
 
 
+def each(values: Any, n: int, nothing: Any) -> Any:
+    """One thing each, whatever holds them; n times nothing where there are none."""
+    return [nothing] * n if values is None or not len(values) else values
+
+
 def options(name: str, values: Any, n_options: int) -> IntVector:
     """Indices of options from 0, or -1 for a decision without a choice."""
     found = vector(name, values)

@@ -182,7 +182,8 @@ LINE_HEIGHT = 1.2 * FONT_SIZE  # points from one line to the next
 HINTED = 1.04  # on screens letters are moved to whole dots, and are wider by so much at most
 LABELS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
 CUT = "…"
-_BREAKS = re.compile(r"(?:(?<=[\s/,;_])|(?<=\w\w-))(?=\S)")  # after which a line may end
+# after which a line may end: not within n = 12
+_BREAKS = re.compile(r"(?:(?<=[\s/,;:_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
 
 
 @lru_cache(maxsize=4096)
@@ -342,6 +343,9 @@ def name_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look:
     if len(set(said)) < len(set(names)):
         said = list(names)
     axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
+    left = across + LABELS[0] - max((width(one) for one in said), default=0.0)
+    if width(axes.get_xlabel()) > left:  # it ends where the axes do, and begins below the names
+        axes.set_xlabel(axes.get_xlabel(), loc="right")
 
 
 def row_height(names: Sequence[str], inches: float) -> float:
@@ -357,7 +361,8 @@ def rows_fit(axes: Axes, n: float) -> bool:
 
 
 STEEP, SINE = 40.0, 0.64  # degrees that names are turned by that do not fit side by side
-# by how much, and points that they may be long: the first that will do
+BETWEEN = 0.4  # lines that stay free between two of them
+# by how much they are turned, and points that they may be long: the first that will do
 TURNED = ((STEEP, 80.0), (STEEP, 100.0), (90.0, 80.0), (90.0, 100.0), (90.0, 120.0))
 
 
@@ -390,7 +395,8 @@ def name_columns(
     pitch *= 1.0 if share == 1.0 else 0.75  # turned names make square cells smaller
     for angle, longest in TURNED:
         per_line = LINE_HEIGHT / (SINE if angle == STEEP else 1.0)
-        said = [wrapped(name, longest, max(1, min(5, floor(pitch / per_line)))) for name in whole]
+        most = max(1, min(5, floor(pitch / per_line - BETWEEN)))
+        said = [wrapped(name, longest, most) for name in whole]
         if pitch >= per_line and not any(CUT in one for one in said):
             break
     turned: dict[str, Any] = {"rotation": angle, "va": "top"}

@@ -85,7 +85,7 @@ def population(
     values = given.vector("estimates", estimates)
     names = given.labels("categories", categories, len(values), "estimate")
     ends = given.intervals("interval", interval, len(values), "category")
-    people = [given.vector("subjects", one) for one in (subjects or [[]] * len(values))]
+    people = [given.vector("subjects", one) for one in given.each(subjects, len(values), [])]
     if len(people) != len(values):
         raise DataError(
             f"subjects must hold one array per category, {len(values)} in all; "
@@ -359,12 +359,13 @@ def population_density(
     """
     x = given.vector("values", values)
     heights = given.table("densities", densities, "(n_populations, n)", len(x))
-    names = given.labels("categories", categories or [""] * len(heights), len(heights), "density")
+    groups = given.each(categories, len(heights), "")
+    names = given.labels("categories", groups, len(heights), "density")
     dress(axes, name, "density")
     if not len(x) or not len(heights):
         empty(axes)
         return axes
-    own = [given.vector("people", one) for one in (people or [[]] * len(heights))]
+    own = [given.vector("people", one) for one in given.each(people, len(heights), [])]
     top = highest = float(heights.max())
     room = 0.06 * top
     for series, (line, label) in enumerate(zip(heights, names, strict=True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -17,11 +18,17 @@ from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
 from penchant.output import counted
 from penchant.population.comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.subjects import positive
+from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimates import Estimates
+from penchant.softmax.hypotheses import Parameter
 from penchant.workflow.comparison import WORDS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck
 from penchant.workflow.recover import Recovery
 from penchant.workflow.recover_models import ModelRecovery
+
+PAGE = 9.0  # inches that a row of panels is high at most
 
 
 def overview(result: Any) -> Any:
@@ -30,8 +37,8 @@ def overview(result: Any) -> Any:
     Parameters
     ----------
     result
-        Of `recover`, `recover_models`, `design`, `compare_models`, `compare_groups`,
-        `predictive_check` or `fit_population`.
+        Of `fit`, `fit_each`, `recover`, `recover_models`, `design`, `compare_models`,
+        `compare_groups`, `predictive_check` or `fit_population`.
 
     Examples
     --------
@@ -50,10 +57,80 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _drawn(result: Any) -> Any:
     raise DataError(
-        f"result must be of recover, recover_models, design, compare_models, compare_groups, "
-        f"predictive_check or fit_population; got {type(result).__name__}. Pass the result of one "
-        "of these."
+        "result must be of recover, recover_models, design, compare_models, compare_groups, "
+        f"predictive_check, fit_population, fit or fit_each; got {type(result).__name__}. Pass the "
+        "result of one of these."
     )
+
+
+@_drawn.register
+def _(result: Estimate) -> Any:
+    return estimate_drawn(result, result.parameters)
+
+
+@_drawn.register
+def _(result: Estimates) -> Any:
+    return estimates_drawn(result, [fit.parameters for fit in result])
+
+
+def estimate_drawn(result: Estimate, found: Sequence[Parameter]) -> Any:
+    """Weights of choices below each other; parameters of a model, each on an axis of its own.
+
+    Parameters
+    ----------
+    result
+        Of `fit`.
+    found
+        Its parameters, with the intervals to draw.
+    """
+    if result.model is not None:
+        return estimates_drawn(Estimates.of_each([result.subject or "all"], [result]), [found])
+    drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(found)))
+    names = [in_words(one.name) for one in found]
+    ends = [(one.low, one.high) for one in found]
+    coefficients(drawn.subplots(), names, [one.estimate for one in found], ends, name="weight")
+    return drawn
+
+
+def estimates_drawn(result: Estimates, found: Sequence[Sequence[Parameter]]) -> Any:
+    """Everybody with intervals, a panel for every parameter.
+
+    Parameters
+    ----------
+    result
+        Of `fit_each`.
+    found
+        The parameters of each subject, with the intervals to draw.
+    """
+    model, names = result[0].model, [p.name for p in found[0]]
+    positive_by_nature = np.zeros(len(names), dtype=bool) if model is None else positive(model)
+    # the same row is the same subject in every panel
+    order = np.argsort([parameters[0].estimate for parameters in found], kind="stable")
+    drawn, axes = _rows_of_subjects(len(names), len(found))
+    for j, (one, name) in enumerate(zip(axes, names, strict=True)):
+        values = np.array([found[i][j].estimate for i in order])
+        forest(
+            one,
+            values,
+            [(found[i][j].low, found[i][j].high) for i in order],
+            labels=[str(result.subjects[i]) for i in order],
+            ordered=False,
+            name=name,
+            logarithmic=bool(positive_by_nature[j] and (values > 0).any()),
+        )
+    return drawn
+
+
+def _rows_of_subjects(n: int, n_subjects: int) -> tuple[Any, list[Any]]:
+    """A figure with n panels, two beside each other, high enough for a row per subject."""
+    rows, columns = (n + 1) // 2, min(n, 2)
+    high = 0.9 + n_subjects * (NAMED if n_subjects <= MOST_LABELS else UNNAMED)
+    high = min(high, PAGE)
+    drawn = figure(columns=columns, height=rows * high)
+    axes = list(np.atleast_1d(drawn.subplots(rows, columns)).ravel())
+    for spare in axes[n:]:
+        spare.remove()
+    return drawn, axes[:n]
 
 
 @_drawn.register
@@ -72,7 +149,7 @@ def _(result: Recovery) -> Any:
 @_drawn.register
 def _(result: ModelRecovery) -> Any:
     """The confusion matrix, and the inversion matrix beside it."""
-    drawn = figure(columns=2)
+    drawn = figure(columns=2, height=max(2.2, 1.2 + 0.4 * len(result.names)))
     left, right = drawn.subplots(1, 2)
     confusion(left, result.confusion, result.names, counts=result.n_simulated)
     confusion(right, result.inversion, result.names)
@@ -186,14 +263,10 @@ def _(result: PopulationFit) -> Any:
     """Everybody under the population with intervals, and the typical person below."""
     people, ends = result.subjects, result.subjects.interval()
     typical = {p.name: p for p in result.parameters_at()}
-    n, size = len(people.natural_names), len(people)
-    rows, columns = (n + 1) // 2, min(n, 2)
-    high = 0.9 + size * (NAMED if size <= MOST_LABELS else UNNAMED)
-    drawn = figure(columns=columns, height=rows * high)
-    axes = np.atleast_1d(drawn.subplots(rows, columns)).ravel()
+    drawn, axes = _rows_of_subjects(len(people.natural_names), len(people))
     # the same row is the same subject in every panel
     order = np.argsort(people.natural[:, 0], kind="stable")
-    for j, (one, name) in enumerate(zip(axes, people.natural_names, strict=False)):
+    for j, (one, name) in enumerate(zip(axes, people.natural_names, strict=True)):
         middle = typical[name]
         forest(
             one,
@@ -207,6 +280,4 @@ def _(result: PopulationFit) -> Any:
             name=name,
             logarithmic=people.views[j].link.name == "log",
         )
-    for spare in axes[n:]:
-        spare.remove()
     return drawn

@@ -161,6 +161,7 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
         return Figure(figsize=(width, tall), layout="constrained")
 
 
+LEAST = 0.55  # of the height that axes have before labels: below it a figure is made higher
 ABOVE_LEGEND = 16.0  # points that a legend of one line above the axes is high
 ABOVE = "above the axes"  # mark of what titles have to stay clear of
 WIDE = 360.0  # points from which on a legend stands at the right
@@ -472,9 +473,44 @@ def _find_places(figure: Figure) -> None:
         engine.execute(figure)
 
 
+MOST_TRIES = 4
+
+
+def _keep_high(figure: Figure) -> None:
+    """Make a figure higher whose labels, legends and tests would leave its axes too flat."""
+    engine = figure.get_layout_engine()
+    shown = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
+    if engine is None or not shown:
+        return
+    wanted = [LEAST * room(axes)[1] for axes in shown]
+    for _ in range(MOST_TRIES):
+        engine.execute(figure)
+        found = [axes.get_window_extent().height * 72 / figure.dpi for axes in shown]
+        rows: dict[int, float] = {}
+        for axes, high, least in zip(shown, found, wanted, strict=True):
+            row = axes.get_subplotspec().rowspan.start  # type: ignore[union-attr]  # see above
+            rows[row] = max(rows.get(row, 0.0), least - high)
+        lacking = sum(rows.values())
+        if lacking < 1.0:
+            return
+        figure.set_figheight(figure.get_figheight() + lacking / 72)
+
+
+def _keep_inside(figure: Figure) -> None:
+    """Break names of y axes that are longer than the figure is high at their place."""
+    for axes in figure.axes:
+        label = axes.yaxis.label
+        box = label.get_window_extent()
+        if label.get_text() and (box.y0 < 0 or box.y1 > figure.bbox.y1):
+            high = axes.get_window_extent().height * 72 / figure.dpi
+            label.set_text(wrapped(" ".join(label.get_text().split("\n")), high, 3))
+
+
 def _drawn(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
         _find_places(figure)
+        _keep_high(figure)
+        _keep_inside(figure)
         figure.savefig(buffer, format=suffix[1:], metadata=_NAMELESS[suffix])
     return buffer.getvalue()

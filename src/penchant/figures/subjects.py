@@ -251,7 +251,7 @@ def parameter_scatter(
     y = given.vector("y", y, len(x), "subject")
     x_ends = given.intervals("x_interval", x_interval, len(x), "subject")
     y_ends = given.intervals("y_interval", y_interval, len(x), "subject")
-    groups = given.labels("categories", categories or [""] * len(x), len(x), "subject")
+    groups = given.labels("categories", given.each(categories, len(x), ""), len(x), "subject")
     dress(axes, *names)
     if not len(x):
         empty(axes)

@@ -24,6 +24,10 @@ TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", "
 FILE, FOLDER = "source file", "source folder"
 ALIKE = 0.5  # of all columns that two files must share to be of one kind
 _SHORT_FILE = 50_000  # bytes of a file that may have no row below its header
+UNNAMED = "column 1"  # a first column without a name, as R writes those of rows
+MANY = 10  # columns with one name that number decisions
+FEW_BESIDE = 3  # other columns of such a table
+_COUNTED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d+)")
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
 # Who is in a file by BIDS's and Psych-DS's names, in words.
@@ -136,6 +140,12 @@ def read_raw(
         files = [file for file in files if file not in empty]
     sources = [unbooked(source(file)) for file in files]
     tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
+    beside = _side_by_side(tables)
+    if beside is not None:
+        named = listing(Path(one.name).name for one in sources)
+        note = f"{named} taken side by side: a row per subject, a column per decision"
+        place = ((sources[0], len(beside)),)
+        return Raw(beside, place, str(path), delimiter, encoding, (note,))
     kept = _of_one_kind(sources, tables, str(path), wanted)
     others = [one.name for k, one in enumerate(sources) if k not in kept]
     sources, tables = [sources[k] for k in kept], [tables[k] for k in kept]
@@ -180,15 +190,18 @@ def _files(path: Any) -> list[str] | None:
     folder = Path(given)
     described = (folder / DESCRIPTION).exists()
     inside = folder / "data" if (folder / "data").is_dir() else folder
-    about = [file for file in sorted(folder.glob("*.[ct]sv")) if _PEOPLE.search(file.stem)]
+    beside = [
+        file for place in dict.fromkeys((folder, inside)) for file in sorted(place.glob("*.[ct]sv"))
+    ]
+    about = [file for file in beside if _PEOPLE.search(file.stem)]
     files = [
         file
         for file in sorted(inside.rglob("*") if described else inside.iterdir())
         if _is_table(file)
     ]
     files = files or sorted(file for file in inside.rglob("*") if _is_table(file))
-    beside = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
-    files = [file for file in files if not _describes(file, beside, described)]
+    tables = {file.with_suffix("") for file in files if file.suffix.lower() != ".json"}
+    files = [file for file in files if not _describes(file, tables, described)]
     data = [file for file in files if file.stem == "data" or file.stem.endswith("_data")]
     if described and data:
         files = data
@@ -212,6 +225,38 @@ def _describes(file: Path, tables: set[Path], described: bool) -> bool:
     if file.suffix.lower() != ".json" or not tables:
         return False
     return described or file.with_suffix("") in tables
+
+
+def _side_by_side(tables: Sequence[pa.Table]) -> pa.Table | None:
+    """One table of several that have a row per subject and a column per decision; None of others.
+
+    Such are matrices of choices, of wins and of losses. Columns that are not numbered on, such as
+    one of subjects, must be the same in all.
+    """
+    runs = [_numbered(table.column_names) for table in tables]
+    stems = [*{stem for stem, _ in filter(None, runs)}]
+    numbers = {own for own in runs if own is not None and own[1] == (runs[0] or own)[1]}
+    if len(tables) < 2 or None in runs or len(numbers) != len(tables) or len(stems) < len(tables):
+        return None
+    if len({len(table) for table in tables}) > 1:
+        return None
+    columns: dict[str, Any] = {}
+    for table in tables:
+        for name in table.column_names:
+            if not columns.setdefault(name, table[name]).equals(table[name]):
+                return None
+    return pa.table(columns)
+
+
+def _numbered(names: Sequence[str]) -> tuple[str, int] | None:
+    """The one name that many columns have, numbered on, and how many; None if others are many."""
+    matches = (_COUNTED.fullmatch(name) for name in names if name != UNNAMED)
+    found = [match for match in matches if match is not None]
+    stems = {match["stem"] for match in found if match["stem"]}
+    counts = sorted(int(match["number"]) for match in found)
+    if len(stems) != 1 or len(counts) < MANY or len(names) - len(counts) > FEW_BESIDE:
+        return None
+    return (stems.pop(), len(counts)) if counts == list(range(1, len(counts) + 1)) else None
 
 
 def _of_one_kind(

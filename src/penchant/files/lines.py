@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 
 from penchant.errors import SHOWN, DataError, argument, either, listing
 from penchant.files import text
@@ -162,10 +162,11 @@ def _names(source: Source, cells: list[str]) -> tuple[str, ...]:
             "1. Keep those that tell of decisions; one row per option needs fewest."
         )
     names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
-    if all(_is_number(cell) for cell in cells):
+    if _are_values(cells):
+        kind = "numbers" if all(_is_number(cell) for cell in cells) else "values"
         raise DataError(
-            f"{source.name} must name its columns on its first line; got numbers "
-            f"({', '.join(cells[:3])}). Add a header line."
+            f"{source.name} must name its columns on its first line; got {kind} "
+            f"({', '.join(cells[:8])}{', ...' if len(cells) > 8 else ''}). Add a header line."
         )
     check_names(source.name, names)
     return names
@@ -184,6 +185,13 @@ def check_names(source_name: str, names: tuple[str, ...]) -> None:
     raise DataError(
         f"{source_name} must give every column its own name; got {places}. Rename or remove one."
     )
+
+
+def _are_values(cells: list[str]) -> bool:
+    """Whether a first line holds data: all or most are numbers, and these do not rise."""
+    numbers = [float(cell.replace(",", ".")) for cell in cells if _is_number(cell)]
+    rising = all(a < b for a, b in pairwise(numbers))
+    return len(numbers) == len(cells) or (2 * len(numbers) > len(cells) and not rising)
 
 
 def _is_number(cell: str) -> bool:

@@ -11,7 +11,7 @@ as the value of an option before play, are here too.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -91,10 +91,14 @@ class Record:
         return self._seen("after", name)
 
     def _seen(self, role: str, name: str) -> Matrix:
-        known = self.prepared.get((role, name))
+        return np.asarray(self.kept((role, name), lambda: self._joined(role, name)))
+
+    def kept(self, key: Any, make: Callable[[], Any]) -> Any:
+        """What a model makes of the events, once for all psi."""
+        known = self.prepared.get(key)
         if known is None:
-            known = self.prepared[role, name] = (self._joined(role, name),)
-        return np.asarray(known[0])
+            known = self.prepared[key] = (make(),)
+        return known[0]
 
     def _joined(self, role: str, name: str) -> Matrix:
         """What all episodes hold under a name, one after another; nobody changes it."""

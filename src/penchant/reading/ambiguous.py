@@ -495,8 +495,29 @@ def found_reward(
                 f"{name} ({_some(other)}) can both be what a choice paid{units}. Pass "
                 f"{argument('reward', str(found.reward))}, or {argument('reward', name)}."
             )
+    _ask_about_losses(table, found, own)
     _ask_about_numbers(table, found, blocks)
     return found, tuple(notes)
+
+
+def _ask_about_losses(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Ask whether losses in a column of their own are to be taken off the rewards."""
+    reward = _floats(table, str(found.reward))
+    for name in table.column_names:
+        if name in found.used() or name in own or not is_called(LOSSES, name):
+            continue
+        if not pa.types.is_integer(table[name].type) and not pa.types.is_floating(table[name].type):
+            continue
+        lost = np.nan_to_num(_floats(table, name))
+        if len(np.unique(lost)) < 2 or (reward[lost != 0] < 0).any():
+            continue  # nothing to tell, or taken off already
+        alone = argument("reward", str(found.reward))
+        both = either(f"reward={(found.reward, name)!r}", f"--reward {found.reward},{name}")
+        raise DataError(
+            f"{argument('reward')} must be given, as {name} ({_some(lost)}) beside {found.reward} "
+            f"({_some(reward)}) can be read in two ways: taken off the rewards, or not. Pass "
+            f"{both} for the first, or {alone} for the second."
+        )
 
 
 def _others(table: pa.Table, found: PlayColumns, own: Collection[str]) -> list[str]:

@@ -138,7 +138,7 @@ def seen_words(table: pa.Table, name: str, doubtful: bool = False) -> list[str]:
 
 def word(cell: Any) -> str:
     """A cell as a word: whole numbers without a point."""
-    if isinstance(cell, float) and cell == int(cell):
+    if isinstance(cell, float) and cell.is_integer():
         return str(int(cell))
     return str(int(cell)) if isinstance(cell, bool) else str(cell).strip()
 
@@ -175,7 +175,7 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
     if late:
         notes.append(
             f"{counted(sum(late.values()), 'decision')} without a choice, in "
-            f"{_who(late)}: counted in time, not scored."
+            f"{_who(late, len({e.subject for e in episodes}))}: counted in time, not scored."
         )
     shown = sum(int((~e.is_choice).sum()) for e in episodes)
     if shown:
@@ -229,11 +229,16 @@ def _silent(episodes: Sequence[Any]) -> list[str]:
     for episode in episodes:
         scored[episode.subject] = scored.get(episode.subject, 0) + episode.n_decisions
     silent = [subject for subject, n in scored.items() if not n]
-    return [f"No decision to score, and no estimate: {_who(silent)}."] if silent else []
+    if not silent:
+        return []
+    return [f"No decision to score, and no estimate: {_who(silent, len(scored))}."]
 
 
-def _who(subjects: Iterable[Any]) -> str:
+def _who(subjects: Iterable[Any], total: int) -> str:
+    """How many subjects, and who they are, unless they are everybody and too many to be listed."""
     named = [str(subject) for subject in subjects]
+    if len(named) == total > SHOWN:
+        return f"all {total} subjects"
     return f"{counted(len(named), 'subject')} ({listing(named)})"
 
 

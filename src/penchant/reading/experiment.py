@@ -21,7 +21,7 @@ from penchant.reading.variables import MOST_LEVELS, Columns, Factor, Formula, fo
 from penchant.reading.whose import may_be_people
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import long_columns
-from penchant.tables.designs import alike_in, flags, is_counter
+from penchant.tables.designs import alike_in, flags, is_counter, of_people
 from penchant.tables.laboratory import CHOSEN, Cleaned
 from penchant.tables.surveys import (
     DOUBTFUL,
@@ -46,6 +46,7 @@ AVAILABILITY = frozenset(
         *("feasible", "accessible", "disponible", "dispo", "verfuegbar", "verfugbar", "choiceset"),
     )
 )
+FEWEST_CODES = 3  # of two levels, codes and amounts come to the same
 PASSED = ("subject", "weight", "available", "offset")
 
 
@@ -135,11 +136,23 @@ def evident_in(table: pa.Table, names: Sequence[str]) -> Evident:
 
 
 def _without_words_of_one(table: pa.Table, layout: WideLayout, asked: Asked) -> WideLayout:
-    """A layout without words, or counts, that only some options have, such as where these stood."""
-    subject = asked.columns.get("subject")
+    """A layout without words, or counts, that only some options have, such as where these stood.
+
+    And without questions about people whose names are numbered on, as Q1 and Q2.
+    """
+    subject, alike = asked.columns.get("subject"), alike_in(table)
+
+    def is_of_people(columns: Sequence[str | None]) -> bool:
+        told = [column for column in columns if column is not None]
+        of_each = subject is not None and all(of_people(table, name, subject) for name in told)
+        # no amounts, or others from person to person
+        other = any(not _are_amounts(table, n) or not of_people(table, n, None) for n in told)
+        return of_each and other and len(told) > 1 and alike(told) == 0
+
+    described = {n: own for n, own in layout.attributes.items() if not is_of_people(own)}
     kept = {
         name: columns
-        for name, columns in layout.attributes.items()
+        for name, columns in (described or layout.attributes).items()
         if None not in columns
         or all(
             c is None or (_are_amounts(table, c) and not is_counter(table, c, subject))
@@ -190,6 +203,7 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     ]
     if asked.attributes is None and asked.rivals is None:
         _check_codes(sets, {a: [c for c in own if c] for a, own in layout.attributes.items()})
+        _ask_about_levels(sets)
     built = _choices(sets, asked, table.take(pa.array(rows)), layout.opt_out)
     parts = {"subject": asked.columns.get("subject"), "chosen": chosen}
     if parts["subject"] is None:
@@ -405,6 +419,7 @@ def from_long(clean: Cleaned, asked: Asked, place: Place) -> Built:
     )
     if asked.attributes is None and asked.rivals is None:
         _check_codes(sets, {name: [name] for name in free})
+        _ask_about_levels(sets)
     labels = sorted({label for label, out in zip(sets.option, outside, strict=True) if out})
     built = _choices(sets, asked, table, labels[0] if labels else None)
     columns = {
@@ -434,6 +449,27 @@ def _check_codes(sets: _Sets, columns: Mapping[str, Sequence[str]]) -> None:
         described[name] = (columns[name], values)
     ask_about_codes(
         described, dict.fromkeys(described, argument("attributes", " + ".join(described)))
+    )
+
+
+def _ask_about_levels(sets: _Sets) -> None:
+    """Ask whether attributes are codes of levels, where all of them count from 1 on."""
+    highest: dict[str, int] = {}
+    for name in _varying(sets.attributes, sets.cells, sets.decision, ~sets.outside):
+        pairs = zip(sets.cells[name], sets.outside.tolist(), strict=True)
+        told = {word(cell) for cell, out in pairs if not out and not is_nothing(cell)}
+        if told != {str(k + 1) for k in range(len(told))} or len(told) > MOST_LEVELS:
+            return
+        highest[name] = len(told)
+    if len(highest) < 2 or max(highest.values()) < FEWEST_CODES:
+        return
+    ways = [" + ".join(form.format(name) for name in highest) for form in ("C({})", "{}")]
+    shown = listing(f"{name} 1 to {high}" for name, high in highest.items())
+    raise DataError(
+        f"{argument('attributes')} must be given, as all count from 1 on ({shown}), which can be "
+        f"read in two ways: codes of levels, as designs have them, or amounts. Pass "
+        f"{argument('attributes', ways[0])} for the first, or {argument('attributes', ways[1])} "
+        "for the second."
     )
 
 
@@ -612,8 +648,8 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
     if not kept:
         raise DataError(
             f"{argument('attributes')} must be given, as no column tells the options of a "
-            "decision apart; got "
-            f"columns {named(sets.attributes)}. Name them with attributes."
+            f"decision apart; got columns {named(sets.attributes) or 'of parts alone'}. Name them "
+            f"with attributes, or pass {argument('attributes', '1')} for a constant of each option."
         )
     return Formula(tuple((Factor(name),) for name in kept))
 

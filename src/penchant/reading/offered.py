@@ -149,6 +149,16 @@ def _check_chances(name: str, columns: Sequence[str | None], layout: WideLayout)
     )
 
 
+# Words of what one pays, which is no amount that one gets.
+_PRICES = frozenset(
+    (
+        *("price", "cost", "fee", "fare", "premium", "rent", "tariff", "toll", "charge", "tax"),
+        *("copay", "surcharge", "expense", "preis", "kosten", "prix", "cout", "precio", "costo"),
+        *("coste", "prezzo", "prijs", "preco", "avgift", "huur", "miete", "loyer"),
+    )
+)
+
+
 def part_of(name: str, columns: Sequence[str], table: pa.Table | None) -> str | None:
     """What an attribute is, by its name or the units of its cells: amount, delay, probability."""
     bare = re.sub(r"(?<=[a-z]{2})s$", "", plain_name(name))
@@ -160,8 +170,8 @@ def part_of(name: str, columns: Sequence[str], table: pa.Table | None) -> str | 
         ("amount", OUTCOME),
     ):
         if parts & {*usual}:
-            return part
-    if table is None:
+            return None if part == "amount" and parts & _PRICES else part
+    if table is None or parts & _PRICES:
         return None
     cells = [cell for column in columns for cell in pc.unique(table[column]).to_pylist()]
     read = [amount(cell) for cell in cells if not is_nothing(cell)]
@@ -534,7 +544,8 @@ class _Taken:
         notes: tuple[str, ...] = (),
     ):
         self.cells = [None if is_nothing(cell) else index.get(word(cell)) for cell in cells]
-        self.options = {key: labels[k] for key, k in index.items()}
+        in_order = sorted(index.items(), key=lambda pair: pair[1])
+        self.options = {key: labels[k] for key, k in in_order}
         self.notes = notes
 
     @classmethod
@@ -550,7 +561,7 @@ def _taken(table: pa.Table, found: OfferColumns, asked: Asked, layout: WideLayou
     """Which option the words of the column of choices mean."""
     cells = table[found.chosen].to_pylist()
     first = next(iter(found.offers.values()))
-    labels = _labels(found, first)
+    labels = _labels(table, found, first)
     marks = [key for key in seen_words(table, found.chosen) if _is_mark(key, len(labels))]
     seen = [key for key in seen_words(table, found.chosen) if key not in marks]
     notes = tuple(f"{key} in {found.chosen} taken for no choice" for key in marks)
@@ -601,12 +612,20 @@ def _is_mark(key: str, n_options: int) -> bool:
     return number < NOTHING or (number in MARKS and number > FAR * n_options)
 
 
-def _labels(found: OfferColumns, first: Sequence[Any]) -> list[str]:
+def _labels(table: pa.Table, found: OfferColumns, first: Sequence[Any]) -> list[str]:
     """What the options are called: sooner and later, sure and gamble, or by their columns."""
     wait = found.offers.get("delay", (1.0,))[0]
     if len(first) == 2 and (wait == 0.0 or named_column(SOONER_DELAY, [str(wait)])):
         return ["0 (sooner)", "1 (later)"]
+    if len(first) == 2 and isinstance(wait, str) and _is_at_once(table, wait):
+        return ["0 (sooner)", "1 (later)"]
     return [f"{k} ({_said(cell)})" for k, cell in enumerate(first)]
+
+
+def _is_at_once(table: pa.Table, wait: str) -> bool:
+    """Whether what a column of delays tells of is always paid at once."""
+    waits = column_floats(open_frame(table), wait, "delay")
+    return bool((waits[~np.isnan(waits)] == 0).all() and (waits == 0).any())
 
 
 def _asked_place(value: Any, labels: Sequence[str]) -> int:

@@ -73,7 +73,7 @@ from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stra
 from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
-from penchant.tables.surveys import options_said, shown_at
+from penchant.tables.surveys import NOT, options_said, shown_at
 from penchant.tables.where import where_said
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
@@ -144,7 +144,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     questions.ask()
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
-    if clean.counted_on:
+    if clean.counted_on or ("gaps" not in policies and _begins_later(clean, table, found)):
         policies.setdefault("gaps", "order")
     arguments: dict[str, Any] = {
         **found.arguments(),
@@ -222,6 +222,7 @@ def _options(
     labels, words = _labels(table, found, asked, are_words)
     if asked.options is None:
         _ask_about_alike(labels, str(found.chosen))
+        _ask_beside_flag(labels, str(found.chosen))
     base = asked.base or 0
     if labels is not None and asked.options is None:
         typed = ticked("options")
@@ -236,6 +237,32 @@ def _options(
         words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
         words = {key: index for key, index in words.items() if int(index) >= 0}
     return labels, words, base, ()
+
+
+def _begins_later(clean: Cleaned, table: pa.Table, found: PlayColumns) -> bool:
+    """Whether a condition cut off the beginning, and every play goes on from there without a gap.
+
+    Rows that a condition takes out between others are asked about: they may be decisions that
+    passed, or none at all.
+    """
+    if not clean.conditions or not isinstance(found.decision, str) or found.decision == NO_COLUMN:
+        return False
+    numbers = column_floats(open_frame(table), found.decision, "decision")
+    parts = {part: getattr(found, part) for part in ("subject", "block", "decision")}
+    named: dict[str, Any] = {p: None if name == NO_COLUMN else name for p, name in parts.items()}
+    for rows in episode_rows(table, **named, gaps="order"):
+        gap = np.flatnonzero(np.diff(numbers[rows]) > 1)
+        if gap.size:
+            last, following = rows[gap[0]], rows[gap[0] + 1]
+            raise DataError(
+                f"{argument('gaps')} must be given, as the condition leaves out rows between "
+                f"others, as between {numbers[last]:g} and {numbers[following]:g} in "
+                f"{found.decision} at {row_place(following)}, which can be read in two ways: "
+                "decisions that nothing was learnt from, or none at all. Pass "
+                f"{argument('gaps', 'timeout')} for the first, or {argument('gaps', 'order')} for "
+                "the second."
+            )
+    return True
 
 
 def _columns(
@@ -416,6 +443,21 @@ def _ask_about_alike(labels: Sequence[Any] | None, chosen: str) -> None:
     )
 
 
+def _ask_beside_flag(labels: Sequence[Any] | None, chosen: str) -> None:
+    """Ask about a word beside an option and its opposite, as a flag of the option has both."""
+    words = [str(label) for label in labels or ()]
+    flagged = [one for one in words if f"{NOT}{one}" in words]
+    odd = [one for one in words if one not in flagged and one.removeprefix(NOT) not in flagged]
+    if not flagged or not odd:
+        return
+    raise DataError(
+        f"{argument('options')} must be given, as {odd[0]!r} beside {flagged[0]!r} and its "
+        "opposite can be read in two ways: an option, or a mark of decisions that nobody made. "
+        f"Pass {options_said(words)} for the first, or "
+        f"{where_said(f'{chosen} != {odd[0]!r}')} for the second."
+    )
+
+
 def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
     """Ask what choices are whose kind of row never pays: another task, or no feedback."""
     if not isinstance(found.chosen, str) or not isinstance(found.reward, str):
@@ -432,7 +474,7 @@ def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
         others = dict.fromkeys(kind for kind, own, _ in rows if own and kind not in paying)
         if paying and others and None not in others:
             column = name if name.isidentifier() else f"`{name}`"
-            kept = " or ".join(f"{column} == '{kind}'" for kind in paying)
+            kept = " or ".join(f"{column} == {kind!r}" for kind in paying)
             raise DataError(
                 f"{argument('where')} must be given, as nothing is paid where {name} is "
                 f"{listing(map(repr, others))}, which can be read in two ways: another task, or "
@@ -564,12 +606,23 @@ def _labels(
         return None, {}
     frame = open_frame(table)
     if asked.options is None and text and not are_words:
-        refuse_stray_labels(frame, found.chosen, row_place)
+        _refuse_stray_labels(table, found.chosen)
         if all(NUMBER.match(key) for key in seen_words(table, found.chosen)):
             return None, {}
     given = None if asked.options is None else list(asked.options)
     _, labels = labelled_options(frame, found.chosen, given, row_place)
     return labels, {word(label): str(k) for k, label in enumerate(labels)}
+
+
+def _refuse_stray_labels(table: pa.Table, chosen: str) -> None:
+    """Refuse numbers with a word among them, and say how to leave its rows out."""
+    try:
+        refuse_stray_labels(open_frame(table), chosen, row_place)
+    except DataError as error:
+        column = chosen if chosen.isidentifier() else f"`{chosen}`"
+        words = [one for one in seen_words(table, chosen) if not NUMBER.match(one)]
+        kept = " and ".join(f"{column} != {one!r}" for one in words)
+        raise DataError(f"{error} Or pass {where_said(kept)} to leave these rows out.") from None
 
 
 MOST_NUMBERS = 50  # different numbers of options that are no places

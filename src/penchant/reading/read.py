@@ -34,14 +34,17 @@ from penchant.reading.experiment import (
     from_wide,
     wide_experiment,
 )
-from penchant.reading.offered import by_rank, from_offers, offers_of, rank_of
+from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
 from penchant.reading.played import ask_about_places, from_play
 from penchant.reading.questions import ALSO
+from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
-from penchant.tables.cells import amount, is_nothing
+from penchant.tables.cells import is_nothing
 from penchant.tables.columns import (
+    LONG,
     NO_COLUMN,
+    is_called,
     is_long,
     is_play,
     named_column,
@@ -50,7 +53,7 @@ from penchant.tables.columns import (
     refuse_one_row_per_subject,
     usual_column,
 )
-from penchant.tables.designs import alike_in, flags, is_counter, of_people
+from penchant.tables.designs import alike_in, flags, is_counter, is_never_nothing, of_people
 from penchant.tables.laboratory import (
     CHOSEN,
     Cleaned,
@@ -276,7 +279,8 @@ def reading_of(
         clean = cleaned(raw.table, where=where, given=asked.columns)
         place.rows = clean.rows
         told = asked.with_hints(clean)
-        if clean.program is not None and kind != "play" and not _is_long(clean, told):
+        unknown = kind != "play" and not _is_long(clean, told) and _task(clean, told, kind) is None
+        if clean.program is not None and unknown:
             told = _with_answers(clean, told)
             clean = cleaned(raw.table, where=where, given=told.columns)
             place.rows = clean.rows
@@ -327,7 +331,11 @@ def _task(clean: Cleaned, asked: Asked, kind: ReadingKind | None) -> NamedTask |
     if asked.task is not None:
         return task_named(asked.task)
     said = asked.offers is not None or asked.attributes is not None or asked.options is not None
-    said |= any(asked.columns.get(part) for part in ("chosen", "reward", "option", "executed"))
+    said |= any(asked.columns.get(part) for part in ("chosen", "option", "executed"))
+    other = None if said or kind not in (None, "play") else rewritten(clean, asked)
+    if other is not None:
+        return task_named(other.task)
+    said |= asked.columns.get("reward") is not None
     task = None if said else recognised_task(clean.table)
     return task if task is not None and kind in (None, task.kind) else None
 
@@ -624,6 +632,7 @@ def _kind(
             )
         )
     if played:
+        _ask_about_gambles(clean, asked, called)
         described = _described_options(clean, asked)
         if described is not None:
             raise DataError(
@@ -666,6 +675,29 @@ def _kind(
     )
 
 
+def _ask_about_gambles(clean: Cleaned, asked: Asked, names: Sequence[str]) -> None:
+    """Ask whether an amount was paid, or offered with a chance and taken or not.
+
+    What is offered is the same whether it is taken or not, and stands in every row.
+    """
+    table = clean.table
+    chosen = asked.columns.get("chosen") or named_column(CHOSEN, table.column_names)
+    reward = usual_column("reward", names)
+    if chosen not in table.column_names or not isinstance(reward, str):
+        return
+    words = {plain_name(w).removeprefix("not") for w in seen_words(table, str(chosen))}
+    others = [name for name in table.column_names if name not in (chosen, reward, *clean.own)]
+    chances = [name for name in others if part_of(name, [name], table) == "probability"]
+    if not words & SECOND_WORDS or not chances or not is_never_nothing(table, reward):
+        return
+    raise DataError(
+        f"{either('kind', '--reward or --offers')} must be given, as {reward} can be read in two "
+        f"ways: what each choice paid, or what was offered with {chances[0]} and taken or not. "
+        f"Pass {argument('reward', reward)} for the first, or name what was offered by "
+        f"{argument('offers')} for the second."
+    )
+
+
 # What options paid, rather than what they offered: it may have been seen after the choice.
 _SEEN_AFTER = frozenset(
     ("outcome", "reward", "payoff", "point", "payout", "feedback", "score", "win")
@@ -689,6 +721,10 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
 def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
     """Ask whether choices were paid, where a column may say so and options have no price."""
     called = [name for name in may_be_paid(clean, {chosen, *layout.columns}) if name != chosen]
+    numbers = {name for name in called if is_called(LONG["decision"], name)}
+    subject = asked.columns.get("subject")
+    called = [n for n in called if n not in numbers or not is_counter(clean.table, n, subject)]
+    called = [name for name in called if name not in chosen.split(" == ")]
     named_so = [
         name
         for name in called
@@ -708,7 +744,7 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
-        f"{argument('attributes', next(iter(layout.attributes)))} for the second."
+        f"{argument('attributes', _all_of(layout))} for the second."
         f"{_places_said(clean, asked, chosen) if known else ''}"
     )
 
@@ -757,6 +793,12 @@ def _stays(table: pa.Table, columns: Sequence[str | None], subject: str | None) 
     rows = pairwise(zip(who, zip(*cells, strict=True), strict=True))
     same = [mine == theirs for (one, mine), (other, theirs) in rows if one == other]
     return bool(same) and float(np.mean(same)) > MOSTLY
+
+
+def _all_of(layout: WideLayout) -> str:
+    """All attributes as a formula, or the first where their names are none of one."""
+    names = list(layout.attributes)
+    return " + ".join(names) if all(name.isidentifier() for name in names) else names[0]
 
 
 def _offers_nothing(clean: Cleaned, attribute: str, columns: Sequence[str | None]) -> bool:
@@ -844,7 +886,7 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
     """
     names = clean.table.column_names
     both = gain_and_loss([name for name in names if name not in clean.own])
-    throughout = both is not None and all(_is_never_nothing(clean, name) for name in both)
+    throughout = both is not None and all(is_never_nothing(clean.table, name) for name in both)
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
     if chosen not in names:
         return throughout
@@ -857,12 +899,6 @@ def _accepts(clean: Cleaned, asked: Asked) -> bool:
         return False
     paid = isinstance(usual_column("reward", names), str)
     return throughout or (not paid and words <= FIRST_WORDS | SECOND_WORDS)
-
-
-def _is_never_nothing(clean: Cleaned, name: str) -> bool:
-    """Whether a column holds amounts other than 0 in nearly every row."""
-    cells = [amount(cell) for cell in clean.table[name].to_pylist()]
-    return bool(np.mean([cell is not None and cell[0] != 0 for cell in cells]) > NEARLY)
 
 
 def _ask_about_sides(clean: Cleaned, asked: Asked) -> None:

@@ -19,7 +19,9 @@ from penchant.errors import DataError, either, named, nearest
 from penchant.output import counted
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
-from penchant.tables.columns import NO_COLUMN, named_column, plain_name, usual_column
+from penchant.reading.task_columns import rewritten
+from penchant.reading.whose import ask_for_people
+from penchant.tables.columns import NO_COLUMN, PlayColumns, named_column, plain_name, usual_column
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.reading import ReadingKind
@@ -495,6 +497,9 @@ def _numbers(table: pa.Table, found: Mapping[str, str | None]) -> Columns:
 
 def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Built:
     """Data of all subjects in a named task."""
+    other = rewritten(clean, asked, task.name)
+    if other is not None:
+        clean = replace(clean, table=other.table)
     names = clean.table.column_names
     found = _columns_of(task, names)
     missing = [name for name, column in found.items() if column is None]
@@ -508,10 +513,17 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Bu
     _check_codes(task, cells, columns)
     if asked.task is None and task.name == "bandit":
         _ask_of_signs(cells)
-    said = (f"taken for the task {task.name}: {task.what}", task.codes)
+    how = task.codes if other is None else other.note
+    said = (f"taken for the task {task.name}: {task.what}", how)
     if task.offers:
         built = _offered(clean, asked, task, place, cells, columns)
         return replace(built, notes=(*said, *built.notes), model=task.call, task=task.command)
+    if "subject" not in asked.said:
+        parts = {part: _column_of(part, asked, names) for part in ("subject", "decision")}
+        told = PlayColumns(
+            chosen=columns[task.columns[0]], reward=columns[task.columns[-1]], **parts
+        )
+        ask_for_people(clean.table, told, {*clean.own, *columns.values()})
     built = _played(clean, asked, task, cells)
     n_options = 1 + max((int(e.chosen.max()) for e in built.data if e.n_events), default=0)
     return replace(

@@ -128,9 +128,12 @@ def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["whole"] = lambda text: Markup(
-        OPTION.sub(r'<span class="whole-word">\1</span>', str(escape(text)))
-    )
+
+    def whole(text: str) -> Markup:
+        return Markup(OPTION.sub(r'<span class="whole-word">\1</span>', str(escape(text))))
+
+    environment.filters["whole"] = whole
+    environment.filters["breaking"] = lambda text: Markup(str(whole(text)).replace("_", "_<wbr>"))
     environment.filters["typed"] = lambda text: Markup(
         re.sub(r"\S+", r'<span class="whole-word">\g<0></span>', str(escape(text)))
     )

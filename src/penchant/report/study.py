@@ -279,7 +279,7 @@ class Study(Findings, Kept):
         folder: str | os.PathLike[str],
         *,
         title: str = "A study of choices",
-        command: str = "study.write(folder)",
+        command: str | None = None,
         figures: Figures = "both",
         overwrite: bool = False,
     ) -> Path:
@@ -295,7 +295,7 @@ class Study(Findings, Kept):
         title
             Of the report.
         command
-            What reproduces it, for the report to say.
+            What reproduces it, for the report to say; the call in Python, if not given.
         figures
             "both": as SVG and PDF files; "svg": without the PDF files, in half the time; "none": no
             figures at all. Those of the report are SVG.

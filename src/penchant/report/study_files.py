@@ -158,7 +158,7 @@ def write_study(
     folder: str | os.PathLike[str],
     *,
     title: str = "A study of choices",
-    command: str = "study.write(folder)",
+    command: str | None = None,
     figures: Figures = "both",
     overwrite: bool = False,
 ) -> Path:

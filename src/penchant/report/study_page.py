@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 from penchant._version import __version__
@@ -30,7 +31,9 @@ from penchant.report.study_words import (
     interval_words,
     methods,
 )
+from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import NOT_CLASSIFIED, Findings
+from penchant.studies.plan import Plan
 
 MEANINGS = {
     "decision_noise": "how random choices are, in the units of rewards; 0 is always the best guess",
@@ -56,7 +59,9 @@ STATUSES = {
 }
 
 
-def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, command: str) -> str:
+def study_page(
+    study: Findings, figures: Sequence[Drawing], *, title: str, command: str | None
+) -> str:
     """The report as one HTML document.
 
     Parameters
@@ -68,8 +73,9 @@ def study_page(study: Findings, figures: Sequence[Drawing], *, title: str, comma
     title
         At the top of the page.
     command
-        What reproduces it.
+        What reproduces it; the call in Python, if not given.
     """
+    command = command or _call(study.plan)
     drawn = {one.name: one for one in figures}
     sections = [
         Section("Questions", [Paragraph(asked(study))]),
@@ -262,7 +268,7 @@ def _reproduce(study: Findings, command: str) -> list[Block]:
     given = {name: value for name, value in known.items() if _is_said(study, name, value)}
     facts = [[SETTINGS.get(name, in_words(name)), _fact(value)] for name, value in given.items()]
     typed = command.startswith("penchant ")
-    made, source = ("This command makes", "file") if typed else ("This call makes", "study")
+    made, source = ("This command makes", "file") if typed else ("This call makes", "data")
     return [
         Paragraph(f"{made} the same tables, figures and report from the same {source}:"),
         Paragraph(command, code=True),
@@ -270,6 +276,25 @@ def _reproduce(study: Findings, command: str) -> list[Block]:
             "Settings, and fingerprints of the data", ("what", "is"), facts, words=frozenset((0, 1))
         ),
     ]
+
+
+def _call(plan: Plan) -> str:
+    """The call that makes a study of data and a model, with what was not left to the defaults."""
+    settings = {one.name: one.default for one in fields(plan) if one.name not in _OF_THE_STUDY}
+    given = {name: getattr(plan, name) for name in settings}
+    words = [
+        f"{name}={value!r}"
+        for name, value in given.items()
+        if name == "seed" or value != settings[name]
+    ]
+    if isinstance(plan.parameter_prior, ScaledPrior):
+        words.insert(0, f"parameter_prior=pn.{plan.parameter_prior!r}")
+    elif plan.parameter_prior is not None:
+        words.insert(0, "parameter_prior=parameter_prior")
+    return f"pn.study(data, model, {', '.join(words)}).write(folder)"
+
+
+_OF_THE_STUDY = ("model", "nominals", "parameter_prior")  # objects rather than settings
 
 
 def _is_said(study: Findings, name: str, value: Any) -> bool:

@@ -22,6 +22,7 @@ INT = ir.IntType(64)
 _SMALL_INT = ir.IntType(32)
 _FUSED = ("contract",)
 _LOG2_E = 1.4426950408889634
+_LN2 = 0.6931471805599453
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 _ROUND = 6755399441055744.0  # 1.5 * 2**52: adding it leaves the nearest integer in the low bits
@@ -166,6 +167,12 @@ class Emit:
         k = self.builder.fsub(shifted, self.all(_ROUND))
         r = self.sub(self.mul(x, self.all(_LOG2_E)), k)
         return self.scaled(self.polynomial(_EXP_2, r), shifted)
+
+    def power_of_two(self, x):
+        """2^x for |x| <= 1022, to about 1 unit in the last place: x = k + r; 2^x = 2^k 2^r."""
+        shifted = self.add(x, self.all(_ROUND))
+        k = self.builder.fsub(shifted, self.all(_ROUND))
+        return self.scaled(self.polynomial(_EXP_2, self.sub(x, k)), shifted)
 
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
@@ -333,12 +340,23 @@ def _write_moments(
         values, n_rows, n_blocks, *pointers = arguments[:7]
         n_columns = len(variables) + len(offset)
         given = (values, *pointers), (n_rows, n_blocks), len(variables), n_columns
+        _align_stack(builder)
         _moments(builder, *given)
         return context.get_dummy_value()
 
     return types.void(
         values, n_rows, n_blocks, theta, side, scratch, total, variables, offset
     ), build
+
+
+def _align_stack(builder):
+    """Let vectors that wait on the stack not lie across two lines of the cache, or two pages.
+
+    Where they do is a matter of chance: it may double the time of all evaluations of a process.
+    """
+    attributes = builder.function.attributes
+    attributes.add("nounwind")  # llvmlite writes an alignment beside another attribute only
+    attributes.alignstack = 64
 
 
 @intrinsic
@@ -526,17 +544,18 @@ def _strips(d):
 
 
 REGISTERS, WIDTH = _registers()
+AT_A_TIME = LANES if WIDTH == 2 else WIDTH  # exponentials; found to be the faster each
 TILE = _strips(REGISTERS)[0][1]
 
 
-def _fetched(d, n_columns):
+def _fetched(d, n_columns, of_pairs):
     """Lines of the cache that each loop over rows asks for at a row, and those asked for before.
 
     The loop of the exponentials is the first, that of the means of many the second. All of a row
     would be more than memory gives while one loop lasts, so each asks for what its multiplications
-    leave time for.
+    leave time for. Where sets have two options, the first takes all decisions of a block at once.
     """
-    loops = [(len(_EXP_2) + 3, LANES)]
+    loops = [(len(_EXP_2) + 2, LANES if of_pairs else AT_A_TIME)]
     if d > FEW:
         loops.append((d, WIDTH))
     if d <= WRITTEN_OUT:
@@ -568,13 +587,9 @@ def _moments(builder, pointers, sizes, d, n_columns):
 
 def _add_moments(builder, pointers, sizes, d, n_columns):
     """First the probabilities of all blocks, then the sums: some decisions of each at a time."""
-    for lanes, verb in ((LANES, _Blocks.add_values), (WIDTH, _Blocks.add_products)):
-
-        def of_part(i, carried, lanes=lanes, verb=verb):
-            verb(_Blocks(Emit(builder, lanes), pointers, sizes, d, n_columns, i))
-            return []
-
-        Emit(builder).over_rows(at(LANES // lanes), of_part, [])
+    blocks = _Blocks(Emit(builder), pointers, sizes, d, n_columns, at(0))
+    blocks.add_values()
+    blocks.over_parts(WIDTH, _Blocks.add_products)
 
 
 class _Blocks:
@@ -591,14 +606,19 @@ class _Blocks:
         self.emit, self.builder, self.part = emit, builder, part
         self.n_rows, self.n_blocks = sizes
         self.n_all = builder.mul(*sizes)
-        self.d, self.n_columns = d, n_columns
+        self.d, self.n_columns, self.pointers = d, n_columns, pointers
+        # Where weights are in units of log 2, an exponential takes one product fewer. They are
+        # rounded, as theta is; an offset may be large and exact, and is not multiplied.
+        self.unit, self.exp = _LN2, emit.power_of_two
+        if n_columns > d:
+            self.unit, self.exp = 1.0, emit.exp_of_sum
         self.values, self.theta, side, scratch, total = pointers
         notes = builder.gep(scratch, [builder.mul(self.n_all, at(LANES))])
         first = builder.mul(part, at(emit.lanes))
         self.rows, self.side, self.scratch, self.notes, self.total = (
             builder.gep(pointer, [first]) for pointer in (self.values, side, scratch, notes, total)
         )
-        self.fetched = _fetched(d, n_columns)
+        self.fetched = _fetched(d, n_columns, isinstance(self.n_rows, ir.Constant))
 
     def over(self, n, body):
         """Go over blocks or tiles, one after the other."""
@@ -608,6 +628,16 @@ class _Blocks:
             return []
 
         self.emit.over_rows(n, carrying_nothing, [])
+
+    def over_parts(self, lanes, verb):
+        """Do something with some decisions of each block at a time, as many as there are lanes."""
+        sizes = self.n_rows, self.n_blocks
+
+        def of_part(i):
+            emit = Emit(self.builder, lanes)
+            verb(_Blocks(emit, self.pointers, sizes, self.d, self.n_columns, i))
+
+        self.over(at(LANES // lanes), of_part)
 
     def over_rows(self, k, body, starts):
         """Loop over rows of a block, counted from the first row of all blocks."""
@@ -692,9 +722,9 @@ class _Blocks:
             with where_zero:
                 self.over(self.n_blocks, self.ones)
             with elsewhere:
-                weights = [self.emit.spread(number) for number in theta]
-                self.objectives(weights)
-                self.over(self.n_blocks, self.exponentials)
+                units = ir.Constant(DOUBLE, 1.0 / self.unit)
+                self.objectives([self.emit.spread(builder.fmul(x, units)) for x in theta])
+                self.over_parts(AT_A_TIME, _Blocks.add_exponentials)
 
     def objectives(self, weights):
         """Keep q = theta'x of every row, the chosen option's being 0; note what sums begin with.
@@ -710,7 +740,7 @@ class _Blocks:
             return [emit.max(emit.absolute(q), carried[0])]
 
         (farthest,) = emit.over_rows(self.n_all, body, [emit.all(0.0)])
-        is_far = builder.fcmp_ordered(">", farthest, emit.all(FAR))
+        is_far = builder.fcmp_ordered(">", farthest, emit.all(FAR / self.unit))
         some = builder.bitcast(is_far, ir.IntType(emit.lanes))
         with builder.if_else(builder.icmp_unsigned("!=", some, some.type(0))) as (far, near):
             with far:
@@ -719,7 +749,7 @@ class _Blocks:
                 self.over(self.n_blocks, self.leave)
 
     def objective(self, row, weights):
-        """theta'x of a row."""
+        """Sum of weighted variables of a row."""
         q = self.emit.mul(weights[0], self.variable(row, (at(0), 0)))
         for a in range(1, self.n_columns):
             q = self.emit.fma(weights[a], self.variable(row, (at(0), a)), q)
@@ -727,20 +757,20 @@ class _Blocks:
 
     def shift(self, k):
         """Take the largest q, where it is high, from all; a decision's own, whatever the others."""
-        emit = self.emit
+        emit, lowest = self.emit, self.emit.all(_SMALLEST / self.unit)
         zero = [emit.all(0.0)]
         (top,) = self.over_rows(k, lambda row, c: [emit.max(self.e(row), c[0])], zero)
-        is_high = self.builder.fcmp_ordered(">", top, emit.all(FAR))
+        is_high = self.builder.fcmp_ordered(">", top, emit.all(FAR / self.unit))
         shift = self.builder.select(is_high, top, emit.all(0.0))
 
         def body(row, carried):
-            q = emit.max(emit.sub(self.e(row), shift), emit.all(_SMALLEST))
+            q = emit.max(emit.sub(self.e(row), shift), lowest)
             self.keep_e(row, q)
             return []
 
         self.over_rows(k, body, [])
-        chosen = emit.exp(emit.sub(emit.all(0.0), shift))
-        self.note(k, at(self.TOP), shift)
+        chosen = self.exp(emit.max(emit.sub(emit.all(0.0), shift), lowest))
+        self.note(k, at(self.TOP), emit.mul(shift, emit.all(self.unit)))
         self.note(k, at(self.MASS), emit.mul(chosen, self.not_filling(k)))
 
     def leave(self, k):
@@ -748,13 +778,17 @@ class _Blocks:
         self.note(k, at(self.TOP), self.emit.all(0.0))
         self.note(k, at(self.MASS), self.not_filling(k))
 
+    def add_exponentials(self):
+        """Take exponentials of all blocks."""
+        self.over(self.n_blocks, self.exponentials)
+
     def exponentials(self, k):
         """Replace q by exp q; note the sum over the options, chosen included."""
 
         def body(row, carried):
             (total,) = carried
             self.fetch_next(row, 0)
-            e = self.emit.exp_of_sum(self.e(row))
+            e = self.exp(self.e(row))
             self.keep_e(row, e)
             return [self.emit.add(total, e)]
 
@@ -793,6 +827,8 @@ class _Blocks:
         emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
         loss = emit.mul(weight, emit.add(emit.log(mass), self.noted(k, at(self.TOP))))
         self.add_to(at(0), emit.sub(emit.all(0.0), loss))
+        if self.d <= FEW and not isinstance(self.n_rows, ir.Constant):
+            self.weigh(k, weight, mass)
 
     def add_products(self):
         """Add gradient and information to the total."""
@@ -852,7 +888,7 @@ class _Blocks:
             return [emit.add(value, total) for value, total in zip(added, carried, strict=True)]
 
         def of_block(k, totals):
-            weighted = self.weigh(k) if is_first else None
+            weighted = self.noted(k, at(self.MASS)) if is_first else None
             starts = [*totals, *[emit.all(0.0)] * len(strip)]
             ends = self.over_rows(k, lambda row, carried: of_row(row, carried, weighted), starts)
             slots = [at(self.MEANS + a) for a in variables]
@@ -868,17 +904,18 @@ class _Blocks:
 
         self.carry(self.places([((at(0), a), (at(0), c)) for a, c in pairs]), of_block)
 
-    def weigh(self, k):
-        """What makes e the weighted p; note 1 / weight in place of the top, which is done with.
+    def weigh(self, k, weight, mass):
+        """Note 1 / weight in place of the top, and what makes e the weighted p in that of the mass.
 
-        One division for both. Where the weight is nothing, so is all that is weighed.
+        Both are done with. One division for the two: noted before the loop over rows that begins
+        with it, which would wait for it. Where the weight is nothing, so is all that is weighed.
         """
-        emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
+        emit = self.emit
         counts = self.builder.fcmp_ordered(">", weight, emit.all(LIGHTEST))
         positive = self.builder.select(counts, weight, emit.all(1.0))
         both = self.builder.fdiv(emit.all(1.0), emit.mul(positive, mass))
         self.note(k, at(self.TOP), emit.mul(both, mass))
-        return emit.mul(weight, emit.mul(both, positive))
+        self.note(k, at(self.MASS), emit.mul(weight, emit.mul(both, positive)))
 
     def add_pairs(self, strip, loop):
         """The same where sets have two options: w p x_a, and w p (1 - p) x_a x_c."""

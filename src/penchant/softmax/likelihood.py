@@ -252,6 +252,12 @@ class PackedLikelihood:
         full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
         d, kind = self.n_parameters, self._kind
         n = n_moments(d)
+        if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:
+            total = np.empty(n)
+            rooms = self._take_rooms()
+            kernels.sum_blocks(self.packed, kind, full, 0, self.n_blocks, rooms, total)
+            self._spare_rooms.append(rooms)
+            return total
 
         def add_up(begin: int, end: int) -> Matrix:
             rooms = rooms_for(self.most_rows, end - begin, d)
@@ -264,9 +270,25 @@ class PackedLikelihood:
                 total += part
         return total
 
+    @cached_property
+    def _spare_rooms(self) -> list[tuple[Vector, Vector, Matrix]]:
+        """Those of evaluations that are done.
+
+        What is read once pushes all else out of the processor's cache, Python included: making
+        rooms anew would be felt beside an evaluation of 100,000 decisions.
+        """
+        return []
+
+    def _take_rooms(self) -> tuple[Vector, Vector, Matrix]:
+        """Rooms that no other thread has."""
+        try:
+            return self._spare_rooms.pop()
+        except IndexError:
+            return rooms_for(self.most_rows, self.n_blocks, self.n_parameters)
+
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
-        if not theta.any():
+        if not np.count_nonzero(theta):
             return moments_from(self._sums_at_zero, self.n_parameters)
         return moments_from(self._sums(theta), self.n_parameters)
 
@@ -299,13 +321,18 @@ def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
     return np.tril_indices(d)
 
 
+@lru_cache(maxsize=64)
+def _places_of_information(d: int) -> IntVector:
+    """Where the compiled sums have each entry of the information."""
+    places = np.empty((d, d), dtype=np.int64)
+    rows, columns = lower_triangle(d)
+    places[rows, columns] = places[columns, rows] = np.arange(1 + d, n_moments(d))
+    return places
+
+
 def moments_from(sums: Vector, d: int) -> Moments:
     """What the compiled loops add up in one vector."""
-    information = np.empty((d, d))
-    lower = lower_triangle(d)
-    information[lower] = sums[1 + d :]
-    information.T[lower] = sums[1 + d :]
-    return Moments(float(sums[0]), -sums[1 : 1 + d], information)
+    return Moments(float(sums[0]), -sums[1 : 1 + d], sums[_places_of_information(d)])
 
 
 def _in_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -249,6 +250,47 @@ def by_level(
                 said = f"{chosen} repeats {attribute}: taken for the option that has it"
                 return Answers(table, chosen, said)
     return None
+
+
+_BEST = {"best": "worst", "most": "least", "b": "w"}
+
+
+def best_and_worst(table: pa.Table) -> tuple[str, str] | None:
+    """The columns of the best and of the worst of each set, where both are told; None if not.
+
+    >>> best_and_worst(pa.table({"item1": ["x"], "item2": ["y"], "best": ["y"], "worst": ["x"]}))
+    ('best', 'worst')
+    >>> best_and_worst(pa.table({"most": [3, 4], "least": [3, 1]})) is None
+    True
+    """
+    lower = {name.lower(): name for name in table.column_names}
+    for low, best in lower.items():
+        parts = re.split(r"([^a-z]+)", low)
+        for k, part in enumerate(parts):
+            other = "".join([*parts[:k], _BEST.get(part, part), *parts[k + 1 :]])
+            if part in _BEST and other in lower and _are_apart(table, best, lower[other]):
+                return best, lower[other]
+    return None
+
+
+def _are_apart(table: pa.Table, best: str, worst: str) -> bool:
+    """Whether two columns never name the same, or flag different rows, as many of each."""
+    words = [
+        [None if is_nothing(cell) else _level(cell) for cell in table[name].to_pylist()]
+        for name in (best, worst)
+    ]
+    seen = [{*own} - {None} for own in words]
+    if seen[0] | seen[1] <= {"0", "1"}:
+        flagged = [[one == "1" for one in own] for own in words]
+        both = any(a and b for a, b in zip(*flagged, strict=True))
+        return not both and sum(flagged[0]) == sum(flagged[1]) > 0
+    pairs = [(a, b) for a, b in zip(*words, strict=True) if a is not None and b is not None]
+    others = (name for name in table.column_names if name not in (best, worst))
+    shown = {
+        _level(cell) for name in others for cell in table[name].to_pylist() if cell is not None
+    }
+    named = bool(seen[0] & seen[1]) or seen[0] | seen[1] <= shown
+    return bool(pairs) and named and all(a != b for a, b in pairs)
 
 
 def _level(cell: Any) -> str:
@@ -530,8 +572,10 @@ def ask_about_sides(
     """
     pressed = [None if is_nothing(c) else _word(c) for c in table[chosen].to_pylist()]
     words = list(dict.fromkeys(word for word in pressed if word is not None))
+    words = words if _are_places(words) else _without_rare(pressed)
     if not _are_places(words):
         return
+    pressed = [word if word in words else None for word in pressed]
     who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
     for name in table.column_names:
         if name in own or name in (chosen, subject):
@@ -544,6 +588,17 @@ def ask_about_sides(
             if option in _CORRECT and not _comparable(words, cells):
                 continue
             raise _asked(chosen, name, option, words, cells)
+
+
+_RARE = 0.25  # share of decisions that a mark of those nobody made has, at most
+
+
+def _without_rare(words: Sequence[str | None]) -> list[str]:
+    """Words without the one that is rarest, where it is rare."""
+    count = Counter(word for word in words if word is not None)
+    rarest = min(count, key=lambda word: count[word], default="")
+    rare = count[rarest] <= _RARE * count.total()
+    return [word for word in count if word != rarest or not rare]
 
 
 def _of_twins(name: str, names: Collection[str]) -> str | None:
@@ -573,9 +628,18 @@ def agreement(
 ) -> list[str | None]:
     """The option of a side, or the other, by whether what was pressed agrees with the side.
 
+    A word that is no place beside two that are stays as it is.
+
     >>> agreement(["f", "j"], ["left", "left"], "==", ("response", "A_side"))
     ['A', 'not A']
     """
+    told = [None if is_nothing(cell) else _word(cell) for cell in pressed]
+    kept = _without_rare(told)
+    if not _are_places([*{*told} - {None}]) and _are_places(kept):  # type: ignore[list-item]
+        beside = [None if word in kept else word for word in told]
+        inside = [cell if word in kept else None for cell, word in zip(pressed, told, strict=True)]
+        found = agreement(inside, cells, sign, names)
+        return [own if word is None else word for own, word in zip(found, beside, strict=True)]
     option = side_of(names[1]) or names[1]
     both: list[list[str | None]] = []
     written = [{_word(c) for c in own if not is_nothing(c)} for own in (pressed, cells)]

@@ -224,6 +224,7 @@ USUAL: Mapping[str, tuple[str, ...]] = {
         *("outcome_chosen", "chosen_outcome", "reward_chosen", "chosen_reward", "payoff_chosen"),
         *("chosen_payoff", "outcome_received", "outcome_obtained", "winnings"),
         *_joined(_PAID, _GOT),
+        *_joined(("feedback",), ("points", "reward", "outcome", "score", "payoff", "amount")),
         *("earned", "won", "coins", "money", "rewarded", "gained", "bonus", "tokens", "result"),
         *("feedback_text", "outcome_text", "feedback_message", "fb", "message", "is_rewarded"),
         *("ricompensa", "auszahlung", "gain_net", "net_gain", "net_outcome", "net", "pts"),

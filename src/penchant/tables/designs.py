@@ -21,6 +21,7 @@ OFTEN = 0.8  # of as many rows, different ones at most, where offers come again
 FEW_LEVELS = 12  # of what an experiment varies
 FEWEST_EACH = 4  # rows of a person
 FEW_PARTS = 4  # of an experiment, as one column tells them
+NEARLY = 0.95  # share of rows that is all but a few
 FEW_FIRST = 0.25  # share of a person's rows that a first part has, which may be practice
 _YES = frozenset(("1", "true", "yes", "y", "1.0", "x", "ja", "oui"))
 _NO = frozenset(("0", "false", "no", "n", "0.0", "nein", "non"))
@@ -275,6 +276,16 @@ def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:
         if not own[:n].all() or not 0 < n <= FEW_FIRST * len(own):
             return None
     return str(table[name][int(np.flatnonzero(filled)[0])].as_py())
+
+
+def is_never_nothing(table: pa.Table, name: str) -> bool:
+    """Whether a column holds amounts other than 0 in nearly every row.
+
+    >>> is_never_nothing(pa.table({"win": [3, 5, 2]}), "win")
+    True
+    """
+    cells = [amount(cell) for cell in table[name].to_pylist()]
+    return bool(np.mean([cell is not None and cell[0] != 0 for cell in cells]) > NEARLY)
 
 
 def alike_in(table: pa.Table) -> Callable[[Sequence[str]], float]:

@@ -27,6 +27,7 @@ from penchant.tables.answers import (
     DIFFERENCES,
     FLAG_VERBS,
     agreement,
+    best_and_worst,
     by_flag,
     by_level,
     by_losses,
@@ -55,13 +56,14 @@ from penchant.tables.designs import (
     alike_in,
     first_words,
     is_counter,
+    is_never_nothing,
     long_parts,
     of_people,
     people_column,
 )
 from penchant.tables.frames import column_floats
 from penchant.tables.labels import NUMBER
-from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS
+from penchant.tables.offer_columns import FIRST_WORDS, REFUSALS, SECOND_WORDS, gain_and_loss
 from penchant.tables.offer_columns import USUAL as OFFERED
 from penchant.tables.programs import (
     GORILLA,
@@ -77,7 +79,7 @@ from penchant.tables.programs import (
     question_titles,
     several_pressed,
 )
-from penchant.tables.questions import conjoint, offers_of_questions
+from penchant.tables.questions import conjoint, kirby, offers_of_questions
 from penchant.tables.surveys import (
     CUTS,
     halves,
@@ -97,7 +99,10 @@ from penchant.tables.unfolding import (
 )
 from penchant.tables.where import check_some_left, rows_where, used_columns, where_said
 
-_PRACTICE_FLAGS = ("practice", "ispractice", "practicetrial", "practise", "ispracticetrial")
+_PRACTICE_FLAGS = (
+    *("practice", "ispractice", "practicetrial", "practise", "ispracticetrial", "practiceflag"),
+    *("isdemo", "demo", "istutorial", "iswarmup", "warmup", "isexample"),
+)
 _CODES = "keypress"  # jsPsych 6 writes codes of keys: labels, however they are written
 _SHORT = 30  # characters of a word that says what a row is
 _LONG = 60  # characters of several
@@ -129,7 +134,8 @@ class Cleaned:
     program
         What wrote it, where that is known.
     own
-        Columns that the program writes by itself: never attributes.
+        Columns that the program writes by itself, or that say nothing in the rows that are left, as
+        the answers of a questionnaire do: never attributes.
     hints
         {part: column} where the program says what is what.
     notes
@@ -190,6 +196,7 @@ def cleaned(
         kept = counted(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
     work.ask_apart(titles)
+    work.take_best_or_worst()
     work.find_long()
     work.join_flags()
     if "chosen" not in known:
@@ -221,11 +228,13 @@ class _Work:
         self.table = _with_joined(table, given.get("subject"))
         self.given = given
         self.rows: IntVector = np.arange(len(table))
+        self.spoke = {name for name in table.column_names if table[name].null_count < len(table)}
         self.notes: list[str] = []
         self.words = False
         self.long: LongParts | None = None
         self.practised = False
         self.below: tuple[str, ...] = ()
+        self.ranked: str | None = None  # the choice that is meant, of the best and the worst
         self.loop: str | None = None
         self.blocks: tuple[str, ...] = ()  # where several columns tell plays apart
         self.conditions: frozenset[str] = frozenset()
@@ -240,7 +249,7 @@ class _Work:
     def _people(self) -> str | None:
         """The column of people by its rows, unless the table is of play."""
         names = self.table.column_names
-        found = people_column(self.table, names)
+        found = people_column(self.table, names) if len(names) <= len(self.table) else None
         if found is None:
             return None
         return None if is_play([n for n in names if not of_people(self.table, n, found)]) else found
@@ -419,13 +428,20 @@ class _Work:
 
     def ask_about_first_part(self, asked: set[str]) -> None:
         """Ask about the few rows that everybody began with, where a word tells them apart."""
-        used = {*asked, *self.program.own, *self.program.kinds, self.part("chosen", CHOSEN)}
-        if self.practised or self.subject is None or self._is_played():
+        used = {*asked, *self.program.own, self.part("chosen", CHOSEN)}
+        if self.practised or self.subject is None:
             return
+        played = self._is_played()
         for name in self.table.column_names:
             word = None if name in used else first_words(self.table, name, self.subject)
             if word is None or self._is_of_offers(name):
                 continue
+            if (
+                played
+                and not plain_name(word).startswith("train")
+                and not self._is_once(name, word)
+            ):
+                continue  # a part of play, which is asked about as such
             others = [cell for cell in dict.fromkeys(self.cells(name)) if cell != word]
             column = name if name.isidentifier() else f"`{name}`"
             kept = f"{column} in {[word, *others]!r}"
@@ -435,6 +451,11 @@ class _Work:
                 f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
                 f"leave them out, or {where_said(kept)} to keep them."
             )
+
+    def _is_once(self, name: str, word: str) -> bool:
+        """Whether a word stands in one row of everybody."""
+        who = zip(self.cells(str(self.subject)), self.cells(name), strict=True)
+        return max(Counter(whose for whose, cell in who if cell == word).values()) == 1
 
     def _is_of_offers(self, name: str) -> bool:
         """Whether a column's name is one of several that describe options."""
@@ -477,7 +498,15 @@ class _Work:
             return False
         names = self.table.column_names
         own = [name for name in names if not of_people(self.table, name, self.subject)]
-        return is_play(own)
+        return is_play(own) and not self._are_gambles(own)
+
+    def _are_gambles(self, names: Sequence[str]) -> bool:
+        """Whether every row has a gain and a loss, as gambles do that are taken or left.
+
+        What is paid is one of both.
+        """
+        both = gain_and_loss([name for name in names if name not in self.program.own])
+        return both is not None and all(is_never_nothing(self.table, name) for name in both)
 
     def rewards_from_below(self) -> None:
         """Rewards that stand in the row after the choice, as feedback has one of its own."""
@@ -609,18 +638,41 @@ class _Work:
         """One row per question, where every person has a row and questions are offers in words."""
         who = self.subject
         alone = who is None or len({*self.cells(who)}) == len(self.table)
-        step = (conjoint(self.table) or offers_of_questions(self.table, titles)) if alone else None
+        ways = (conjoint, kirby, lambda table: offers_of_questions(table, titles))
+        step = next(filter(None, (way(self.table) for way in ways)), None) if alone else None
         if step is not None:
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
 
+    def take_best_or_worst(self) -> None:
+        """What was taken as the best or as the worst of each set, where both are: asked which."""
+        both = best_and_worst(self.table)
+        given = self.given.get("chosen")
+        if both is None or (given is not None and given not in both):
+            return
+        if given is None:
+            raise DataError(
+                f"{argument('chosen')} must be given, as {both[0]} and {both[1]} tell two choices "
+                f"of each set, the best and the worst, and one is fitted at a time. Pass "
+                f"{argument('chosen', both[0])}, or {argument('chosen', both[1])}, whose weights "
+                "say what is avoided."
+            )
+        self.ranked = given
+        other = both[1 - both.index(given)]
+        self.table = self.table.drop_columns([other])
+        self.notes.append(f"{other} not used: choices are by {given}")
+
     def find_long(self) -> None:
         """Which columns are the parts of a table with a row per option, if it is one."""
-        if any(self.given.get(part) for part in ("chosen", "option", "reward", "decision")):
+        told = {part for part in ("chosen", "option", "reward", "decision") if self.given.get(part)}
+        if told - ({"chosen"} if self.ranked else set()):
             return
         free = [name for name in self.table.column_names if name not in self.program.own]
+        if self.subject is None and len(free) > len(self.table):
+            return  # a row per person, in which columns may agree by chance
         who = self.subject or people_column(self.table, free)
-        self.long = long_parts(self.table, who, free, CHOSEN)
+        answers = CHOSEN if self.ranked is None else (self.ranked,)
+        self.long = long_parts(self.table, who, free, answers)
         if self.long is not None and self.subject is None:
             self.people = who
 
@@ -738,7 +790,8 @@ class _Work:
     def _take_by_level(self) -> None:
         """Options in place of their levels, where the choice repeats a level of an attribute."""
         chosen, names = self.part("chosen", CHOSEN), self.table.column_names
-        said = "chosen" in self.given or "reward" in self.given or is_play(names)
+        said = "chosen" in self.given and self.ranked is None
+        said |= "reward" in self.given or is_play(names)
         if said or chosen is None or chosen not in names:
             return
         free = [n for n in self.table.column_names if n not in self.program.own | {chosen}]
@@ -848,6 +901,11 @@ class _Work:
                 ]
         return None
 
+    def _emptied(self) -> frozenset[str]:
+        """Columns that said something, but only in rows that are left out."""
+        names = [name for name in self.table.column_names if name in self.spoke]
+        return frozenset(name for name in names if not self.filled(name).any())
+
     def done(self, loops: Loops) -> Cleaned:
         """The result."""
         names = self.table.column_names
@@ -877,7 +935,7 @@ class _Work:
             self.table if plain else _retyped(self.table),
             self.rows,
             self.program.name,
-            frozenset(self.program.own & {*names}),
+            frozenset(self.program.own & {*names}) | self._emptied(),
             hints,
             tuple(self.notes),
             keys or self.words,

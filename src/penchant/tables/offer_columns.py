@@ -127,7 +127,7 @@ FIRST_WORDS = frozenset(
         *("certain", "sure", "safe", "reject", "rejected", "decline", "no", "stronglyreject"),
         *("weaklyreject", "sofort", "fruher", "frueher", "jetzt", "heute", "immediat"),
         *("maintenant", "inmediato", "ahora", "subito", "sicher", "declined", "refuse", "refused"),
-        *("pass", "skip", "leave", "nogamble", "nobet", "guaranteed", "fixed"),
+        *("pass", "skip", "leave", "nogamble", "nobet", "guaranteed", "fixed", "sir"),
     )
 )
 REFUSALS = frozenset(("reject", "rejected", "decline", "declined", "refuse", "refused"))
@@ -136,7 +136,17 @@ SECOND_WORDS = frozenset(
         *("ll", "later", "delayed", "delay", "wait", "larger", "largerlater", "gamble", "risky"),
         *("risk", "lottery", "accept", "accepted", "yes", "stronglyaccept", "weaklyaccept"),
         *("spater", "spaeter", "warten", "differe", "plustard", "demorado", "despues", "dopo"),
-        *("attendre", "esperar", "riskant", "play", "bet", "take", "uncertain", "probabilistic"),
+        *(
+            "attendre",
+            "esperar",
+            "riskant",
+            "play",
+            "bet",
+            "take",
+            "uncertain",
+            "ldr",
+            "probabilistic",
+        ),
     )
 )
 NOTHING_WORDS = frozenset(

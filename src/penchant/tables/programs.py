@@ -79,6 +79,13 @@ _SHEET = re.compile(r"(?:Spreadsheet|Store|Manipulation|Responses|Embedded Data)
 _OTREE = re.compile(r"(?:player|participant|subsession|session\.config)\.(?P<field>[^\W_]\w*)")
 _OTREE_WIDE = re.compile(r"\w+\.(?P<round>\d+)\.player\.(?P<field>[^\W_]\w*)")
 _PRESSED = ".RESP"  # after the name of the object in E-Prime
+# Status of answers that nobody gave in earnest, in words and by Qualtrics's numbers.
+_NO_PEOPLE = frozenset(
+    (
+        *("survey preview", "survey test", "spam", "survey preview spam", "imported spam"),
+        *("offline survey preview", "1", "2", "8", "9", "12", "17"),
+    )
+)
 _MARKS = ("begin task", "end task", "begin", "end of file", "prebuffer")
 
 
@@ -225,7 +232,7 @@ def marks(table: pa.Table, program: Program) -> BoolVector:
         found |= _titles(table)
         if "Status" in table.column_names:
             cells = [str(cell).strip().lower() for cell in table["Status"].to_pylist()]
-            found |= np.array([cell in ("survey preview", "survey test", "spam") for cell in cells])
+            found |= np.array([cell in _NO_PEOPLE for cell in cells])
     return found
 
 

@@ -23,6 +23,19 @@ _OR = re.compile(r"\s+(?:or|oder|ou|o|vs\.?|versus)\s+|\s*/\s*", re.IGNORECASE)
 _LETTER = re.compile(r"^\W*(?:option\s+)?(?:\(?[a-b1-2]\)|[a-b1-2][.:])\s*", re.IGNORECASE)
 _SPLIT = re.compile(r"[?!:;]\s+|[?!]|\n")
 _ANSWERS = re.compile(r"(?P<stem>.*?)(?P<number>\d+)(?:\D.*)?")
+_NUMBERED = re.compile(r"(?P<stem>.*[^\d.])(?P<number>\d+)|(?P<dotted>.*\D)\.(?P<after>\d+)")
+_KIRBY = re.compile(r"kirby|mcq(?!\d{3})|monetarychoice", re.IGNORECASE)
+# The Monetary Choice Questionnaire of Kirby, Petry and Bickel (1999), in the order of its items:
+# what one gets today, what one gets later, and after how many days.
+KIRBY = (
+    *((54, 55, 117), (55, 75, 61), (19, 25, 53), (31, 85, 7), (14, 25, 19), (47, 50, 160)),
+    *((15, 35, 13), (25, 60, 14), (78, 80, 162), (40, 55, 62), (11, 30, 7), (67, 75, 119)),
+    *((34, 35, 186), (27, 50, 21), (69, 85, 91), (49, 60, 89), (80, 85, 157), (24, 35, 29)),
+    *((33, 80, 14), (28, 30, 179), (34, 50, 30), (25, 30, 80), (41, 75, 20), (54, 60, 111)),
+    *((54, 80, 30), (22, 25, 136), (20, 55, 7)),
+)
+NOW, LATER = "now", "later"
+CLEAR = 0.2  # correlation of answers with what waiting pays, from which their order is clear
 _CONJOINT = re.compile(r"[Ff][-._](?P<task>\d+)[-._](?P<a>\d+)(?:[-._](?P<b>\d+))?")
 
 
@@ -89,6 +102,69 @@ def offers_of_questions(table: pa.Table, titles: Mapping[str, Any]) -> Unfolded 
         {FIRST: [both[0] for both in found.values()], SECOND: [b[1] for b in found.values()]},
         f"{counted(len(found), 'question')} taken for a choice between two offers each",
     )
+
+
+def kirby(table: pa.Table) -> Unfolded | None:
+    """One row per person and item, where 27 columns are called after Kirby's questionnaire.
+
+    Its items are known. Whether a lower number stands for what one gets today is told by the
+    answers: people wait where waiting pays. Where they say otherwise, the numbers become words
+    that are asked about. None where a table has no such columns.
+    """
+    items: dict[int, str] = {}
+    for name in table.column_names:
+        match = _NUMBERED.fullmatch(name)
+        if match is not None and _KIRBY.search(
+            re.sub(r"[\W_]", "", match["stem"] or match["dotted"])
+        ):
+            items[int(match["number"] or match["after"])] = name
+    if [*sorted(items)] != list(range(1, len(KIRBY) + 1)):
+        return None
+    answers = [items[k] for k in sorted(items)]
+    offers = [(f"{now} now", f"{later} in {days} days") for now, later, days in KIRBY]
+    table, spelled = _by_amounts(table, answers)
+    order = None if spelled else _order(table, answers)
+    names = (FIRST, SECOND) if spelled or order else (NOW, LATER)
+    said = (
+        f"{answers[0]} to {answers[-1]} taken for the {len(KIRBY)} items of the Monetary Choice "
+        "Questionnaire in their usual order"
+    )
+    shown = dict(zip(names, zip(*offers, strict=True), strict=True))
+    found = _melted(table, answers, shown, said)
+    if order is not False:
+        return found
+    cells = [None if is_nothing(c) else f"answer {c}" for c in found.table[CHOICE].to_pylist()]
+    at = found.table.column_names.index(CHOICE)
+    return found._replace(table=found.table.set_column(at, CHOICE, pa.array(cells)))
+
+
+def _by_amounts(table: pa.Table, answers: Sequence[str]) -> tuple[pa.Table, bool]:
+    """Options in place of answers that repeat their amounts, as "$54 today", and if all do."""
+    changed = table
+    for name, (now, later, _) in zip(answers, KIRBY, strict=True):
+        cells: list[Any] = []
+        for cell in table[name].to_pylist():
+            told = {*map(int, re.findall(r"\d+", str(cell)))} & {now, later}
+            if is_nothing(cell):
+                cells.append(None)
+            elif len(told) == 1:
+                cells.append(FIRST if told == {now} else SECOND)
+            else:
+                return table, False
+        changed = changed.set_column(changed.column_names.index(name), name, pa.array(cells))
+    return changed, True
+
+
+def _order(table: pa.Table, answers: Sequence[str]) -> bool | None:
+    """Whether the higher of two numbers is given where waiting pays more; None of words."""
+    cells = [[None if is_nothing(c) else str(c) for c in table[n].to_pylist()] for n in answers]
+    codes = sorted({cell for own in cells for cell in own if cell is not None})
+    if len(codes) != 2 or not all(code.isdigit() for code in codes):
+        return None
+    rate = [np.log((later / now - 1) / days) for now, later, days in KIRBY]
+    pairs = [(k, own == codes[1]) for k, one in zip(rate, cells, strict=True) for own in one if own]
+    values, higher = np.array(pairs, dtype=float).T
+    return bool(np.corrcoef(values, higher)[0, 1] > CLEAR)
 
 
 def _melted(

@@ -50,6 +50,10 @@ OF_OPTIONS = frozenset(
 )
 MARGIN = 0.25  # by which one way to read columns is clearly more likely than another
 NOT = "not "  # before the one of two options that was not chosen
+# Of an option that stands between two words.
+_OFFERED = re.compile(
+    r"(?:is|was)[ _.\-](?P<option>.+)[ _.\-](?P<how>available|avail|offered|shown)", re.IGNORECASE
+)
 _KEYS = re.compile(r"(?:arrow|key|digit|numpad|btn|button)_?|_?(?:arrow|key|button)$")
 
 
@@ -140,9 +144,15 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
 
 
 def halves(name: str) -> list[tuple[str, str]]:
-    """Both parts of a name, at every place where it can be cut."""
+    """Both parts of a name, at every place where it can be cut.
+
+    >>> halves("car_price"), halves("is_car_available")[-1]
+    ([('car', 'price')], ('car', 'available'))
+    """
     cuts = [(match.start(), match.end()) for match in CUTS.finditer(name)]
-    return [(name[:a], name[b:]) for a, b in cuts if a > 0 and b < len(name)]
+    found = [(name[:a], name[b:]) for a, b in cuts if a > 0 and b < len(name)]
+    offered = _OFFERED.fullmatch(name)
+    return [*found, (offered["option"], offered["how"])] if offered is not None else found
 
 
 def wide_layout(
@@ -212,13 +222,16 @@ def wide_layout(
             layout = WideLayout(tags, own, matched.words, matched.opt_out)
             fitting.append(_Fit(layout, matched))
     likely = [tags for tags, _ in likely_layouts(names, alike)]
+    fitting = [fit for fit in fitting if fit.matched.by_name or not _are_at_sides(fit, likely)]
     fitting = _likeliest(fitting, likely)
     if len(fitting) > 1:
         shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
+        ways: list[Any] = [fit.layout.options for fit in fitting[:2]]
+        if in_order and not isinstance(options, Mapping):
+            ways = [dict(zip(map(str, options or ()), own, strict=True)) for own in ways]
         raise DataError(
             f"{argument('options')} must be given, as the columns can be read in {len(fitting)} "
-            f"ways: {shown}. Pass {options_said(fitting[0].layout.options)}, or "
-            f"{options_said(fitting[1].layout.options)}."
+            f"ways: {shown}. Pass {options_said(ways[0])}, or {options_said(ways[1])}."
         )
     if not fitting:
         _ask_which(likely_layouts(names, alike), sure, column, opt_out, evident or is_evident)
@@ -324,6 +337,18 @@ def _is_among(fit: _Fit, likely: Sequence[tuple[str, ...]]) -> bool:
     return any({*fit.layout.options} == {*tags} for tags in likely)
 
 
+def _are_at_sides(fit: _Fit, likely: Sequence[tuple[str, ...]]) -> bool:
+    """Whether columns tell of left and right, too, by which numbers may be meant."""
+    told = any(_sides_in(tags) == {"left", "right"} for tags in likely)
+    return told and _sides_in(fit.layout.options) != {"left", "right"}
+
+
+def _sides_in(tags: Sequence[str]) -> set[str]:
+    """The sides that two names speak of in one of their parts."""
+    parts = {side(part) for name in tags for part in CUTS.split(name)}
+    return parts & {"left", "right"} if len(tags) == 2 else set()
+
+
 def _ask_which(
     layouts: Sequence[tuple[tuple[str, ...], dict[str, dict[str, str]]]],
     words: Sequence[str],
@@ -335,7 +360,10 @@ def _ask_which(
     series = {word: tag(word) for word in words if word != opt_out and len(tag(word)) <= 2}
     counted = sorted(series, key=lambda word: (len(series[word]), series[word]))
     bare = [series[word] for word in counted]
-    by_fit = sorted(layouts, key=lambda one: (abs(len(one[0]) - len(counted)), -len(one[1])))
+    by_fit = sorted(
+        layouts,
+        key=lambda one: (not _sides_in(one[0]), abs(len(one[0]) - len(counted)), -len(one[1])),
+    )
     for tags, attributes in by_fit:
         m = len(tags)
         if not evident(tags, attributes) or are_usual(tags):
@@ -530,7 +558,7 @@ def _left_out(word: str, said: Sequence[str], column: str) -> str:
     """A condition that leaves out the rows of a word."""
     name = column if column.isidentifier() else f"`{column}`"
     is_text = not all(re.fullmatch(r"-?\d+", one) for one in said)
-    return where_said(f"{name} != '{word}'" if is_text else f"{name} != {word}")
+    return where_said(f"{name} != {word!r}" if is_text else f"{name} != {word}")
 
 
 def _by_number(

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.errors import DataError, listing
+from penchant.files.folder import UNNAMED
 from penchant.files.table import typed
 from penchant.tables.cells import (
     amount,
@@ -458,6 +459,8 @@ def one_row_per_decision(
     for stem, own in stems.items():
         cells = [table[name].to_pylist() for name in own.values()]
         columns[stem] = typed([column[row] for row in same for column in cells])
+    if subject is None and UNNAMED in columns and len({*table[UNNAMED].to_pylist()}) == len(table):
+        columns = {"subject" if name == UNNAMED else name: own for name, own in columns.items()}
     names = [next(iter(own.values())) for own in stems.values()]
     lasts = [list(own.values())[-1] for own in stems.values()]
     firsts = [f"{a} to {b}" for a, b in zip(names, lasts, strict=True)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -425,6 +426,8 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
 def where_said(condition: str) -> str:
     """A condition as an argument, or as one types it: a shell would run what backticks hold."""
     typed = f'"{condition}"'
+    if '"' in condition:
+        return either(f"where={condition!r}", f"--where {shlex.quote(condition)}")
     if "`" in condition:
         inside = condition.replace("'", '"')
         typed = f"'{inside}'"

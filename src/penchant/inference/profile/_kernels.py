@@ -99,9 +99,9 @@ def moments(
 
 
 def _mirror(lower: Matrix) -> None:
-    """Fill what is above the diagonals of matrices that are 0 there."""
-    if lower.shape[-1] > 1:
-        lower += np.tril(lower, -1).transpose(0, 2, 1)
+    """Fill what is above the diagonals of matrices."""
+    for a in range(1, lower.shape[-1]):
+        lower[:, :a, a] = lower[:, a, :a]
 
 
 def _room_of_probabilities(bounds: IntVector, n_options: int) -> Vector:

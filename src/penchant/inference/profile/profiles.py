@@ -339,9 +339,19 @@ class Profiles:
         return np.concatenate([[0], np.cumsum([len(group) for group in self.groups])])
 
     @cached_property
+    def _one_each(self) -> bool:
+        """Whether every subject has a single episode."""
+        return all(len(group) == 1 for group in self.groups)
+
+    @cached_property
     def first_event(self) -> IntVector:
         """Where the events of each subject begin."""
         return self.record.starts[self.first_episode]
+
+    @cached_property
+    def n_events(self) -> IntVector:
+        """Events of each subject."""
+        return np.diff(self.first_event)
 
     @cached_property
     def _scored(self) -> BoolVector:
@@ -389,8 +399,7 @@ class Profiles:
         return found
 
     def _rows(self, subject: IntVector) -> Rows:
-        events = np.concatenate([[0], np.cumsum(np.diff(self.first_event)[subject])])
-        bounds = np.concatenate([[0], np.cumsum(self.n_decisions[subject])])
+        events, bounds = _begins(self.n_events[subject]), _begins(self.n_decisions[subject])
         chosen, order = np.empty(events[-1], np.int64), np.empty(bounds[-1], np.int64)
         places = self._places, self.first_event, self._scored
         compiled.copy_rows(*places, np.ascontiguousarray(subject), chosen, order)
@@ -417,9 +426,11 @@ class Profiles:
     ) -> tuple[Matrix, Matrix | None]:
         many = Declared(self.model).explanatory_many
         if many is not None:
-            which = ranges(self.first_episode, subject)
-            n_episodes = np.diff(self.first_episode)[subject]
-            x, slopes = many(self.record, which, np.repeat(psi, n_episodes, axis=0), with_slopes)
+            which, at = subject, psi
+            if not self._one_each:
+                which = ranges(self.first_episode, subject)
+                at = np.repeat(psi, np.diff(self.first_episode)[subject], axis=0)
+            x, slopes = many(self.record, which, at, with_slopes)
             return x, slopes if with_slopes else None
         if not with_slopes:
             return self._one_by_one(subject, psi, self._explained), None
@@ -459,8 +470,7 @@ class Profiles:
             low, high = self.beside(psi, q, STEP * float(np.ptp(self.bounds[q])))
             above = self._one_by_one(subject, high, self._explained)
             below = self._one_by_one(subject, low, self._explained)
-            events = np.diff(self.first_event)[subject]
-            width = np.repeat(high[:, q] - low[:, q], events)
+            width = np.repeat(high[:, q] - low[:, q], self.n_events[subject])
             found.append((above - below) / width[:, None, None])
         return np.stack(found) if found else np.empty((0, 0, 0, 0))
 
@@ -603,7 +613,7 @@ class Profiles:
     @cached_property
     def _numbers(self) -> IntVector:
         """Explanatory variables of each subject."""
-        return np.diff(self.first_event) * self.n_options * max(self.n_weights, 1)
+        return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(
         self, points: Points, x: Matrix, rows: Rows, near: Matrix | None, patient: bool
@@ -825,6 +835,13 @@ class Profiles:
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
             curvature[0][:] -= pull
         return gradient, curvature
+
+
+def _begins(lengths: IntVector) -> IntVector:
+    """Where parts of these lengths begin, and where the last one ends."""
+    found = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=found[1:])
+    return found
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ MANY_ROUNDS = 25.0  # and so many times as much is not gained any more
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
+FURTHER = 4.0  # times as far as a shortened step led, the next may lead
 DEEP = 0.2  # share from which on all shorter ones are looked at together,
 SHORTER = 0.5  # each so much shorter than the one before
 LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
@@ -207,9 +208,12 @@ class Climbs:
         stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
+        led = np.abs(path).max(axis=1, initial=0.0)
+        again = self._smooth & (led > 0) & (self._fraction[rows] < 1.0)
         self._step[rows] = step = self._newton_steps(rows, self.curvature[rows])
-        self._fraction[rows] = 1.0
-        arrived = np.abs(step).max(axis=1, initial=0.0) < NEARLY
+        longest = np.abs(step).max(axis=1, initial=0.0)
+        self._fraction[rows] = np.where(again, _shared(FURTHER * led, longest), 1.0)
+        arrived = longest < NEARLY
         if not self._smooth:  # steps are short beside a kink too, where the slope jumps
             expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
             stuck = arrived & (expecting > STEEP)
@@ -480,6 +484,11 @@ def climb_together(
     if finish:
         climbs.finish()
     return climbs
+
+
+def _shared(length: Vector, whole: Vector) -> Vector:
+    """Shares of steps that are so long, and at most all of them."""
+    return np.asarray(length / np.maximum(whole, np.maximum(length, np.finfo(np.float64).tiny)))
 
 
 def _less(promised: Vector, gained: Vector) -> Vector:

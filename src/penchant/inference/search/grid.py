@@ -311,7 +311,7 @@ def _portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
 
     A subject's psi are split by its own size alone, so that no result depends on the company.
     """
-    numbers = np.diff(profiles.first_event) * profiles.n_options * profiles.n_weights
+    numbers = profiles.n_events * profiles.n_options * profiles.n_weights
     first = 0
     while first < len(numbers):
         at_once = max(1, NUMBERS_AT_ONCE // max(int(numbers[first]), 1))

@@ -146,7 +146,7 @@ SHARES = np.geomspace(1e-3, 1e2, 16)  # of that distance: steps along a kink
 MOST_ROUNDS = 60
 MOST_LOOKS = 12
 AROUND = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # distances at which nothing may be higher
-SLACK = 1e-6  # log-units that are not worth a search
+SLACK = 1e-8  # log-units that are not worth a search
 NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
 STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
 

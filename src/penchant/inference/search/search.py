@@ -143,7 +143,11 @@ def _last(
 BEST_CELLS = {0: 1, 1: 3, 2: 8}  # to climb from, by the number of shape parameters
 MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
-LOOKS = (1.0, 0.5, 0.25, 0.125, 0.0625)  # steps of the grid looked away from a peak among kinks
+CLOSE = 0.25  # log-units below the best cell, of one that may have a peak of its own among kinks,
+BESIDE = 0.5  # so many steps of the grid from others
+PATIENCE = 40  # rounds after which a subject's cells wait no longer for each other
+# steps of the grid looked away from a peak among kinks
+LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
 
 
 def grid_search(profiles: Profiles) -> tuple[Grids, Points]:
@@ -208,15 +212,17 @@ def _climb_from_cells(
     """Climb from the best cells of every subject, from several at once where they lie apart.
 
     A cell that leads to a peak already found is not climbed from: a local maximum of the grid
-    beside the peak's own cell, or another cell within three steps. Nor is a climb followed that
-    comes to such a peak, where the profile is smooth. `proven`: look closely at every step.
+    beside the peak's own cell, or another cell within three steps; among kinks, where peaks lie
+    close together, those nearly as high as the best only if within half a step. Nor is a climb
+    followed that comes to such a peak, where the profile is smooth. `proven`: look closely at every
+    step.
     """
     starts = _Starts.of(profiles, grids, whose, best)
     climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
     smooth = Declared(profiles.model).smooth
-    idle = np.arange(len(whose))
+    idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
-        rows = starts.next(idle)
+        rows = starts.next(idle, smooth & (rounds[idle] >= PATIENCE))
         if len(rows):
             climbs.begin(rows, *starts.at(profiles, grids, rows))
         if not climbs.active.any():
@@ -237,6 +243,9 @@ def _climb_from_cells(
         busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
         idle = np.unique(ended // starts.most)
         idle = idle[~busy[idle]]
+        rounds[busy] += 1
+        if smooth:
+            idle = np.union1d(idle, np.flatnonzero(rounds == PATIENCE))
 
 
 def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
@@ -276,7 +285,7 @@ class _Starts:
     whose: IntVector
     cells: IntVector
     u: Matrix
-    reach: IntVector
+    reach: Matrix
     waiting: BoolVector
     peaks: Matrix
     steps: Vector
@@ -290,7 +299,10 @@ class _Starts:
         found = np.isfinite(known.points.value[whose])[:, None]
         peaks = np.full((len(whose), 1 + cells.shape[1], profiles.n_shape), np.nan)
         peaks[:, 0] = np.where(found, known.u[whose], np.nan)
-        reach, waiting = np.where(maxima, 1, 3), np.ones(cells.shape, dtype=bool)
+        reach, waiting = np.where(maxima, 1.0, 3.0), np.ones(cells.shape, dtype=bool)
+        if not Declared(profiles.model).smooth:
+            height = np.take_along_axis(grids.values[whose], cells, axis=1)
+            reach[height > height.max(axis=1)[:, None] - CLOSE] = BESIDE
         return cls(whose, cells, u, reach, waiting, peaks, grid_steps(profiles.shape))
 
     @property
@@ -298,10 +310,11 @@ class _Starts:
         """Cells of each subject."""
         return int(self.cells.shape[1])
 
-    def next(self, subjects: IntVector) -> IntVector:
+    def next(self, subjects: IntVector, at_once: BoolVector) -> IntVector:
         """Rows, subject by subject and cell by cell, to climb from now.
 
-        Of cells that lie so close that one may lead where the other does, the better one is first.
+        Of cells that lie so close that one may lead where the other does, the better one is first,
+        unless all are to be climbed from `at_once`.
         """
         chosen = np.zeros((len(subjects), self.most), dtype=bool)
         for c in np.flatnonzero(self.waiting[subjects].any(axis=0)):
@@ -313,7 +326,7 @@ class _Starts:
                 continue
             open_, mine, u = open_[~known], mine[~known], u[~known]
             away = np.abs(self.u[mine] - u[:, None]) <= reach[mine, c, None, None] * self.steps
-            first = ~(away.all(axis=2) & chosen[open_]).any(axis=1)
+            first = at_once[open_] | ~(away.all(axis=2) & chosen[open_]).any(axis=1)
             chosen[open_[first], c] = True
             self.waiting[mine[first], c] = False
         subject, cell = np.nonzero(chosen)

@@ -55,7 +55,7 @@ class AversiveLearning(OneValue):
     def shape(self) -> tuple[Shape, ...]:
         """a and gamma."""
         gamma = Shape("gamma", 0.1, 10.0, scale="log", n_grid=21)
-        return (*rates("learning_rate", of=2), gamma)
+        return (*rates("learning_rate", of=1), gamma)
 
     @property
     def smooth(self) -> bool:
@@ -64,7 +64,7 @@ class AversiveLearning(OneValue):
 
     def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
         """Minus the punishment that is expected of each option."""
-        sizes = np.column_stack([record.before(name) for name in SIZES])
+        sizes = record.kept(SIZES, lambda: np.column_stack([record.before(s) for s in SIZES]))
         seen = record.chosen, record.after("outcome"), sizes
         return unrolled(aversive, record, which, psi, (2, 1), *seen)
 

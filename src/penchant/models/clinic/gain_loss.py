@@ -96,7 +96,9 @@ class GainLoss(Recursion):
         every[:, 1] = psi[:, 0 if self.single_rate else 1]
         if self.decay:
             every[:, 2] = psi[:, -1]
-        seen = record.chosen, np.abs(record.after("gain")), -np.abs(record.after("loss"))
+        gains = record.kept("gains", lambda: np.abs(record.after("gain")))
+        losses = record.kept("losses", lambda: -np.abs(record.after("loss")))
+        seen = record.chosen, gains, losses
         x = unrolled(gain_loss, record, which, every, (self.n_options, 2), *seen)
         return x.sum(axis=2, keepdims=True) if self.single_sensitivity else x
 

@@ -69,7 +69,8 @@ class Decks(Recursion):
         self, loop: Any, record: Record, which: IntVector, psi: Any, n_weights: int, *settings: int
     ) -> Any:
         """What a compiled loop makes of the cards that were turned."""
-        seen = record.chosen, record.rewards / self.payscale, record.is_choice
+        net = record.kept(("net", self.payscale), lambda: record.rewards / self.payscale)
+        seen = record.chosen, net, record.is_choice
         size = (self.n_options, n_weights)
         return unrolled(loop, record, which, psi, size, *seen, settings=settings)
 

@@ -7,7 +7,7 @@ and branches look at real parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 
 STEP = 1e-30  # of psi along the imaginary axis
+NUMBERS_AT_ONCE = 16384  # of explanatory variables that are unfolded with complex psi
 LEAST = 1e-8  # rates are looked for from here: nearer to 0 values move in proportion to the rate
 N_GRID = {1: 33, 2: 17, 3: 13}
 
@@ -58,11 +59,26 @@ class Recursion(CompiledModel):
         if not with_slopes:
             return x, None
         slopes = np.empty((psi.shape[1], *x.shape))
-        for a in range(psi.shape[1]):
-            moved = psi.astype(np.complex128)
-            moved[:, a] += 1j * STEP
-            slopes[a] = np.asarray(self.unfold(record, which, moved)).imag / STEP
+        moved = psi.astype(np.complex128)
+        for pairs, rows in _portions(record, which, max(x[0].size, 1) if len(x) else 1):
+            for a in range(psi.shape[1]):
+                moved[pairs, a] += 1j * STEP
+                found = np.asarray(self.unfold(record, which[pairs], moved[pairs]))
+                np.multiply(found.imag, 1.0 / STEP, out=slopes[a, rows])
+                moved[pairs, a] = psi[pairs, a]
         return x, slopes
+
+
+def _portions(record: Record, which: IntVector, width: int) -> Iterator[tuple[slice, slice]]:
+    """Pairs, and their rows, whose variables stay in the cache of a processor together."""
+    ends = np.cumsum(record.lengths(which))
+    portion = ends * width // NUMBERS_AT_ONCE
+    cuts = np.concatenate([np.flatnonzero(np.diff(portion)) + 1, [len(which)]])
+    first = row = 0
+    for last in cuts.tolist():
+        end = int(ends[last - 1]) if last else 0
+        yield slice(first, last), slice(row, end)
+        first, row = last, end
 
 
 class OneValue(Recursion):
@@ -133,9 +149,7 @@ def shapes(model: Recursion) -> tuple[Natural, ...]:
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
     """What was seen as whole numbers from low to high; -1 where nothing was."""
     key = "codes", name, low, high
-    if key not in record.prepared:
-        record.prepared[key] = (_checked(values, name, low, high, record),)
-    return np.asarray(record.prepared[key][0])
+    return np.asarray(record.kept(key, lambda: _checked(values, name, low, high, record)))
 
 
 def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
