@@ -280,7 +280,7 @@ FEWEST_REPEATED = 0.1  # share of rows whose numbers are repeated because plays 
 def _in_any_order(table: Table, episode: IntVector, number: IntVector, block: Any) -> str:
     """One or two columns that tell repeated numbers apart, though rows stand in no order."""
     plays = np.unique(np.stack([episode, number], axis=1), axis=0)
-    if len(number) - len(plays) < FEWEST_REPEATED * len(number):
+    if len(number) - len(plays) < max(3, FEWEST_REPEATED * len(number)):
         return ""  # rows that were written twice
     known = [name for name in _names(block) if name is not None]
     coded: dict[Any, IntVector] = {}

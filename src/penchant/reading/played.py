@@ -121,8 +121,9 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     with questions.about("rows"):
         if "missing_reward" not in policies:
             _check_other_tasks(table, found)
-            ask_about_first_rows(table, found, clean.own | clean.conditions)
-            if "block" not in asked.said:
+            if "block" in asked.said and found.block is not None:
+                ask_about_first_rows(table, found, clean.own | clean.conditions)
+            elif "block" not in asked.said:
                 ask_about_counter(table, found)
                 ask_about_plays(table, found, clean.own | clean.conditions)
     with questions.about("reward"):

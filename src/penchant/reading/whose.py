@@ -362,12 +362,13 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
         argument("block", _joined([n for n in both if n in own or n in blocks])) for own in some
     ]
     other = argument("block", "none" if not blocks else _joined(blocks))
+    parts = sorted(several, key=lambda name: first_words(table, name, subject) is None)
     raise DataError(
         f"{argument('block')} must be given, as {' and '.join(told)} "
         f"{'changes' if len(several) == 1 else 'change'} once and again within people, which can "
         "be read in two ways: plays of their own, in which beliefs begin anew; or one that goes "
         f"on. Pass {' or '.join([argument('block', _joined(both)), *alone])} for the first, or "
-        f"{other} for the second; or {_kept(table, several[0])} to leave the other rows out, as "
+        f"{other} for the second; or {_kept(table, parts[0])} to leave the other rows out, as "
         "practice."
     )
 

@@ -434,7 +434,7 @@ def where_said(condition: str) -> str:
     return either(f'where="{condition}"', f"--where {typed}")
 
 
-_WHERE_SAID = re.compile(r"""(?:\bwhere=|--where )(?:"([^"]*)"|'([^']*)')""")
+_WHERE_SAID = re.compile(r"""(?:\bwhere=|-{2}where )(?:"([^"]*)"|'([^']*)')""")
 
 
 def with_condition(words: str, where: str) -> str:
