@@ -268,6 +268,7 @@ def _fits(name: str, value: object, made: Made) -> int:
         parts = {part for part in parts if not part.endswith(same)} or parts  # these do no harm
         return 1 if parts == own else 0 if parts <= own else -1
     own = str(truth).removeprefix("player.")
+    own = "response" if made.layout == "eprime" and own.endswith(".RESP") else own
     shorter = made.layout.startswith(("one row", "otree wide")) and own.startswith(f"{value}_")
     return 1 if str(value) == own or value == truth or shorter else -1
 

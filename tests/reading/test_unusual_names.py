@@ -345,3 +345,27 @@ def test_labels_that_change_sides_are_seen_beside_what_the_sides_paid():
         right_reward=lambda p, t, o, r: t % 7,
     )
     assert "chosen='stim[wybor]' (what is there)" in asked(data, reward="odul")
+
+
+def test_what_both_sides_paid_says_nothing_of_where_options_are():
+    data = table(
+        wybor=lambda p, t, o, r: o + 1,
+        outcome_left=lambda p, t, o, r: t % 2,
+        outcome_right=lambda p, t, o, r: t // 2 % 2,
+    )
+    words = asked(data, reward="odul", subject="bird", chosen="wybor")
+    assert words.startswith("base must be given")
+    named = data.rename_columns(["subject", "response", "reward", "outcome_left", "outcome_right"])
+    assert asked(named).startswith("base must be given")
+
+
+def test_whether_the_best_was_taken_is_no_choice_between_pictures():
+    data = table(
+        wybor=lambda p, t, o, r: ("b1", "b2")[o],
+        img_left=lambda p, t, o, r: "XY"[t % 2],
+        img_right=lambda p, t, o, r: "YX"[t % 2],
+        val_left=lambda p, t, o, r: t % 5,
+        val_right=lambda p, t, o, r: t % 7,
+        was_best=lambda p, t, o, r: int(t % 3 == 0),
+    )
+    assert "chosen='wybor'" in asked(data)

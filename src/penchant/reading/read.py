@@ -516,7 +516,8 @@ _JUDGED = frozenset(("accuracy", "acc", "accurate", "correct", "corr", "error", 
 
 def _judges(name: str) -> bool:
     words = {part.lower() for part in CUTS.split(name)}
-    return bool(words & _JUDGED) or {"is", "best"} <= words
+    good = words & {"best", "better", "high", "good"} and words & {"is", "was", "chose", "chosen"}
+    return bool(words & _JUDGED) or bool(good)
 
 
 def _answers(clean: Cleaned, asked: Asked) -> str | None:
@@ -732,13 +733,14 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
         or any(_repeats(clean.table, name, chosen, own) for own in layout.attributes.values())
     ]
     bare = all(_offers_nothing(clean, name, own) for name, own in layout.attributes.items())
-    ways = called if bare else named_so
+    usual = named_column(CHOSEN, clean.table.column_names) is not None
+    known = usual or "chosen" in asked.said
+    learnt = any(_is_of_learning(clean.table, n, own) for n, own in layout.attributes.items())
+    ways = called if bare or (learnt and not known) else named_so
     if not ways:
         return
     left = {*may_be_paid(clean, ())} - {*ways}
     said = " or ".join(reward_ways(clean, {chosen, *layout.columns, *left}))
-    usual = named_column(CHOSEN, clean.table.column_names) is not None
-    known = usual or "chosen" in asked.said
     said += "" if known else f", together with {' or '.join(chosen_ways(clean))},"
     raise DataError(
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "

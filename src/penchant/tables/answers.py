@@ -581,7 +581,7 @@ def ask_about_sides(
         if name in own or name in (chosen, subject):
             continue
         option = side_of(name) or _of_twins(name, table.column_names)
-        if option is None:
+        if option is None or _is_mirrored(name, table.column_names):
             continue
         cells = [None if is_nothing(c) else _word(c) for c in table[name].to_pylist()]
         if len({*cells} - {None}) == 2 and _changes(cells, who) and _apart(pressed, cells):
@@ -599,6 +599,12 @@ def _without_rare(words: Sequence[str | None]) -> list[str]:
     rarest = min(count, key=lambda word: count[word], default="")
     rare = count[rarest] <= _RARE * count.total()
     return [word for word in count if word != rarest or not rare]
+
+
+def _is_mirrored(name: str, names: Collection[str]) -> bool:
+    """Whether a column of the left stands beside one of the right: what is there, of either."""
+    other = re.sub("left|right", lambda found: _OPPOSITE[found[0]], name)
+    return other != name and other in names
 
 
 def _of_twins(name: str, names: Collection[str]) -> str | None:
