@@ -369,3 +369,14 @@ def test_whether_the_best_was_taken_is_no_choice_between_pictures():
         was_best=lambda p, t, o, r: int(t % 3 == 0),
     )
     assert "chosen='wybor'" in asked(data)
+
+
+def test_gains_and_losses_are_no_options_where_those_are_named():
+    data = table(
+        wybor=lambda p, t, o, r: (3, 7)[o],
+        odul=lambda *_: ...,
+        gain_amount=lambda p, t, o, r: 10 * r,
+        loss_amount=lambda p, t, o, r: 0 if r else 5,
+    ).rename_columns(["subject", "choice", "gain_amount", "loss_amount"])
+    assert "options=[3, 7] for labels" in asked(data)
+    assert pn.read(data, options=[3, 7]).kind == "play"

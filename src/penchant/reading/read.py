@@ -613,6 +613,9 @@ def _kind(
         return "offers"
     if wide is not None:
         layout = wide[1]
+        paid = usual_column("reward", names)
+        if played and isinstance(paid, tuple) and layout.columns <= {*paid}:
+            return "play"  # what was gained and lost is no attribute of options gain and loss
         other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
         if played and all(
             plain_name(name).rstrip("s") in _OF_GAMES or _is_of_learning(clean.table, name, own)
