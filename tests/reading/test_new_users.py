@@ -12,13 +12,13 @@ from penchant.errors import DataError
 PLAYERS = players(12, 30)
 
 
-def staged(people, slow=()):
+def staged(people, slow=(), first="acquisition"):
     """A row per trial; the first five have a word of their own, and some are slow."""
     return [
         {
             "person": person.name,
             "trial": t + 1,
-            "stage": "training" if t < 5 else "main",
+            "stage": first if t < 5 else "main",
             "ms": 9000 if t in slow else 500,
             "choice": option,
             "reward": reward,
@@ -47,11 +47,15 @@ def test_answers_to_a_questionnaire_at_the_end_are_no_attributes(file):
     assert reading.columns["reward"] == "reward"
 
 
-def test_what_the_question_about_two_stages_says_can_be_read(file):
-    path = file(as_csv(staged(PLAYERS)))
-    with pytest.raises(DataError, match="where=\"stage == 'main'\""):
+@pytest.mark.parametrize(
+    ("first", "where"),
+    [("acquisition", "stage == 'main'"), ("training", "stage != 'training'")],
+)
+def test_what_the_question_about_two_stages_says_can_be_read(file, first, where):
+    path = file(as_csv(staged(PLAYERS, first=first)))
+    with pytest.raises(DataError, match=f'where="{where}"'):
         pn.read(path)
-    reading = pn.read(path, where="stage == 'main'")
+    reading = pn.read(path, where=where)
     for person, episode in zip(PLAYERS, reading.data, strict=True):
         wanted = [-1 if option is None else option for option in person.chosen[5:]]
         assert episode.chosen.tolist() == wanted

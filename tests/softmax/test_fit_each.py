@@ -121,6 +121,18 @@ def test_the_order_of_decisions_moves_no_subject():
     np.testing.assert_allclose(one.theta, other.theta, rtol=1e-10)  # another order of sums
 
 
+def test_labels_that_are_numbers_are_found_as_they_are_written():
+    rng = np.random.default_rng(6)
+    x, who = rng.normal(size=(90, 3, 2)), np.repeat([101, 207, 350], 30)
+    drawn = pn.simulate(pn.Choices.from_arrays(x, np.zeros(90, int)), [0.5, -0.4], rng=rng)
+    estimates = pn.fit_each(pn.Choices.from_arrays(x, drawn.chosen, subject=who))
+    assert estimates["207"].subject == estimates.of(207).subject == estimates[1].subject
+    with pytest.raises(
+        IndexError, match=r"from 0 to 2; got 207\. It is the label .* use of\(207\)"
+    ):
+        estimates[207]
+
+
 def test_subjects_are_found_by_label_position_and_slice():
     estimates = pn.fit_each(_subjects())
     assert estimates.subjects == tuple(sorted(estimates.subjects, key=lambda s: int(s[1:])))

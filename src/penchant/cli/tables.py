@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -391,8 +392,13 @@ def command_typed(file: str | None, model: str | None, typed: Sequence[str]) -> 
 
 
 def _quoted(word: str) -> str:
-    """A word as a shell takes it, in quotes that are easy to read."""
-    if "'" in word and not set(word) & set('"$`\\!'):
+    """A word as a shell takes it, in quotes that are easy to read.
+
+    >>> print(_quoted("stage != 'training'"))
+    "stage != 'training'"
+    """
+    recalls = re.search(r"!(?![=\s(])", word)  # what a shell would take from its history
+    if "'" in word and not set(word) & set('"$`\\') and not recalls:
         return f'"{word}"'
     return shlex.quote(word)
 

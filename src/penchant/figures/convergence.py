@@ -515,8 +515,8 @@ def convergence(
 
 def _within(band: Matrix, ends: tuple[float, float]) -> Matrix:
     """A band whose infinite ends are brought to just beyond the axis, so that it is drawn there."""
-    room = ends[1] - ends[0]
-    return np.where(np.isinf(band), np.clip(band, ends[0] - room, ends[1] + room), band)
+    span = ends[1] - ends[0]
+    return np.where(np.isinf(band), np.clip(band, ends[0] - span, ends[1] + span), band)
 
 
 def _say_leaving(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str) -> None:
@@ -527,7 +527,8 @@ def _say_leaving(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str
         remark(axes, f"{whose}band without a bound at {infinite} of {len(band)} n")
     if cut.any():
         leaving = int(cut.any(axis=1).sum())
-        remark(axes, f"{whose}band goes beyond the axis at {leaving} of {len(band)} n")
+        said = f"{whose}band goes beyond the axis at {leaving} of {len(band)} n"
+        remark(axes, wrapped(said, max(room(axes)[0], 100.0)))  # panels beside each other
 
 
 def _band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:

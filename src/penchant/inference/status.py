@@ -250,6 +250,7 @@ def told_estimate(
     """The estimate of subject k, of whom all is known."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
     null = -n_decisions * math.log(profiles.n_options)
+    n_subjects = _n_subjects(episodes)
     return _estimate(
         FromEpisodes(profiles.model, episodes, grid, peak, profiles.prior),
         verdict.status,
@@ -262,8 +263,8 @@ def told_estimate(
         log_posterior=None if profiles.prior is None else peak.point.value,
         n_options=(profiles.n_options, profiles.n_options),
         subject=_whose(episodes, subject),
-        notes=(*pooled_notes(_n_subjects(episodes)), *_notes(profiles, episodes, n_decisions)),
-        n_subjects=_n_subjects(episodes),
+        notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
+        n_subjects=n_subjects,
     )
 
 
@@ -383,7 +384,7 @@ class _Cases:
         touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
         unmoved = np.asarray(peaks.points.fisher.diagonal(0, 1, 2) <= 0)
         unmoved &= np.any(touched, axis=1, keepdims=True)
-        flat = np.array([isinstance(grid, Grid) and _flat(grid) for grid in grids], dtype=bool)
+        flat = _are_flat(grids)
         loose = _loose(profiles, peaks)
         doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
         doubtful |= are_run_off(profiles, peaks)
@@ -542,10 +543,18 @@ def _is_level(profiles: Profiles, peak: Peak) -> bool:
     return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < LEVEL)
 
 
-def _flat(grid: Grid) -> bool:
-    """Whether the whole grid lies within what a 95 % interval gives away."""
-    values = grid.values[np.isfinite(grid.values)]
-    return len(values) > 1 and bool(values.max() - values.min() < FLAT)
+def _are_flat(grids: Sequence[Grid | Callable[[], Grid]]) -> BoolVector:
+    """Whether whole grids lie within what a 95 % interval gives away."""
+    flat = np.zeros(len(grids), dtype=bool)
+    known = {k: grid.values for k, grid in enumerate(grids) if isinstance(grid, Grid)}
+    if known:
+        values = np.stack(list(known.values()))
+        there = np.isfinite(values)
+        highest = np.where(there, values, -np.inf).max(axis=1, initial=-np.inf)
+        lowest = np.where(there, values, np.inf).min(axis=1, initial=np.inf)
+        several = np.count_nonzero(there, axis=1) > 1
+        flat[list(known)] = several & (highest - FLAT < lowest)
+    return flat
 
 
 def _loose(profiles: Profiles, peaks: Peaks) -> BoolVector:

@@ -140,11 +140,11 @@ def run_off_words(profiles: Profiles, peak: Peak) -> str:
 
 def _expected(profiles: Profiles) -> list[Natural]:
     """What is expected before play; nothing among offers, which have no rewards."""
-    if profiles.prior is not None:
+    named = [n for n in profiles.natural if n.is_ratio and n.name in EXPECTED]
+    if profiles.prior is not None or not named:
         return []
-    if not all(hasattr(episode, "rewards") for episode in profiles.record.episodes):
-        return []
-    return [n for n in profiles.natural if n.is_ratio and n.name in EXPECTED]
+    played = all(hasattr(episode, "rewards") for episode in profiles.record.episodes)
+    return named if played else []
 
 
 def _values(natural: Natural, theta: Matrix) -> Vector:

@@ -453,7 +453,7 @@ def doubts_of_noise(
     episodes
         With their rewards.
     """
-    if not len(rewards_of(episodes)):
+    if not any(np.asarray(noise) > 0) or not len(rewards_of(episodes)):
         return
     variance, enough = _within(episodes, len(noise))
     noisy = np.flatnonzero(enough & (variance > 0))
@@ -476,7 +476,7 @@ def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
         happened = learnt_from(episode)
         chosen, rewards = np.asarray(happened.chosen), np.asarray(happened.rewards)
         seen = (chosen >= 0) & (chosen < n_options) & np.isfinite(rewards)
-        option, reward = chosen[seen], rewards[seen]
+        option, reward = (chosen, rewards) if seen.all() else (chosen[seen], rewards[seen])
         counts = np.bincount(option, minlength=n_options)
         first: Matrix = np.zeros(n_options)
         first[option[::-1]] = reward[::-1]

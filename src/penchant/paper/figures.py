@@ -166,7 +166,7 @@ def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
         limits=(float(np.nanmin(calm)), float(np.nanmax(calm))),
     )
     _exact(axes, result.setting, result.exact, a, unit)
-    axes.set_xlabel("number of decisions t")
+    axes.set_xlabel("number of trials t")
     axes.get_legend().remove()  # one for all panels stands below them
     stay_clear(axes)
     if wide:
@@ -234,7 +234,7 @@ def _separated(result: UCLFigure) -> Drawn:
         found.n,
         found.missing / found.n_replicates,
         n_replicates=found.n_replicates,
-    ).set_xlabel("number of decisions t")
+    ).set_xlabel("number of trials t")
     with style():
         heading(panels[3], "proof: the choices are separated")
     return Drawn(
@@ -255,7 +255,7 @@ def _stopped(axes: Any, stopped: Stopped, a: int, truth: float, symbol: str) -> 
     middle = np.median(stopped.theta[..., a], axis=1)
     low, high = min(0.0, truth, *middle), max(0.0, truth, *middle)
     room = 0.15 * (high - low)
-    dress(axes, "number of decisions t", symbol)
+    dress(axes, "number of trials t", symbol)
     axes.plot(stopped.t, middle, color=drawn.color, marker=drawn.marker, label="BFGS stops here")
     axes.axhline(truth, color="black", linewidth=0.8, linestyle=":", label="true value")
     axes.set_ylim(low - room, high + room)

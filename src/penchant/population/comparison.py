@@ -18,6 +18,7 @@ from penchant.output import (
     Shown,
     Table,
     came_as,
+    counted,
     frame,
     number,
     p_value,
@@ -30,6 +31,7 @@ from penchant.population.significance import Relation, relations_table
 from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
+RULES = {"mean-sample": "plain mean"}  # of subjects, in words
 ADJUSTMENTS: tuple[Adjustment, ...] = ("holm", "bonferroni", "benjamini-hochberg", "none")
 
 
@@ -377,7 +379,7 @@ class GroupComparison(Shown):
         percent = f"{100 * self.level:g} %"
         header = ("", "difference", f"{percent} low", "high", "t", "df", "p", "adj. p", "g")
         facts = tuple(
-            (str(label), f"{p.n_subjects} subject{'s' * (p.n_subjects != 1)}, {p.rule}")
+            (str(label), f"{counted(p.n_subjects, 'subject')}, {RULES.get(p.rule, p.rule)}")
             for label, p in self.populations.items()
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)

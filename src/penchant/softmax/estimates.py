@@ -112,13 +112,23 @@ class Estimates(Sequence[Estimate], Framed):
             some = Estimates.of_each([self.subjects[i] for i in kept], made)
             return marked(some, came_as(self))
         if isinstance(index, (int, np.integer)):
+            if not -len(self) <= index < len(self):
+                raise IndexError(self._no_position(index))
             return self._at(range(len(self))[index])
         return self.of(index)
 
+    def _no_position(self, index: int) -> str:
+        """What to write instead of a whole number that is no position."""
+        said = f"index must be a position from 0 to {len(self) - 1}; got {index}."
+        known = index in self.subjects or str(index) in map(str, self.subjects)
+        return f"{said} It is the label of a subject: use of({index})." if known else said
+
     def of(self, subject: Any) -> Estimate:
-        """The estimate of one subject, by label."""
+        """The estimate of one subject, by label; also by how one label alone is written."""
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]
+            if known.count(str(subject)) == 1:
+                return self._at(known.index(str(subject)))
             raise DataError(
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
                 f"{nearest(str(subject), known) or ' See `estimates.subjects`.'}"

@@ -334,6 +334,8 @@ def test_a_population_written_and_read_says_the_same(people, tmp_path):
     np.testing.assert_array_equal(again.coefficients, people.coefficients)
     assert again.parameters == people.parameters
     assert again.spreads() == people.spreads()
+    assert again.summary() == people.summary()
+    assert "Correlations: " in again.summary()
     assert again.prior.to_dict() == people.prior.to_dict()
     people.prior.save(tmp_path / "prior.json")
     assert pn.PopulationPrior.read(tmp_path / "prior.json").to_dict() == people.prior.to_dict()

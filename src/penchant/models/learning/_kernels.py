@@ -106,6 +106,19 @@ def last_choice(chosen, is_choice, starts, which, column, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def cooled(factor, log_t, values, x, dx):
+    """Known values times what the cooling makes of time, row by row, and derivatives in its power.
+
+    factor, log_t : (rows,)
+    """
+    for row in range(len(factor)):
+        for i in range(len(values)):
+            x[row, i, 0] = factor[row] * values[i]
+            for q in range(len(dx)):
+                dx[q, row, i, 0] = x[row, i, 0] * log_t[row]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def stay_or_shift(chosen, rewards, is_choice, starts, which, win_above, x):
     """1 for the last choice if it won, -1 if it lost; losses in a column of their own, if any."""
     losses = x.shape[2] - 1

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -149,7 +150,7 @@ class GershmanHybrid(OpenModel):
         names = ("value", "relative_uncertainty", "value/total_uncertainty")
         return (*names, *control_names(2, self.stickiness, self.bias))
 
-    @property
+    @cached_property
     def shape(self) -> tuple[Shape, ...]:
         """The prior variance relative to the noise, if it is estimated."""
         if self.prior_variance is not None:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -308,7 +309,7 @@ class KalmanFilter(OpenModel):
             "relative_drift_variance": None if drift is None else drift / unit,
         }
 
-    @property
+    @cached_property
     def shape(self) -> tuple[Shape, ...]:
         """Prior variance, decay and drift variance, as far as they are estimated."""
         names = [name for name, known in self._filter.items() if known is None]

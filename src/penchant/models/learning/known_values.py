@@ -19,6 +19,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.learning._kernels import cooled
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
@@ -103,17 +104,15 @@ class KnownValues(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Values times what the cooling makes of time."""
         record.check_options(self.n_options)
-        if "log times" not in record.prepared:
-            record.prepared["log times"] = tuple(
-                np.log(np.maximum(episode.times, 1)) for episode in record.episodes
-            )
-        every = record.prepared["log times"]
+        every = record.kept(
+            "log times", lambda: [np.log(np.maximum(e.times, 1)) for e in record.episodes]
+        )
         log_t = np.concatenate([every[e] for e in which])
         factor = self._factor(log_t, np.repeat(psi, record.lengths(which), axis=0))
-        x = (factor[:, None] * np.array(self.values))[:, :, None]
-        if not with_slopes:
-            return x, None
-        return x, np.repeat((x * log_t[:, None, None])[None], len(self.shape), axis=0)
+        shape = len(factor), self.n_options, 1
+        x, slopes = np.empty(shape), np.empty((len(self.shape) if with_slopes else 0, *shape))
+        cooled(factor, log_t, np.array(self.values), x, slopes)
+        return x, slopes if with_slopes else None
 
     def _factor(self, log_t: Vector, psi: Matrix) -> Vector:
         if self.cooling == "constant":

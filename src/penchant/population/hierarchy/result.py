@@ -67,6 +67,7 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
     kept = {
         "parameters": [[row[0], *map(numbers, row[1:])] for row in d["parameters"]],
         "spreads": [[row[0], row[1], *map(numbers, row[2:])] for row in d["spreads"]],
+        "correlated": [[*row[:2], *map(numbers, row[2:])] for row in d.get("correlated", ())],
         "prior": d["prior"],
         "maximum_log_likelihood": d["maximum_log_likelihood"],
     }
@@ -533,8 +534,17 @@ class PopulationFit(Framed):
         return [f"Typical person: {', '.join(said)}."]
 
     def _correlation_words(self, level: float) -> list[str]:
+        found = [
+            f"{one}, {other} {r:.2f} [{low:.2f}, {high:.2f}]"
+            for one, other, r, low, high in self._correlated(level)
+        ]
+        return [f"Correlations: {'; '.join(found)}."] if found else []
+
+    def _correlated(self, level: float) -> list[tuple[str, str, float, float, float]]:
+        """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            return []
+            kept = self.kept["correlated"] if level == 0.95 else []
+            return [(one, other, r, low, high) for one, other, r, low, high in kept]
         s = self.source.found.marginal.structure
         if not s.spread.correlated or s.spread.n_groups > 1:
             return []
@@ -542,10 +552,9 @@ class PopulationFit(Framed):
         for i, a in enumerate(s.random):
             for b in s.random[:i]:
                 one, other = self.parameter_names[b], self.parameter_names[a]
-                low, high = self.correlation_interval(one, other, level)
-                r = self._first(self.correlations)[a, b]
-                found.append(f"{one}, {other} {r:.2f} [{low:.2f}, {high:.2f}]")
-        return [f"Correlations: {'; '.join(found)}."] if found else []
+                r = float(self._first(self.correlations)[a, b])
+                found.append((one, other, r, *self.correlation_interval(one, other, level)))
+        return found
 
     def _shrunken_words(self) -> list[str]:
         if not self.reliability:
@@ -616,6 +625,7 @@ class PopulationFit(Framed):
             "links": dict(self.links),
             "spread": _plain_matrices(self.spread),
             "correlations": _plain_matrices(self.correlations),
+            "correlated": [[*row[:2], *map(plain, row[2:])] for row in self._correlated(0.95)],
             "spreads": [[s.name, plain_label(s.group), *map(plain, s[2:])] for s in self.spreads()],
             "parameters": [
                 [p.name, *map(plain, (p.estimate, p.standard_error, p.low, p.high))]
