@@ -125,16 +125,20 @@ def either(python: str, typed: str) -> str:
     return typed if _spoken["options"] else python
 
 
-def argument(name: str, value: str | int | None = None) -> str:
+def argument(name: str, value: str | int | tuple[str, ...] | None = None) -> str:
     """An argument, with a value that it may be given.
 
     >>> argument("level"), argument("weight_kind", "probability")
     ('level', "weight_kind='probability'")
+    >>> with in_options():
+    ...     argument("block", ("session", "run"))
+    '--block session,run'
     """
     option = f"--{name.replace('_', '-')}"
     if value is None:
         return either(name, option)
-    return either(f"{name}={value!r}", f"{option} {shlex.quote(str(value))}")
+    typed = ",".join(value) if isinstance(value, tuple) else str(value)
+    return either(f"{name}={value!r}", f"{option} {shlex.quote(typed)}")
 
 
 def ticked(name: str) -> str:

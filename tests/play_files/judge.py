@@ -20,7 +20,7 @@ def difference(made: Made, reading) -> str | None:
     if reading.kind != "play":
         return f"kind {reading.kind}"
     told: dict[str, list] = {}
-    for episode in reading.data:
+    for episode in _in_order(made, reading):
         told.setdefault(plain_name(episode.subject), []).append(_made_choices(episode))
     truth = {plain_name(person.name): _true_choices(person) for person in made.people}
     told = _by_file(told, truth)
@@ -44,6 +44,14 @@ def difference(made: Made, reading) -> str | None:
     if not _same(made, true, paid):
         return f"rewards {paid[:5]} for {true[:5]}"
     return None
+
+
+def _in_order(made: Made, reading) -> list:
+    """Plays as the truth has them, where sessions were named after their blocks."""
+    parts, truth = reading.arguments.get("block"), made.answers.get("block")
+    if isinstance(parts, tuple | list) and isinstance(truth, tuple) and [*parts] == [*truth[::-1]]:
+        return sorted(reading.data, key=lambda play: str(play.block).split("/")[::-1])
+    return list(reading.data)
 
 
 def _by_file(told: dict, truth: dict) -> dict:
@@ -94,16 +102,29 @@ def _same(made: Made, true, paid) -> bool:
 
 _VALUE = r"'[^']*'|\"[^\"]*\"|\[[^\]]*\]|\{[^}]*\}|\([^)]*\)|-?\d+(?:\.\d+)?"
 _SAID = re.compile(rf"\b(?P<name>{'|'.join(sorted(ARGUMENTS))})=(?P<value>{_VALUE})")
-_MOST_STEPS, _MOST_TRIES = 8, 16
+_MOST_COMMANDS, _MOST_TRIES = 8, 24
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a file was read: "read", "asked" (and a remedy worked), or a way to fail."""
+    """How a file was read: "read", "asked" (and a remedy worked), or a way to fail.
+
+    Attributes
+    ----------
+    outcome
+        "read", "asked", "no remedy" or "misread".
+    words
+        What was asked, or in what a reading is wrong.
+    commands
+        How many were typed until the file was read; 0 if it never was.
+    trail
+        What was asked, and what was answered, one after another.
+    """
 
     outcome: str
     words: str = ""
-    steps: int = 0
+    commands: int = 1
+    trail: tuple[tuple[str, dict], ...] = ()
 
     @property
     def failed(self) -> bool:
@@ -112,53 +133,99 @@ class Verdict:
 
 
 def judged(made: Made) -> Verdict:
-    """Read a file, answering what is asked with what the question offers and the truth allows."""
-    seen: list[dict] = []
-    try:
-        reading = pn.read(made.path)
-    except (ValueError, TypeError) as error:
-        answered = _answered(made, str(error), {}, seen)
-        words = str(error) if answered else f"{error}\n  LAST {seen[-1] if seen else None}"
-        return Verdict("asked" if answered else "no remedy", words, len(seen))
-    wrong = difference(made, reading)
-    return Verdict("read") if wrong is None else Verdict("misread", f"{wrong}\n{reading}")
+    """Read a file, answering what is asked with what the question offers and the truth allows.
+
+    Somebody who answers nothing but the truth, and gets another reading, was misled as well.
+    """
+    talk = _Talk(made)
+    talk.go_on({}, (), sure=True)
+    if talk.wrong is not None:
+        return talk.wrong
+    if talk.right is not None:
+        return talk.right
+    words = "\n  ".join(f"{said}\n  ANSWERED {more}" for said, more in talk.longest)
+    return Verdict("no remedy", words, 0, talk.longest)
 
 
-def _answered(made: Made, message: str, have: dict, seen: list[dict]) -> bool:
-    """Whether answers to one question after the other, the true ones first, lead to the truth."""
-    for more in _remedies(message, made):
-        known = have | more
-        if known in seen or len(seen) >= _MOST_TRIES or len(known) > _MOST_STEPS:
-            continue
-        seen.append(known)
+class _Talk:
+    """Questions and answers about one file, the true ones first."""
+
+    def __init__(self, made: Made) -> None:
+        self.made = made
+        self.seen: list[dict] = []
+        self.right: Verdict | None = None
+        self.wrong: Verdict | None = None
+        self.longest: tuple[tuple[str, dict], ...] = ()
+
+    def go_on(self, known: dict, trail: tuple[tuple[str, dict], ...], *, sure: bool) -> None:
+        """Read with these answers, and answer what is asked then."""
+        self.seen.append(known)
         try:
-            reading = pn.read(made.path, **known)
+            reading = pn.read(self.made.path, **known)
         except (ValueError, TypeError) as error:
-            if _answered(made, str(error), known, seen):
-                return True
-        else:
-            if difference(made, reading) is None:
-                return True
-    return False
+            self._answer(str(error), known, trail, sure)
+            return
+        wrong = difference(self.made, reading)
+        if wrong is None:
+            words = trail[0][0] if trail else ""
+            self.right = Verdict("asked" if trail else "read", words, 1 + len(trail), trail)
+        elif sure:
+            self.wrong = Verdict("misread", f"{wrong} by {known}\n{reading}", 0, trail)
+
+    def _answer(self, message: str, known: dict, trail: tuple, sure: bool) -> None:
+        if len(trail) >= len(self.longest):
+            self.longest = (*trail, (message, {}))
+        for rank, more in _remedies(message, self.made, known):
+            told = known | more
+            tired = len(self.seen) > _MOST_TRIES or len(trail) >= _MOST_COMMANDS - 1
+            if told in self.seen or tired:
+                continue
+            self.go_on(told, (*trail, (message, more)), sure=sure and rank > 0)
+            if self.right is not None or self.wrong is not None:
+                return
 
 
-def _remedies(message: str, made: Made) -> list[dict]:
-    """Arguments that a message offers, and those that it asks for as the truth answers them."""
+def _remedies(message: str, made: Made, known: dict) -> list[tuple[int, dict]]:
+    """Arguments that a message offers, and those that it asks for as the truth answers them.
+
+    What is to be passed together is: the best of the first with the best of the second.
+    """
+    if " Also: " in message:
+        return _for_all(message.split(" Also: "), made, known)
+    first, _, second = message.partition("together with")
+    if second:
+        lead = first.rpartition("for play")[2] if "for play" in first else first
+        one, *_ = [*_remedies(lead, made, known), (0, {})]
+        two, *_ = [*_remedies(second, made, known), (0, {})]
+        return [(min(one[0], two[0]), one[1] | two[1])]
     found: list[dict] = []
     end = -1
     for said in _SAID.finditer(message):
-        one = {said["name"]: _literal(said["value"])}
+        more = {said["name"]: _literal(said["value"])}
         if message[end : said.start()] == " and ":
-            found[-1] |= one
-        elif one not in found:
-            found.append(one)
+            found[-1] |= more
+        elif more not in found:
+            found.append(more)
         end = said.end()
     asked = [name for name in made.answers if re.search(rf"\b{name}\b", message)]
-    for name in asked:
-        if not any(name in said for said in found):
-            found.append({name: made.answers[name]})
+    plain = {name: made.answers[name] for name in asked if not any(name in said for said in found)}
+    found += [plain] if plain else []
     ranks = [(min((_fits(n, v, made) for n, v in said.items()), default=0), said) for said in found]
-    return [said for rank, said in sorted(ranks, key=lambda pair: -pair[0]) if rank >= 0]
+    if "if these are task data" in message:  # so they are: what options mean is not asked then
+        ranks = [(-1 if "options" in said else rank, said) for rank, said in ranks]
+    return [(rank, said) for rank, said in sorted(ranks, key=lambda pair: -pair[0]) if rank >= 0]
+
+
+def _for_all(questions: list[str], made: Made, known: dict) -> list[tuple[int, dict]]:
+    """Answers to several questions at once; if they do not do, to the first alone."""
+    every = [found for found in (_remedies(said, made, known) for said in questions) if found]
+    if not every:
+        return []
+    joined: dict = {}
+    for _, more in (found[0] for found in every):
+        where = [one["where"] for one in (joined, more) if "where" in one]
+        joined |= more | ({"where": " and ".join(where)} if len(where) > 1 else {})
+    return [(min(found[0][0] for found in every), joined), *every[0]]
 
 
 def _fits(name: str, value: object, made: Made) -> int:
@@ -169,10 +236,23 @@ def _fits(name: str, value: object, made: Made) -> int:
     if name == "kind":
         return 1 if value == "play" else -1
     if name == "options":
-        words = [str(word) for word in value] if isinstance(value, list | dict) else []
-        return -1 if plan.missed in words else 0
+        words = {str(word) for word in value} if isinstance(value, list | dict) else set()
+        mapped = isinstance(value, dict) and not all(isinstance(v, int) for v in value.values())
+        told = {*plan.labels} | {label.removesuffix(".0") for label in plan.labels}
+        odd = mapped or plan.missed in words or not words & told
+        return -1 if odd else int(words == {*plan.labels})
+    if name == "base" and plan.choice in ("from 0", "from 1", "floats"):
+        return 1 if value == int(plan.choice != "from 0") else -1
     if name == "reward" and plan.reward == "words":
-        return 1 if str(value).removeprefix("player.").startswith(str(truth)) else -1
+        said, own = str(value).removeprefix("player."), str(truth).removeprefix("player.")
+        named = said.startswith(own) or own.startswith(said.partition("[")[0])  # payout of payout_1
+        paid = _paid_by_words(str(value))
+        won, lost = (paid.get(word, paid.get(word.replace(" ", "_"))) for word in plan.won)
+        return -1 if not named or (paid and (won is None or lost is None or won <= lost)) else 1
+    if name == "reward" and plan.reward == "sentence" and "[" in str(value):
+        lost = re.search(r"\[(\w+) < 0\]", str(value))
+        won, loss = (re.findall(r"\w+", one.lower()) for one in plan.sentences)
+        return 1 if lost is not None and lost[1] in loss and lost[1] not in won else -1
     if name == "chosen" and plan.choice.startswith("stimuli"):
         at_place = str(value).endswith(f"[{plan.names['key']}]") or "[response]" in str(value)
         return 1 if at_place or (plan.choice == "stimuli" and value == truth) else -1
@@ -180,10 +260,23 @@ def _fits(name: str, value: object, made: Made) -> int:
         return 1 if value == str(truth).replace("`", "") else 0
     if truth is None:
         return 0
-    if name == "block" and isinstance(truth, tuple):
-        parts = (value,) if isinstance(value, str) else value
-        return 1 if {*parts} == {*truth} else 0 if {*parts} <= {*truth} else -1
-    return 1 if str(value) == str(truth).removeprefix("player.") or value == truth else -1
+    if name == "block" and value == f"restarts({made.answers.get('decision')})":
+        return 1
+    if name == "block" and truth is not None:
+        parts, own = (({one} if isinstance(one, str) else {*one}) for one in (value, truth))
+        same = tuple(pair[0] for pair in plan.constants) or ("no such column",)
+        parts = {part for part in parts if not part.endswith(same)} or parts  # these do no harm
+        return 1 if parts == own else 0 if parts <= own else -1
+    own = str(truth).removeprefix("player.")
+    own = "response" if made.layout == "eprime" and own.endswith(".RESP") else own
+    shorter = made.layout.startswith(("one row", "otree wide")) and own.startswith(f"{value}_")
+    return 1 if str(value) == own or value == truth or shorter else -1
+
+
+def _paid_by_words(value: str) -> dict[str, float]:
+    """What words pay by what was typed, as in outcome[win=1, loss=0]."""
+    pairs = re.findall(r"([^\[,=]+)=(-?\d+)", value)
+    return {word.strip(): float(number) for word, number in pairs}
 
 
 def _literal(value: str) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 import narwhals as nw
@@ -45,7 +46,7 @@ from penchant.tables.play import (
     without_fillers,
     without_unknown,
 )
-from penchant.tables.surveys import where_said
+from penchant.tables.where import where_said
 
 Owners = dict[str, Coded]
 Seeable = str | Sequence[Any] | Mapping[str, Any]
@@ -159,7 +160,7 @@ def episodes_from_frame(
     )
     table = _checked(frame, named)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, number = _event_order(table, owners, decision, gaps, subject)
+    order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
     rewards = _rewards(table, reward)
     done = picked
@@ -219,12 +220,12 @@ def episode_rows(
     """
     table = open_frame(frame)
     owners = _owners(table, {"subject": subject, "block": block})
-    order, _ = _event_order(table, owners, decision, gaps, subject)
+    order, _ = _event_order(table, owners, decision, gaps, subject, block)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
 
 def _event_order(
-    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any
+    table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
 ) -> tuple[InTime, IntVector | None]:
     """Rows in order of episode and time, and the number of each row's decision."""
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
@@ -236,18 +237,20 @@ def _event_order(
 
     def apart() -> str:
         columns = _telling_apart(table, episode, number)
-        found = _remedy(columns, subject) or _restarting(episode, number, decision)
+        found = _remedy(table, columns, subject, block) or _restarting(episode, number, decision)
+        found = found or _in_any_order(table, episode, number, block)
         return f"{found}, or drop repeated rows.{_one_label(table, columns)}" if found else ""
 
     return in_time(episode, person, number, gaps, _row_places(owners), apart), number
 
 
-def _remedy(columns: Sequence[Any], subject: Any) -> str:
+def _remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
     """What to do about repeated numbers that a column tells apart; "" where none does."""
     if not columns:
         return ""
     names = " or ".join(map(str, columns))
-    blocks = " or ".join(argument("block", str(column)) for column in columns)
+    known = [name for name in _names(block) if name is not None]
+    blocks = " or ".join(argument("block", _coarse_first(table, [*known, c])) for c in columns)
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
@@ -261,15 +264,58 @@ def _remedy(columns: Sequence[Any], subject: Any) -> str:
     )
 
 
+def _coarse_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+    """Columns that tell plays apart, those that change least often first: sessions, then blocks."""
+    changes = {}
+    for name in columns:
+        cells = table[name].to_list()
+        changes[str(name)] = sum(a != b for a, b in pairwise(cells))
+    ordered = tuple(sorted(changes, key=lambda name: changes[name]))
+    return ordered if len(ordered) > 1 else ordered[0]
+
+
+FEWEST_REPEATED = 0.1  # share of rows whose numbers are repeated because plays are not told apart
+
+
+def _in_any_order(table: Table, episode: IntVector, number: IntVector, block: Any) -> str:
+    """One or two columns that tell repeated numbers apart, though rows stand in no order."""
+    plays = np.unique(np.stack([episode, number], axis=1), axis=0)
+    if len(number) - len(plays) < max(3, FEWEST_REPEATED * len(number)):
+        return ""  # rows that were written twice
+    known = [name for name in _names(block) if name is not None]
+    coded: dict[Any, IntVector] = {}
+    for name in table.columns:
+        try:
+            codes = column_labels(table, name, "block").codes
+        except DataError:
+            continue
+        if name not in known and (codes >= 0).all() and 1 < len(np.unique(codes)) <= FEW_BLOCKS:
+            coded[name] = codes
+    for names in (*((name,) for name in coded), *combinations(coded, 2)):
+        own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
+        if len(np.unique(own, axis=0)) == len(number):
+            told = " and ".join(map(str, names))
+            said = argument("block", _coarse_first(table, [*known, *names]))
+            return (
+                f"By {told} they are told apart: pass {said} if these are plays of their own, or "
+                f"{_kept(table, names[-1])} if the other rows are no part of it"
+            )
+    return ""
+
+
 def _one_label(table: Table, columns: Sequence[Any]) -> str:
     """That rows of one label alone may be meant, as those of a test after practice."""
     if len(columns) != 1:
         return ""
-    column = columns[0]
+    return f" Or pass {_kept(table, columns[0])} if the other rows are no part of it."
+
+
+def _kept(table: Table, column: Any) -> str:
+    """A condition that keeps the rows of the label that most have, as an argument."""
     cells = [cell for cell in table[column].to_list() if cell is not None]
     name = str(column) if str(column).isidentifier() else f"`{column}`"
     kept = where_said(f"{name} == {max(cells, key=cells.count)!r}")
-    return f" Or pass {kept}{either(' to `read`', '')} if the other rows are no part of it."
+    return f"{kept}{either(' to `read`', '')}"
 
 
 def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:
@@ -469,9 +515,19 @@ def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         cells = (_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
             f"decision must hold whole numbers; got {listing(cells, wrong.size)}. "
-            "Number the decisions of every episode from 0 or 1."
+            f"Number the decisions of every episode from 0 or 1{_unnumbered(name, numbers)}."
         )
     return numbers.astype(np.int64)
+
+
+def _unnumbered(name: Any, numbers: Vector) -> str:
+    """How to leave out rows that have no number, where that alone is wrong."""
+    given = numbers[~np.isnan(numbers)]
+    if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
+        return ""
+    column = str(name) if str(name).isidentifier() else f"`{name}`"
+    kept = where_said(f"{column} >= {given.min():g}")
+    return f", or pass {kept}{either(' to `read`', '')} if nobody decided in the other rows"
 
 
 def _floats(table: Table, name: Any, role: str) -> Vector:

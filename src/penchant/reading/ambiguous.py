@@ -17,7 +17,7 @@ from penchant.errors import DataError, argument, either, listing
 from penchant.files.table import typed
 from penchant.output import counted
 from penchant.reading.asked import with_column, word
-from penchant.tables.cells import is_nothing
+from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
     GAINS,
     LOSSES,
@@ -35,7 +35,8 @@ from penchant.tables.labels import NUMBER
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.options import NOTHING_WORDS
 from penchant.tables.play import FAR, MARKS
-from penchant.tables.surveys import CUTS, where_said
+from penchant.tables.surveys import CUTS
+from penchant.tables.where import where_said
 
 _MINUS_ONE = -1.0  # a loss of 1 beside 0 and 1, a code beside other numbers
 _FEW = 3  # different numbers besides, from which -1 may be a code
@@ -291,6 +292,8 @@ _SUMS = frozenset(("score", "points", "total", "balance", "bank", "earnings", "m
 _SO_FAR = frozenset(("total", "cum", "cumulative", "cumul", "running", "balance", "bank"))
 _FEW_WORDS = 6  # for outcomes
 FEWEST = 8  # choices of a block from which a total can be told from rewards
+_MANY_EACH = 10  # rows for each number, below which a column has many numbers
+_SELDOM = 0.15  # share of steps that are few
 _SLOW = 3  # times that the range of a total is its largest step, at least
 
 
@@ -333,9 +336,17 @@ def as_reward(name: str, clean: Cleaned) -> str:
     clean
         Its table: what moves as a total does is one, too.
     """
-    if not sounds_total(name) and not _moves_slowly(clean, name):
-        return argument("reward", name)
-    return f"{argument('reward', f'diff({name})')} (what it grows by) or {argument('reward', name)}"
+    plain, grown = argument("reward", name), argument("reward", f"diff({name})")
+    if sounds_total(name) or _moves_slowly(clean, name):
+        return f"{grown} (what it grows by) or {plain}"
+    return f"{plain} or {grown} (what it grows by)" if _are_many(clean, name) else plain
+
+
+def _are_many(clean: Cleaned, name: str) -> bool:
+    """Whether numbers differ in most rows, as totals do, whatever order the rows are in."""
+    column = clean.table[name]
+    numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    return numbers and len(column.unique()) > max(_MOST, len(column) / _MANY_EACH)
 
 
 def _moves_slowly(clean: Cleaned, name: str) -> bool:
@@ -351,7 +362,26 @@ def _moves_slowly(clean: Cleaned, name: str) -> bool:
         if not np.isnan(values[row]):
             groups.setdefault(whose, []).append(row)
     blocks = [np.array(rows) for rows in groups.values()]
-    return _is_running(values, blocks, True)
+    slow = _is_running(values, blocks, True) or _grows_by_few(values, blocks)
+    return slow or _hardly_falls(values, blocks)
+
+
+def _hardly_falls(values: Vector, people: Sequence[IntVector]) -> bool:
+    """Whether numbers grow but for a few falls, as totals do that begin anew in every block."""
+    own = [values[rows] for rows in people if len(rows) >= FEWEST]
+    steps = np.concatenate([*(np.diff(numbers) for numbers in own), np.zeros(0)])
+    if not steps.size or len(np.unique(np.concatenate(own))) <= 2:
+        return False
+    return bool((steps < 0).mean() < _SELDOM and (steps > 0).mean() > _SELDOM)
+
+
+def _grows_by_few(values: Vector, people: Sequence[IntVector]) -> bool:
+    """Whether numbers are many, and what they grow by is one of few, as totals do."""
+    own = [values[rows] for rows in people if len(rows) >= FEWEST]
+    many = {round(float(one), 6) for numbers in own for one in numbers}
+    steps = [round(float(one), 6) for numbers in own for one in np.diff(numbers)]
+    common = {one for one, count in Counter(steps).items() if count > 1}
+    return bool(common) and len(many) > _SLOW * len(common) and len(common) > 1
 
 
 def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
@@ -364,21 +394,40 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     used
         Columns that are something else.
     """
-    free = [name for name in varying(clean) if name not in used and not _is_of_time(name)]
+    free = [name for name in varying(clean) if name not in used and not is_of_time(name)]
     parts = [n for part in ("subject", "block", "decision") for n in USUAL[part]]
     free = [name for name in free if not is_called(parts, name) and not is_called(SESSION, name)]
     told = [name for name in free if sounds_paid(name)]
     others = [name for name in free if name not in told]
     numbers = [name for name in others if not pa.types.is_string(clean.table[name].type)]
     texts = [name for name in others if name not in numbers and _tells(clean.table, name)]
-    return [*told, *numbers, *texts]
+    below = [name for name in clean.below if name not in used]
+    amounts = [name for name in texts if _are_amounts(clean.table, name)]
+    texts = [name for name in texts if name not in amounts]
+    counters = [name for name in numbers if _counts_on(clean.table, name)]
+    numbers = [name for name in numbers if name not in counters]
+    return [*told, *below, *amounts, *numbers, *texts, *counters]
+
+
+def _are_amounts(table: pa.Table, name: str) -> bool:
+    """Whether nearly every text is a number, in some currency or none."""
+    cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
+    read = [amount(cell) is not None for cell in cells]
+    return bool(cells) and sum(read) >= (1 - _RARE) * len(read)
+
+
+def _counts_on(table: pa.Table, name: str) -> bool:
+    """Whether most numbers are one more than the one before, as those of trials."""
+    cells = [cell for cell in table[name].to_pylist() if isinstance(cell, int)]
+    return len(cells) > 1 and float(np.mean(np.diff(cells) == 1)) > 0.5
 
 
 def _tells(table: pa.Table, name: str) -> bool:
     """Whether text tells amounts, or is one of a few words, as won and lost are."""
     cells = [cell for cell in table[name].to_pylist() if not is_nothing(cell)]
     few = len({*cells}) <= _FEW_WORDS
-    return few or all(any(mark.isdigit() for mark in str(cell)) for cell in cells)
+    told = [any(mark.isdigit() for mark in str(cell)) for cell in cells]
+    return few or sum(told) >= (1 - _RARE) * len(told)  # others are marks of no choice
 
 
 def varying(clean: Cleaned) -> list[str]:
@@ -398,7 +447,8 @@ def varying(clean: Cleaned) -> list[str]:
     return found
 
 
-def _is_of_time(name: str) -> bool:
+def is_of_time(name: str) -> bool:
+    """Whether a name says when something was, or how long it took."""
     words = {part.lower() for part in CUTS.split(name) if part}
     return bool(words & _TIMES) or plain_name(name) in _TIMES
 

@@ -55,8 +55,8 @@ from penchant.tables.surveys import (
     halves,
     likely_layouts,
     options_said,
-    where_said,
 )
+from penchant.tables.where import where_said
 
 AMOUNT = (
     *("amount", "amt", "value", "val", "money", "reward", "magnitude", "mag", "sum", "payoff"),

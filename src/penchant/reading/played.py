@@ -12,14 +12,13 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument, either, listing, ticked
+from penchant.errors import DataError, argument, either, listing, named, ticked
 from penchant.reading.ambiguous import (
-    as_reward,
     ask_about_flags,
     ask_about_marks,
     found_reward,
-    may_be_paid,
     odd_word,
+    sounds_paid,
     varying,
     without_marks,
 )
@@ -34,17 +33,28 @@ from penchant.reading.asked import (
     with_column,
     word,
 )
+from penchant.reading.candidates import change_places, chosen_ways, reward_ways
+from penchant.reading.questions import Questions
 from penchant.reading.whose import (
+    ask_about_counter,
+    ask_about_first_rows,
     ask_about_people,
     ask_about_plays,
     ask_about_sessions,
     ask_for_order,
     ask_for_people,
 )
-from penchant.tables.answers import ask_about_rivals, ask_about_sides, by_sentences
+from penchant.tables.answers import (
+    DIFFERENCES,
+    ask_about_rivals,
+    ask_about_sides,
+    by_sentences,
+    differences,
+)
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.columns import (
     COORDINATES,
+    NEEDED,
     NO_COLUMN,
     SESSION,
     USUAL,
@@ -63,7 +73,8 @@ from penchant.tables.options import NOTHING_WORDS, labelled_options, refuse_stra
 from penchant.tables.play import FILLERS
 from penchant.tables.programs import KINDS
 from penchant.tables.reading import Reading
-from penchant.tables.surveys import NOT, options_said, shown_at, where_said
+from penchant.tables.surveys import NOT, options_said, shown_at
+from penchant.tables.where import where_said
 
 PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "scored", "executed")
 
@@ -77,6 +88,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     given = _by_cells(clean, given)
     if given.get("chosen") is None:
         _ask_about_groups(clean)
+    if policies.get("locations") is None:
+        _ask_for_needed(clean, given)
     if given.get("reward") is None:
         _ask_about_constant(clean, given, usual_column("reward", table.column_names))
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
@@ -85,46 +98,55 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     marked = asked.options is None and isinstance(found.chosen, str) and not placed
     if marked:
         table, unmade = without_marks(table, str(found.chosen), found.reward)
-    if "chosen" not in asked.said and isinstance(found.chosen, str):
-        _check_places(table, found.chosen)
-        _check_sides(table, found.chosen, clean.own)
-        _check_rivals(table, found, clean.own)
-        ask_about_flags(table, found.chosen, clean.own, found.decision)
-    if "subject" not in asked.said:
-        ask_about_people(table, found.subject)
-        ask_about_sessions(table, found.subject, found.block)
-    if marked:
-        ask_about_marks(table, str(found.chosen), found.decision)
-    table, notes = with_rewards(table, found, asked)
-    notes = (*unmade, *notes)
-    if "missing_reward" not in policies:
-        _check_other_tasks(table, found)
-        if "block" not in asked.said:
-            ask_about_plays(table, found, clean.own | clean.conditions)
-    if "reward" not in asked.said:
-        found, decided = found_reward(table, found, clean.own)
-        _ask_about_constant(clean, given, found.reward)
-        notes = (*notes, *decided)
+    questions = Questions()
+    with questions.about("chosen"):
+        if "chosen" not in asked.said and isinstance(found.chosen, str):
+            _check_places(table, found.chosen)
+            _check_sides(table, found.chosen, clean.own)
+            _check_rivals(table, found, clean.own)
+            ask_about_flags(table, found.chosen, clean.own, found.decision)
+    with questions.about("subject"):
+        if "subject" not in asked.said:
+            ask_about_people(table, found.subject)
+            ask_about_sessions(table, found.subject, found.block)
+            ask_for_people(table, found, clean.own)
+    with questions.about("chosen"):
+        if marked:
+            ask_about_marks(table, str(found.chosen), found.decision)
+    notes = unmade
+    with questions.about("reward"):
+        table = _with_differences(table, found)
+        table, said = with_rewards(table, found, asked)
+        notes = (*notes, *said)
+    with questions.about("rows"):
+        if "missing_reward" not in policies:
+            _check_other_tasks(table, found)
+            if "block" in asked.said and found.block is not None:
+                ask_about_first_rows(table, found, clean.own | clean.conditions)
+            elif "block" not in asked.said:
+                ask_about_counter(table, found)
+                ask_about_plays(table, found, clean.own | clean.conditions)
+    with questions.about("reward"):
+        if "reward" not in asked.said and not questions.has("rows"):
+            found, decided = found_reward(table, found, clean.own)
+            _ask_about_constant(clean, given, found.reward)
+            notes = (*notes, *decided)
+    with questions.about("rows"):
+        if "decision" not in asked.said and not questions.has("subject"):
+            ask_for_order(table, found, clean.own)
+        if not questions.has("subject"):
+            _check_numbered(table, found)
+    labels: tuple[Any, ...] | None = None
+    words: dict[str, str] = {}
+    base = asked.base or 0
+    with questions.about("chosen"):
+        labels, words, base, sorted_so = _options(table, found, asked, clean.words)
+        notes = (*notes, *sorted_so)
+    questions.ask()
     if found.decision is None:
         notes = (*notes, "no column numbers the trials; rows are taken to be in order of time")
     if clean.counted_on or ("gaps" not in policies and _begins_later(clean, table, found)):
         policies.setdefault("gaps", "order")
-    labels, words = _labels(table, found, asked, clean.words)
-    if asked.options is None:
-        _ask_about_alike(labels, str(found.chosen))
-        _ask_beside_flag(labels, str(found.chosen))
-    base = asked.base or 0
-    if labels is not None and asked.options is None:
-        typed = ticked("options")
-        notes = (*notes, f"options are sorted; {typed} for another order, or if there were more")
-    elif labels is None and isinstance(found.chosen, str) and not words:
-        if "chosen" not in asked.said:
-            _check_are_options(table, found)
-        base = _base(table, found.chosen, asked.base)
-        if asked.base is None:
-            _ask_about_zero(table, found)
-        words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
-        words = {key: index for key, index in words.items() if int(index) >= 0}
     arguments: dict[str, Any] = {
         **found.arguments(),
         "base": 0 if labels is not None else base,
@@ -139,10 +161,6 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
             done = pa.array(_mapped(table, str(found.executed), words))
             table = with_column(table, _DONE, done)
             arguments["executed"] = _DONE
-    if "subject" not in asked.said:
-        ask_for_people(table, found, clean.own)
-    if "decision" not in asked.said:
-        ask_for_order(table, found, clean.own)
     episodes = episodes_from_frame(table, **arguments)
     columns = dict(part.split(" = ", 1) for part in found.words().split("; "))
     n_options = len(labels) if labels is not None else _n_options(episodes)
@@ -161,6 +179,65 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         model=f"QLearning(n_options={n_options})",
         doubts=doubts,
     )
+
+
+def _with_differences(table: pa.Table, found: PlayColumns) -> pa.Table:
+    """The table with what totals grew by, in the plays and the order that it is read in."""
+    total = DIFFERENCES.fullmatch(found.reward) if isinstance(found.reward, str) else None
+    if total is None or total["name"].strip() not in table.column_names:
+        return table
+    try:
+        plays = _plays(table, found)
+    except DataError:  # said where plays are made
+        return table
+    name, start = total["name"].strip(), total["start"]
+    known = found.subject in table.column_names
+    who = table[found.subject].to_pylist() if known else [None] * len(table)
+    people: dict[Any, list[IntVector]] = {}
+    for rows in plays:
+        people.setdefault(who[int(rows[0])], []).append(rows)
+    totals = column_floats(open_frame(table), name, "reward")
+    begun = None if start is None else float(start)
+    paid = differences(totals, list(people.values()), begun, name)
+    return with_column(table, str(found.reward), pa.array(paid, from_pandas=True))
+
+
+def _plays(table: pa.Table, found: PlayColumns) -> list[IntVector]:
+    """Rows of every play, in order of time."""
+    parts = {part: getattr(found, part) for part in ("subject", "block", "decision")}
+    told = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    return [rows for rows in episode_rows(table, **told, gaps="order") if rows.size]
+
+
+def _check_numbered(table: pa.Table, found: PlayColumns) -> None:
+    """Raise what is wrong with the numbers of the decisions, which plays are made by."""
+    block = (found.block,) if isinstance(found.block, str) else found.block or ()
+    if found.subject not in block and found.decision not in block:  # else said below
+        _plays(table, found)
+
+
+def _options(
+    table: pa.Table, found: PlayColumns, asked: Asked, are_words: bool
+) -> tuple[tuple[Any, ...] | None, dict[str, str], int, tuple[str, ...]]:
+    """Labels of the options, the number of each word, the first number, and what was decided."""
+    labels, words = _labels(table, found, asked, are_words)
+    if asked.options is None:
+        _ask_about_alike(labels, str(found.chosen))
+        _ask_beside_flag(labels, str(found.chosen))
+    base = asked.base or 0
+    if labels is not None and asked.options is None:
+        typed = ticked("options")
+        said = f"options are sorted; {typed} for another order, or if there were more"
+        return labels, words, base, (said,)
+    if labels is None and isinstance(found.chosen, str) and not words:
+        if "chosen" not in asked.said:
+            _check_are_options(table, found)
+        base = _base(table, found.chosen, asked.base)
+        if asked.base is None:
+            _ask_about_zero(table, found)
+        words = {key: str(int(float(key)) - base) for key in _numbers(table, found.chosen)}
+        words = {key: index for key, index in words.items() if int(index) >= 0}
+    return labels, words, base, ()
 
 
 def _begins_later(clean: Cleaned, table: pa.Table, found: PlayColumns) -> bool:
@@ -222,7 +299,28 @@ def _by_cells(clean: Cleaned, given: Mapping[str, Any]) -> dict[str, Any]:
     return known
 
 
-FEW_OPTIONS = 12  # different cells of a column that may hold choices
+def _ask_for_needed(clean: Cleaned, given: Mapping[str, Any]) -> None:
+    """Ask for the choice, or the reward, where no column has a usual name and others may be it."""
+    names = clean.table.column_names
+    chosen, reward = (given.get(part) or usual_column(part, names) for part in NEEDED)
+    if chosen is None and named_column(COORDINATES, names) is not None:
+        return  # places, which are said below
+    both = [(part,) if isinstance(part, str) else part or () for part in (chosen, reward)]
+    used = {name for part in both for name in part}
+    questions = Questions()
+    for part, known, ways in (("chosen", chosen, chosen_ways), ("reward", reward, reward_ways)):
+        said = [] if known is not None else ways(clean, used)
+        with questions.about(part):
+            if said:
+                raise DataError(
+                    f"{argument(part)} must be given, as no column is called "
+                    f"{' or '.join(USUAL[part][:3])}; got columns {named(names)}. Pass "
+                    f"{' or '.join(said)}."
+                )
+    if questions.has("chosen"):
+        with questions.about("reward"):
+            _ask_about_constant(clean, given, reward)
+    questions.ask()
 
 
 def _ask_about_groups(clean: Cleaned) -> None:
@@ -236,16 +334,11 @@ def _ask_about_groups(clean: Cleaned) -> None:
         return
     parts = {usual_column(part, table.column_names) for part in ("block", "decision")}
     paid = {reward} if isinstance(reward, str) else {*(reward or ())}
-    others = [
-        one
-        for one in varying(clean)
-        if one not in parts | paid and 2 <= len(table[one].drop_null().unique()) <= FEW_OPTIONS
-    ]
+    others = chosen_ways(clean, parts | paid)
     if others:
         raise DataError(
             f"{argument('chosen')} must be given, as {name} says the same in all rows of a "
-            f"subject, as a group does. Pass "
-            f"{' or '.join(argument('chosen', one) for one in others[:12])}; or "
+            f"subject, as a group does. Pass {' or '.join(others)}; or "
             f"{argument('chosen', name)} if everybody always chose the same."
         )
 
@@ -256,12 +349,12 @@ def _ask_about_constant(clean: Cleaned, given: Mapping[str, Any], name: Any) -> 
     if not isinstance(name, str) or name not in table.column_names or name in varying(clean):
         return
     taken = {given.get("chosen") or usual_column("chosen", table.column_names)}
-    others = [one for one in may_be_paid(clean, taken) if one != name]
+    others = reward_ways(clean, {*taken, name})
     if others:
         raise DataError(
             f"{argument('reward')} must be given, as {name} says the same in all rows of a "
             f"subject, and others change from one choice to the next. Pass "
-            f"{' or '.join(as_reward(one, clean) for one in others[:12])}; or "
+            f"{' or '.join(others)}; or "
             f"{argument('reward', name)} if every choice paid the same."
         )
 
@@ -402,23 +495,8 @@ def _check_places(table: pa.Table, chosen: str) -> None:
         ]
         if stem == name or len(several) < 2:
             continue
-        shown = [table[other].to_pylist() for other in several]
-        rows = [labels for labels in zip(*shown, strict=True) if None not in labels]
-        if _change_places(rows):
+        if change_places(table, several):
             raise _place_or_label(stem, chosen)
-
-
-MOST_LABELS = 12  # that change places: more are another stimulus in every trial
-
-
-def _change_places(rows: Sequence[tuple[Any, ...]]) -> bool:
-    """Whether labels stand now at one place, now at another."""
-    if not all(isinstance(label, str) for labels in rows for label in labels):
-        return False
-    places = {(label, place) for labels in rows for place, label in enumerate(labels)}
-    labels = {label for label, _ in places}
-    apart = all(len({*own}) == len(own) for own in rows)
-    return apart and len(places) > len(labels) and len(labels) <= MOST_LABELS
 
 
 def _place_or_label(stem: str, chosen: str, meant: str = "") -> DataError:
@@ -430,13 +508,28 @@ def _place_or_label(stem: str, chosen: str, meant: str = "") -> DataError:
     )
 
 
+def ask_about_places(clean: Cleaned, chosen: str) -> None:
+    """Ask whether a place was chosen, or the label that stood there, where labels change theirs.
+
+    Parameters
+    ----------
+    clean
+        A table of decisions.
+    chosen
+        Its column of choices.
+    """
+    _check_places(clean.table, chosen)
+    _check_sides(clean.table, chosen, clean.own)
+
+
 def _check_sides(table: pa.Table, chosen: str, own: Collection[str]) -> None:
     """Refuse sides of labels that change theirs: which of both is the option has to be said."""
     names = [name for name in table.column_names if name != chosen and name not in own]
     words = [one for one in seen_words(table, chosen) if one != odd_word(table, chosen)]
     for stem, columns, places in shown_at(names, words):
-        cells = [table[name].to_pylist() for name in columns]
-        if _change_places([row for row in zip(*cells, strict=True) if None not in row]):
+        if sounds_paid(stem):  # what stood there was worth
+            continue
+        if change_places(table, columns):
             keys = {word: columns[place] for word, place in places.items()}
             said = ", ".join(f"{word} = {name}" for word, name in keys.items())
             raise _place_or_label(stem, chosen, f" ({said})")
@@ -562,7 +655,7 @@ def _check_are_options(table: pa.Table, found: PlayColumns) -> None:
 def _ask_about_zero(table: pa.Table, found: PlayColumns) -> None:
     """Ask whether a 0 that always pays the same is an option, or a decision that nobody made."""
     frame = open_frame(table)
-    if not isinstance(found.reward, str):
+    if not isinstance(found.reward, str) or pa.types.is_string(table[found.reward].type):
         return
     words = [None if is_nothing(c) else word(c) for c in table[str(found.chosen)].to_pylist()]
     chosen = np.array([float(w) if w and NUMBER.match(w) else np.nan for w in words])
@@ -588,6 +681,13 @@ def _base(table: pa.Table, name: str, base: int | None) -> int:
     if base is not None:
         return base
     numbers = [float(key) for key in _numbers(table, name)]
+    if sorted(numbers) == [-1.0, 1.0]:
+        raise DataError(
+            f"{argument('options')} must be given, as {name} holds -1 and 1, which can be read in "
+            "two ways: two options, such as left and right, or one option and decisions that "
+            f"nobody made. Pass {either('options=[-1, 1]', '--options=-1,1')} for the first, or "
+            f"{argument('base', 1)} for the second."
+        )
     numbers = [number for number in numbers if number >= 0]
     low, high = min(numbers, default=0.0), max(numbers, default=0.0)
     if low == 0:
@@ -633,8 +733,8 @@ def event_rows(reading: Reading) -> list[IntVector]:
     """Rows of the table that each event of each subject comes from; -1 where it has no row."""
     known = reading.arguments
     parts = {part: known.get(part) for part in ("subject", "block", "decision")}
-    named = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
-    rows = episode_rows(reading.table, **named, gaps=known.get("gaps", "error"))
+    told = {part: None if name == NO_COLUMN else name for part, name in parts.items()}
+    rows = episode_rows(reading.table, **told, gaps=known.get("gaps", "error"))
     return [own[: one.n_events] for own, one in zip(rows, reading.data, strict=True)]
 
 

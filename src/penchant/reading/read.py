@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -18,7 +19,6 @@ from penchant.models.offers.attributes import Attributes
 from penchant.output import came_as, marked
 from penchant.reading.ambiguous import (
     TOTAL,
-    as_reward,
     comma_number,
     may_be_paid,
     sounds_paid,
@@ -26,6 +26,7 @@ from penchant.reading.ambiguous import (
     varying,
 )
 from penchant.reading.asked import Asked, Built, Place, same_people, seen_words
+from penchant.reading.candidates import MOST_LABELS, chosen_ways, reward_ways
 from penchant.reading.experiment import (
     ask_about_lone,
     evident_in,
@@ -34,7 +35,8 @@ from penchant.reading.experiment import (
     wide_experiment,
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
-from penchant.reading.played import MOST_LABELS, from_play
+from penchant.reading.played import ask_about_places, from_play
+from penchant.reading.questions import ALSO
 from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
@@ -46,6 +48,7 @@ from penchant.tables.columns import (
     is_long,
     is_play,
     named_column,
+    numbered_on,
     plain_name,
     refuse_one_row_per_subject,
     usual_column,
@@ -77,8 +80,12 @@ from penchant.tables.surveys import (
     refuse_unknown_words,
     tag,
 )
+from penchant.tables.unfolding import listed_columns
+from penchant.tables.where import with_condition
 
 FEWEST_ROWS = 4  # by which a column without a usual name is known
+NEARLY = 0.95  # share of rows that is all but a few
+MOSTLY = 0.5  # share of decisions that are most of them
 FEW_WORDS = 12  # of a column that may hold choices
 # What is told of every option of a game besides: what it paid, when and how it was shown.
 _OF_GAMES = frozenset(
@@ -280,6 +287,7 @@ def reading_of(
         found, built = _built(clean, told, kind, place)
     except DataError as error:
         words = raw.located(str(error), place.rows.tolist())
+        words = words if where is None else with_condition(words, where)
         comma = comma_number(raw.table) if asked.decimal == "." and raw.pieces else None
         if comma is not None and "decimal" not in words:
             typed = argument("decimal", ",")
@@ -344,11 +352,13 @@ def _built(
         _check_policies(task.kind, asked)
         return task.kind, from_task(clean, asked, task, place)
     long = _is_long(clean, asked)
-    if not long and kind != "play":
+    paid = kind is None and asked.columns.get("reward") is not None
+    if not long and kind != "play" and not paid:
         asked = _with_answers(clean, asked)
         clean = _with_places(clean, asked)
     try:
-        wide = None if long or asked.offers or kind == "play" else _wide(clean, asked)
+        known = long or asked.offers or kind == "play" or paid
+        wide = None if known else _wide(clean, asked)
         found = kind or _kind(clean, asked, long, wide)
     except DataError as error:
         raise DataError(f"{error}{_or_play(clean, asked, str(error))}") from None
@@ -363,6 +373,7 @@ def _built(
     asked = replace(asked, columns=named_parts)
     if wide is not None:
         if asked.attributes is None and asked.rivals is None:
+            _ask_about_trials(clean, asked, *wide)
             ask_about_lone(clean, asked, *wide)
             _ask_about_outcomes(*wide)
         return found, from_wide(clean, asked, *wide, place)
@@ -374,16 +385,34 @@ def _built(
 def _or_play(clean: Cleaned, asked: Asked, said: str) -> str:
     """How to say that a table holds play, where it was asked what its options are."""
     names = clean.table.column_names
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
+    usual = named_column(CHOSEN, names)
+    chosen = asked.columns.get("chosen") or usual
     silent = asked.options is None and asked.attributes is None and asked.opt_out is None
     about = said.startswith((argument("options"), argument("opt_out")))
-    ways = may_be_paid(clean, {str(chosen)}) if about and silent and isinstance(chosen, str) else []
-    offered = _crossed(clean, [name for name in names if name != chosen]) if ways else set()
-    ways = [name for name in ways if name not in offered]
-    if not ways:
+    if not about or not silent or not isinstance(chosen, str):
         return ""
-    which = " or ".join(as_reward(name, clean) for name in ways[:12])
-    return f" Or, if these are task data and one of these says what was paid, pass {which}."
+    guessed = usual is None and "chosen" not in asked.said
+    offered = _crossed(clean, [name for name in names if name != chosen])
+    which = " or ".join(reward_ways(clean, offered if guessed else {chosen} | offered))
+    if not which:
+        return ""
+    if guessed:
+        taken = " or ".join(chosen_ways(clean, offered))
+        return f" Or, if these are task data, pass for play {taken}, together with {which}."
+    places = _places_said(clean, asked, chosen)
+    return f" Or, if these are task data and one of these says what was paid, pass {which}.{places}"
+
+
+def _places_said(clean: Cleaned, asked: Asked, chosen: str) -> str:
+    """What is to be asked of places in play, to be said with the question whether it is play."""
+    if any(note.startswith(f"{chosen} repeats ") for note in clean.notes):
+        return ""  # it says the label, not the place
+    try:
+        if "chosen" not in asked.said:
+            ask_about_places(clean, chosen)
+    except DataError as error:
+        return f"{ALSO}in task data, {error}"
+    return ""
 
 
 _POLICIES: Mapping[str, tuple[str, ...]] = {
@@ -480,13 +509,15 @@ def _described(
     return offers_of(layout, lone, table)
 
 
+_TRIALS = 8  # columns of one name that are numbered on, from which they are decisions, not options
 # Words of columns that say whether an answer was right, and not what it was.
 _JUDGED = frozenset(("accuracy", "acc", "accurate", "correct", "corr", "error", "hit", "optimal"))
 
 
 def _judges(name: str) -> bool:
     words = {part.lower() for part in CUTS.split(name)}
-    return bool(words & _JUDGED) or {"is", "best"} <= words
+    good = words & {"best", "better", "high", "good"} and words & {"is", "was", "chose", "chosen"}
+    return bool(words & _JUDGED) or bool(good)
 
 
 def _answers(clean: Cleaned, asked: Asked) -> str | None:
@@ -496,6 +527,8 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         return None
     used = {name for name in asked.columns.values() if isinstance(name, str)} | clean.own
     free = [name for name in table.column_names if name not in used]
+    if any(sum(len(own) >= _TRIALS for own in runs.values()) > 1 for runs in numbered_on(free)):
+        return None
     layouts = likely_layouts(free, alike_in(table))
     tags = {tag(one) for options, _ in layouts for one in options}
     is_evident = evident_in(table, free)
@@ -506,7 +539,7 @@ def _answers(clean: Cleaned, asked: Asked) -> str | None:
         words = seen_words(table, name, doubtful=True)
         if not 2 <= len(words) <= FEW_WORDS or of_people(table, name, subject):
             continue
-        if _is_of_another(clean, name) or _judges(name):
+        if _is_of_another(clean, name) or _judges(name) or len(words) == len(table):
             continue
         if sum(tag(one) in tags for one in words) > 1 and name not in crossed:
             named += [] if side_of(name) else [name]
@@ -580,16 +613,19 @@ def _kind(
         return "offers"
     if wide is not None:
         layout = wide[1]
+        paid = usual_column("reward", names)
+        if played and isinstance(paid, tuple) and layout.columns <= {*paid}:
+            return "play"  # what was gained and lost is no attribute of options gain and loss
         other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
-        if not played or asked.options is not None:
-            if other == "choices" and asked.options is None:
-                _ask_about_rewards(clean, asked, *wide)
-            return other
-        if all(
+        if played and all(
             plain_name(name).rstrip("s") in _OF_GAMES or _is_of_learning(clean.table, name, own)
             for name, own in layout.attributes.items()
         ):
             return "play"
+        if not played or asked.options is not None:
+            if other == "choices" and asked.options is None:
+                _ask_about_rewards(clean, asked, *wide)
+            return other
         raise DataError(
             f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
             f"{TITLES['play']}, by its column of rewards; or {TITLES[other]}, {layout.shown()}. "
@@ -620,9 +656,7 @@ def _kind(
     pressed = asked.columns.get("chosen")
     if pressed is not None and clean.program is not None:
         free = [name for name in names if name not in clean.own and name != pressed]
-        ways = " or ".join(
-            as_reward(name, clean) for name in may_be_paid(clean, {str(pressed)})[:12]
-        )
+        ways = " or ".join(reward_ways(clean, {str(pressed)}))
         ways = ways or f"{argument('reward')} with one of these"
         raise DataError(
             f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
@@ -631,12 +665,17 @@ def _kind(
             f"{argument('attributes')}."
         )
     _ask_for_part(clean, asked)
+    lists = listed_columns(clean.table)
+    taken = [argument("chosen", name) for name in lists] if len(lists) > 1 else chosen_ways(clean)
+    paid = [argument("reward", name) for name in lists] if taken and len(lists) > 1 else []
+    paid = paid or reward_ways(clean, ())
+    both = f": {' or '.join(taken)}, together with {' or '.join(paid)}" if taken and paid else ""
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
-        f"{named(names)}. Name the columns: {argument('chosen')} and {argument('reward')} for "
-        f"play, {argument('offers')} for offers, {argument('option')} and "
-        f"{argument('attributes')} for choices; in a wide table, {argument('options')}."
+        f"{named(names)}. Name the columns: {argument('offers')} for offers, {argument('option')} "
+        f"and {argument('attributes')} for choices, in a wide table {argument('options')}; "
+        f"{argument('chosen')} and {argument('reward')} for play{both}."
     )
 
 
@@ -691,18 +730,75 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     subject = asked.columns.get("subject")
     called = [n for n in called if n not in numbers or not is_counter(clean.table, n, subject)]
     called = [name for name in called if name not in chosen.split(" == ")]
-    named_so = [name for name in called if sounds_paid(name)]
+    named_so = [
+        name
+        for name in called
+        if sounds_paid(name)
+        or any(_repeats(clean.table, name, chosen, own) for own in layout.attributes.values())
+    ]
     bare = all(_offers_nothing(clean, name, own) for name, own in layout.attributes.items())
-    ways = called if bare else named_so
+    usual = named_column(CHOSEN, clean.table.column_names) is not None
+    known = usual or "chosen" in asked.said
+    learnt = any(_is_of_learning(clean.table, n, own) for n, own in layout.attributes.items())
+    ways = called if bare or (learnt and not known) else named_so
     if not ways:
         return
-    said = " or ".join(as_reward(name, clean) for name in ways[:12])
+    left = {*may_be_paid(clean, ())} - {*ways}
+    said = " or ".join(reward_ways(clean, {chosen, *layout.columns, *left}))
+    said += "" if known else f", together with {' or '.join(chosen_ways(clean))},"
     raise DataError(
         f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
         f"{argument('attributes', _all_of(layout))} for the second."
+        f"{_places_said(clean, asked, chosen) if known else ''}"
     )
+
+
+def _ask_about_trials(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout) -> None:
+    """Ask whether columns that are numbered on are options, or decisions of everybody."""
+    words = seen_words(clean.table, chosen)
+    many = len(layout.options) >= _TRIALS and all(one.isdigit() for one in layout.options)
+    if not many or asked.options is not None or 2 * len(words) >= len(layout.options):
+        return
+    names = clean.table.column_names
+    stems = [stem for runs in numbered_on(names) for stem, own in runs.items() if len(own) > 1]
+    choices, rewards = (
+        " or ".join(argument(part, stem) for stem in dict.fromkeys(stems))
+        for part in ("chosen", "reward")
+    )
+    raise DataError(
+        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"read in two ways: {len(layout.options)} options, of which {chosen} says the one that was "
+        f"taken, or as many decisions of everybody. Pass "
+        f"{argument('attributes', next(iter(layout.attributes)))} for the first, or for play "
+        f"{choices}, together with {rewards}."
+    )
+
+
+def _repeats(table: pa.Table, name: str, chosen: str, columns: Sequence[str | None]) -> bool:
+    """Whether a column says what the option taken had, by one column for each choice: its pay."""
+    said, taken = table[name].to_pylist(), table[chosen].to_pylist()
+    options = [table[column].to_pylist() for column in columns if column is not None]
+    own: dict[Any, list[int]] = {}
+    for row, cell in enumerate(taken):
+        if not is_nothing(cell) and not is_nothing(said[row]):
+            own.setdefault(cell, []).append(row)
+    if len(own) < 2 or len({*said}) < 2:
+        return False
+    return all(
+        any(np.mean([cells[row] == said[row] for row in rows]) > NEARLY for cells in options)
+        for rows in own.values()
+    )
+
+
+def _stays(table: pa.Table, columns: Sequence[str | None], subject: str | None) -> bool:
+    """Whether columns say the same in most decisions as in the one before: nothing new is shown."""
+    who = table[subject].to_pylist() if subject in table.column_names else [None] * len(table)
+    cells = [table[name].to_pylist() for name in columns if name is not None]
+    rows = pairwise(zip(who, zip(*cells, strict=True), strict=True))
+    same = [mine == theirs for (one, mine), (other, theirs) in rows if one == other]
+    return bool(same) and float(np.mean(same)) > MOSTLY
 
 
 def _all_of(layout: WideLayout) -> str:
@@ -712,11 +808,11 @@ def _all_of(layout: WideLayout) -> str:
 
 
 def _offers_nothing(clean: Cleaned, attribute: str, columns: Sequence[str | None]) -> bool:
-    """Whether an attribute is what people learn about, or never changes for anybody."""
+    """Whether an attribute is what people learn about, or hardly ever changes for anybody."""
     table = clean.table
     subject = clean.hints.get("subject") or usual_column("subject", table.column_names)
     of_games = plain_name(attribute).rstrip("s") in _OF_GAMES
-    if of_games or _is_of_learning(table, attribute, columns):
+    if of_games or _is_of_learning(table, attribute, columns) or _stays(table, columns, subject):
         return True
     return all(name is None or of_people(table, name, subject) for name in columns)
 
@@ -735,33 +831,41 @@ _CHANCES = CHANCES | {"p", "prob", "probs", "probability", "rewprob", "chance", 
 
 def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
     """Ask for the reward, or the choice, where a table of play lacks the name of one of both."""
-    table = clean.table
-    free = [name for name in table.column_names if name not in clean.own]
-    chosen = asked.columns.get("chosen") or named_column(CHOSEN, free)
-    reward = usual_column("reward", free)
+    free = [name for name in clean.table.column_names if name not in clean.own]
+    told = "chosen" in asked.said or "chosen" in clean.hints  # and not by what cells are like
+    chosen = asked.columns.get("chosen") if told else named_column(CHOSEN, free)
+    chosen = chosen or _named_by_program(clean)
+    changing = varying(clean)
+    reward = usual_column("reward", [name for name in free if name in changing])
     parts = {
         chosen,
         reward,
         *(usual_column(part, free) for part in ("subject", "block", "decision")),
     }
-    left = [name for name in free if name not in parts]
-    numbers = may_be_paid(clean, {name for name in free if name in parts})
-    varied = [name for name in left if name in varying(clean)] or left
-    few = [n for n in varied if 2 <= len({*table[n].to_pylist()} - {None}) <= FEW_WORDS]
-    if chosen is not None and numbers and reward is None:
-        part, found, what, ways = "reward", chosen, "choices", numbers
-    elif chosen is None and few and isinstance(reward, str):
-        part, found, what, ways = "chosen", reward, "rewards", few
+    used = {name for name in free if name in parts}
+    if chosen is not None and reward is None:
+        part, found, what, ways = "reward", chosen, "choices", reward_ways(clean, used)
+    elif chosen is None and isinstance(reward, str):
+        part, found, what, ways = "chosen", reward, "rewards", chosen_ways(clean, used)
     else:
         return
-    said = [as_reward(n, clean) if part == "reward" else argument(part, n) for n in ways]
+    if not ways:
+        return
     raise DataError(
         f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
         f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
-        f"{' or '.join(said[:12])} if that is it; or, if these are "
+        f"{' or '.join(ways)} if that is it; or, if these are "
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )
+
+
+def _named_by_program(clean: Cleaned) -> str | None:
+    """A program's column of answers, where it holds some in many rows."""
+    name = named_column(CHOSEN, clean.table.column_names)
+    cells = [] if name is None else clean.table[name].to_pylist()
+    filled = sum(not is_nothing(cell) for cell in cells)
+    return name if filled > MOSTLY * len(cells) else None
 
 
 def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
@@ -769,8 +873,8 @@ def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
     total = next((name for name in names if TOTAL.match(plain_name(name))), None)
     chosen = named_column(CHOSEN, names)
     if total is not None and chosen is not None:
-        others = [name for name in may_be_paid(clean, {chosen}) if name != total][:8]
-        ways = "".join(f", or {argument('reward', name)}" for name in others)
+        others = reward_ways(clean, {chosen, total})
+        ways = "".join(f", or {way}" for way in others)
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
             f"{total} sounds like what was earned so far, not by each choice; got columns "
@@ -808,6 +912,7 @@ def _ask_about_sides(clean: Cleaned, asked: Asked) -> None:
     names = clean.table.column_names
     chosen = asked.columns.get("chosen") or named_column(CHOSEN, names)
     if chosen in names and "chosen" not in asked.said:
+        ask_about_places(clean, str(chosen))
         ask_about_sides(clean.table, str(chosen), clean.own, asked.columns.get("subject"))
 
 

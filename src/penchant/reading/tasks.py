@@ -25,7 +25,7 @@ from penchant.tables.columns import NO_COLUMN, PlayColumns, named_column, plain_
 from penchant.tables.frames import column_floats, open_frame
 from penchant.tables.laboratory import Cleaned
 from penchant.tables.reading import ReadingKind
-from penchant.tables.surveys import where_said
+from penchant.tables.where import where_said
 
 HBAYESDM = "subjid"  # a plain name that its tables have: choices are counted from 1 there
 MANY = 100_000  # more than options, pumps or cues of any task

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
-from itertools import accumulate, groupby, pairwise
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate, combinations, groupby, pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from penchant.errors import DataError, argument, listing, named
-from penchant.tables.columns import NO_COLUMN, SESSION, PlayColumns, plain_name
-from penchant.tables.surveys import CUTS, where_said
+from penchant.tables.cells import is_nothing
+from penchant.tables.columns import NO_COLUMN, SESSION, USUAL, PlayColumns, is_called, plain_name
+from penchant.tables.designs import first_words, label_codes
+from penchant.tables.surveys import CUTS
+from penchant.tables.where import where_said
 
 FEWEST = 5  # rows from which a label for each is more likely their number
 # What people have that does not change from one session to the next.
@@ -56,6 +60,7 @@ def ask_about_people(table: pa.Table, subject: str | None) -> None:
         )
 
 
+FEW_BLOCKS = 12  # labels of a column that may tell plays apart
 MOST_PEOPLE = 0.4  # of the rows, beyond which a label is not of somebody's decisions
 
 
@@ -77,6 +82,7 @@ def ask_for_people(table: pa.Table, found: PlayColumns, own: Collection[str]) ->
     free = [name for name in table.column_names if name not in used]
     ways = [name for name in free if _may_name(table, name)]
     ways = ways or [name for name in free if _tells_more(table, name, free)]
+    ways = ways or [name for name in free if _is_counted_in(table, name, free, found.chosen)]
     if ways:
         said = " or ".join(argument("subject", name) for name in ways[:8])
         raise DataError(
@@ -84,6 +90,22 @@ def ask_for_people(table: pa.Table, found: PlayColumns, own: Collection[str]) ->
             f"columns {named(table.column_names)}. Pass {said} if that names them, or "
             f"{argument('subject', 'none')} if all rows are of one person."
         )
+
+
+def _is_counted_in(table: pa.Table, name: str, others: Sequence[str], chosen: Any) -> bool:
+    """Whether numbers count the rows of each label, in any order; or of each part of them."""
+    cells = table[name].to_pylist()
+    labels = {*cells}
+    if None in labels or not 1 < len(labels) <= len(cells) / SHORTEST:
+        return False
+    left = [one for one in others if one != name]
+    whole = [one for one in left if pa.types.is_integer(table[one].type)]
+    parts = [(), *((part,) for part in left if 1 < len(table[part].unique()) <= FEWEST)]
+    return any(
+        number not in part and _counts_otherwise(table, [name, *part], number, chosen)
+        for number in whole
+        for part in parts
+    )
 
 
 def _tells_more(table: pa.Table, name: str, others: Sequence[str]) -> bool:
@@ -112,28 +134,64 @@ def ask_for_order(table: pa.Table, found: PlayColumns, own: Collection[str]) -> 
     """
     if found.decision is not None:
         return
-    keys = [name for name in (found.subject, *_blocks(found)) if name in table.column_names]
-    plays = list(zip(*(table[name].to_pylist() for name in keys), strict=True)) if keys else []
-    for name in table.column_names:
-        if name in found.used() or name in own or not pa.types.is_integer(table[name].type):
-            continue
-        numbers: dict[Any, list[Any]] = {}
-        for row, cell in enumerate(table[name].to_pylist()):
-            numbers.setdefault(plays[row] if plays else None, []).append(cell)
-        if all(_counts(cells) for cells in numbers.values()) and any(
-            cells != sorted(cells) for cells in numbers.values()
-        ):
+    parts = (str(found.subject), *_blocks(found))
+    keys = [name for name in parts if name in table.column_names]
+    free = [name for name in table.column_names if name not in found.used() and name not in own]
+    whole = [name for name in free if pa.types.is_integer(table[name].type)]
+    for name in whole:
+        if _counts_otherwise(table, keys, name, found.chosen):
             raise DataError(
                 f"{argument('decision')} must be given, as {name} counts the rows of everybody, in "
                 "another order than they are in, which can be read in two ways: the order of time, "
                 f"or something else. Pass {argument('decision', name)} for the first, or "
                 f"{argument('decision', 'none')} for the second."
             )
+    for name, more in _counted_within(table, keys, whole, free):
+        if _counts_otherwise(table, [*keys, *more], name, found.chosen):
+            both = _joined((*_blocks(found), *more))
+            raise DataError(
+                f"{argument('decision')} must be given, as {name} counts the rows of everybody and "
+                f"{' and '.join(more)}, in another order than they are in, which can be read in "
+                "two ways: the order of time in plays of their own, or something else. Pass "
+                f"{argument('decision', name)} and {argument('block', both)} for the first, or "
+                f"{argument('decision', 'none')} for the second; or {_kept(table, more[-1])} and "
+                f"{argument('decision', name)} to leave the other rows out, as practice."
+            )
+
+
+def _counted_within(
+    table: pa.Table, keys: Sequence[str], whole: Sequence[str], free: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Numbers, and one or two columns of few labels, that together are another in every row."""
+    most = min(FEW_BLOCKS, len(table) / SHORTEST)
+    few = [name for name in free if 1 < len(table[name].unique()) <= most]
+    codes = {name: label_codes(table[name]) for name in {*keys, *whole, *few}}
+    for more in (*((one,) for one in few), *combinations(few, 2)):
+        for name in whole:
+            own = np.stack([codes[key] for key in (*keys, *more, name)])
+            if name not in more and len(np.unique(own, axis=1).T) == len(table):
+                yield name, more
+
+
+def _counts_otherwise(table: pa.Table, keys: Sequence[str], name: str, chosen: Any) -> bool:
+    """Whether numbers count the decisions that share these keys, in another order than rows."""
+    plays = list(zip(*(table[key].to_pylist() for key in keys), strict=True)) if keys else []
+    taken = table[chosen].to_pylist() if chosen in table.column_names else []
+    numbers: dict[Any, list[Any]] = {}
+    for row, cell in enumerate(table[name].to_pylist()):
+        if cell is not None or not taken or not is_nothing(taken[row]):
+            numbers.setdefault(plays[row] if plays else None, []).append(cell)
+    long = any(len(cells) >= SHORTEST for cells in numbers.values())
+    return (
+        long
+        and all(map(_counts, numbers.values()))
+        and any(cells != sorted(cells) for cells in numbers.values())
+    )
 
 
 def _counts(cells: Sequence[Any]) -> bool:
     """Whether numbers are all those from the least on, each once."""
-    whole = None not in cells and len(cells) >= SHORTEST
+    whole = None not in cells and len(cells) > 1
     return whole and sorted(cells) == list(range(min(cells), min(cells) + len(cells)))
 
 
@@ -197,6 +255,63 @@ _OF_TRIALS = frozenset(
 )
 
 
+def ask_about_counter(table: pa.Table, found: PlayColumns) -> None:
+    """Ask whether a block that is another in nearly every row numbers the trials.
+
+    Parameters
+    ----------
+    table, found
+        As in `ask_for_people`.
+    """
+    block = next(iter(_blocks(found)[::-1]), None)
+    if block is None or block not in table.column_names or found.decision is not None:
+        return
+    _ask_which_block(table, block, found.used())
+    people = _rows_in_time(table, str(found.subject), None) if found.subject else []
+    cells = table[block].to_pylist()
+    steps = [
+        cells[b] - cells[a] for rows in people for a, b in pairwise(rows) if _whole(cells, a, b)
+    ]
+    if not steps or sum(step == 1 for step in steps) <= MOSTLY * len(steps):
+        return
+    others = _blocks(found)[:-1]
+    rest = argument("block", _joined(others) if others else "none")
+    raise DataError(
+        f"{argument('decision')} must be given, as {block} is one more in nearly every row, which "
+        "can be read in two ways: it numbers the trials, or plays of one trial each. Pass "
+        f"{argument('decision', block)} and {rest} for the first, or {argument('block', block)} "
+        f"and {argument('decision', 'none')} for the second."
+    )
+
+
+def _ask_which_block(table: pa.Table, block: str, used: Collection[str]) -> None:
+    """Ask which of two columns called blocks is which, where each has labels of the other."""
+    mine = table[block].to_pylist()
+    for name in table.column_names:
+        if name in used or not is_called(USUAL["block"], name):
+            continue
+        cells = table[name].to_pylist()
+        pairs = {*zip(mine, cells, strict=True)}
+        n, m = len({*mine}), len({*cells})
+        if min(n, m) < 2 or len(pairs) <= max(n, m):
+            continue
+        plays, trials = (block, name) if n < m else (name, block)
+        raise DataError(
+            f"{argument('block')} must be given, as {block} and {name} have both a usual name of "
+            f"plays, which can be read in two ways: {trials} numbers the trials of each {plays}, "
+            f"or both tell plays apart. Pass {argument('block', plays)} and "
+            f"{argument('decision', trials)} for the first, or "
+            f"{argument('block', (plays, trials))} for the second."
+        )
+
+
+MOSTLY = 0.8  # share of rows that are nearly all
+
+
+def _whole(cells: Sequence[Any], *rows: int) -> bool:
+    return all(isinstance(cells[row], int) for row in rows)
+
+
 def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
     """Refuse a table in which a column without a part runs on as the number of a play does.
 
@@ -217,25 +332,89 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
         return
     blocks = tuple(name for name in _blocks(found) if len({*table[name].to_pylist()}) > 1)
     people = _rows_in_time(table, subject, found.decision)
-    if len(people) < 2 or _are_repeated(table, (subject, *blocks), found.decision):
+    if len(people) < 2:
         return
+    free = [
+        name
+        for name in table.column_names
+        if name not in found.used()
+        and name not in own
+        and not {part.lower() for part in CUTS.split(name)} & _OF_TRIALS
+    ]
+    several: list[str] = []
+    while (
+        name := _next_play(table, (*blocks, *several), people, free, found.decision)
+    ) is not None:
+        several.append(name)
+    repeated = _are_repeated(table, (subject, *blocks), found.decision)
+    if not several or (repeated and len(several) == 1):  # said where plays are made
+        return
+    if repeated and _are_repeated(table, (subject, *blocks, *several), found.decision):
+        return
+    runs = {name: _runs(table[name].to_pylist(), people)[0] for name in (*blocks, *several)}
+    both = sorted(runs, key=lambda name: len(runs[name]))  # a session has several blocks
+    told = [
+        f"{name} ({listing(dict.fromkeys(str(label) for label, _ in runs[name]))})"
+        for name in several
+    ]
+    some = [own for k in range(len(several) - 1, 0, -1) for own in combinations(several, k)]
+    alone = [
+        argument("block", _joined([n for n in both if n in own or n in blocks])) for own in some
+    ]
+    other = argument("block", "none" if not blocks else _joined(blocks))
+    parts = sorted(several, key=lambda name: first_words(table, name, subject) is None)
+    raise DataError(
+        f"{argument('block')} must be given, as {' and '.join(told)} "
+        f"{'changes' if len(several) == 1 else 'change'} once and again within people, which can "
+        "be read in two ways: plays of their own, in which beliefs begin anew; or one that goes "
+        f"on. Pass {' or '.join([argument('block', _joined(both)), *alone])} for the first, or "
+        f"{other} for the second; or {_kept(table, parts[0])} to leave the other rows out, as "
+        "practice."
+    )
+
+
+def _next_play(
+    table: pa.Table,
+    blocks: Sequence[str],
+    people: Sequence[list[int]],
+    names: Sequence[str],
+    decision: str | None,
+) -> str | None:
+    """A column that runs on as the number of a play does, besides these blocks."""
     labels = list(zip(*(table[name].to_pylist() for name in blocks), strict=True))
     known = _runs(labels, people) if blocks else []
-    for name in table.column_names:
-        words = {part.lower() for part in CUTS.split(name)}
-        if name in found.used() or name in own or words & _OF_TRIALS:
-            continue
+    plays = _parted(table, labels, people, decision) if blocks else people
+    for name in names:
         runs = _runs(table[name].to_pylist(), people)
-        if _are_plays(runs) and not (blocks and _is_within(known, runs)):
-            other = argument("block", "none" if not blocks else _joined(blocks))
-            raise DataError(
-                f"{argument('block')} must be given, as {name} "
-                f"({listing(str(label) for label, _ in runs[0])}) changes once and again within "
-                "people, which can be read in two ways: plays of their own, in which beliefs begin "
-                f"anew; or one that goes on. Pass {argument('block', _joined((*blocks, name)))} "
-                f"for the first, or {other} for the second; or {_kept(table, name)} to leave the "
-                "other rows out, as practice."
-            )
+        anew = _are_plays(runs) or _are_plays(_runs(table[name].to_pylist(), plays))
+        if name not in blocks and anew and not (blocks and _is_within(known, runs)):
+            return name
+    return None
+
+
+def ask_about_first_rows(table: pa.Table, found: PlayColumns, own: Collection[str]) -> None:
+    """Ask about the few rows that everybody began with, where a word tells them apart.
+
+    Parameters
+    ----------
+    table, found, own
+        As in `ask_about_plays`.
+    """
+    subject = found.subject
+    if subject is None or subject not in table.column_names:
+        return
+    for name in table.column_names:
+        word = None if name in found.used() or name in own else first_words(table, name, subject)
+        if word is None or {part.lower() for part in CUTS.split(name)} & _OF_TRIALS:
+            continue
+        others = [one for one in dict.fromkeys(table[name].to_pylist()) if one not in (word, None)]
+        column = name if name.isidentifier() else f"`{name}`"
+        raise DataError(
+            f"{argument('where')} must be given, as everybody's first rows have {word!r} in "
+            f"{name}, which can be read in two ways: practice, or decisions like those with "
+            f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to leave "
+            f"them out, or {where_said(f'{column} in {[word, *others]!r}')} to keep them."
+        )
 
 
 def _kept(table: pa.Table, name: str) -> str:
@@ -259,11 +438,14 @@ def _rows_in_time(table: pa.Table, subject: str, decision: str | None) -> list[l
     for row, whose in enumerate(table[subject].to_pylist()):
         found.setdefault(whose, []).append(row)
     numbers = table[decision].to_pylist() if decision in table.column_names else []
-    for rows in found.values():
-        own = [numbers[row] for row in rows] if numbers else []
-        if own and None not in own and len({*own}) == len(own):
-            rows.sort(key=lambda row: numbers[row])
-    return list(found.values())
+    return [_in_time(rows, numbers) for rows in found.values()]
+
+
+def _in_time(rows: list[int], numbers: Sequence[Any]) -> list[int]:
+    """Rows in the order of their numbers, where they have one each."""
+    own = [numbers[row] for row in rows] if numbers else []
+    told = bool(own) and None not in own and len({*own}) == len(own)
+    return sorted(rows, key=lambda row: numbers[row]) if told else rows
 
 
 def _are_repeated(table: pa.Table, keys: Sequence[str], decision: str | None) -> bool:
@@ -281,6 +463,20 @@ def _runs(cells: Sequence[Any], people: Sequence[Sequence[int]]) -> list[_Runs]:
         [(label, len(list(rows))) for label, rows in groupby(cells[row] for row in own)]
         for own in people
     ]
+
+
+def _parted(
+    table: pa.Table, labels: Sequence[Any], people: Sequence[Sequence[int]], decision: str | None
+) -> list[list[int]]:
+    """Rows of every person apart by these labels, as blocks count anew in every session."""
+    numbers = table[decision].to_pylist() if decision in table.column_names else []
+    found: list[list[int]] = []
+    for own in people:
+        plays: dict[Any, list[int]] = {}
+        for row in own:
+            plays.setdefault(labels[row], []).append(row)
+        found += [_in_time(rows, numbers) for rows in plays.values()]
+    return found
 
 
 def _are_plays(people: Sequence[_Runs]) -> bool:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from penchant._typing import IntVector, Vector
 from penchant.errors import DataError, argument, listing, ticked
 from penchant.output import counted
-from penchant.tables.cells import is_nothing, told
+from penchant.tables.cells import is_nothing, outcome_words, tells_of_outcomes, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place
 from penchant.tables.labels import NUMBER, in_natural_order
@@ -29,6 +29,7 @@ from penchant.tables.surveys import (
     tag,
     wide_layouts,
 )
+from penchant.tables.where import where_said
 
 # What a flag says of its option, in one spelling.
 VERBS = frozenset(
@@ -119,10 +120,8 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
     rows
         Row of the file that each row comes from.
     """
-    for columns in flags_of_options(names):
+    for columns in _likely_flags(table, names):
         cells = [table[name].to_pylist() for name in columns.values()]
-        if not all(map(are_flags, cells)):
-            continue
         is_set = np.array([[flag(cell) is True for cell in own] for own in cells])
         several = is_set.sum(axis=0) > 1
         if several.sum() > _ODD * is_set.any(axis=0).sum():
@@ -147,6 +146,57 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
         said = f"{listing(columns.values())} taken for the choice: the option whose flag is set"
         return Answers(left.append_column(chosen, pa.array(taken, pa.string())), chosen, said)
     return None
+
+
+def _likely_flags(table: pa.Table, names: Sequence[str]) -> list[dict[str, str]]:
+    """Flags of options; where several are set, those without one, as chose_best beside chose_A."""
+    found = []
+    for every in flags_of_options(names):
+        cells = {option: table[name].to_pylist() for option, name in every.items()}
+        columns = {option: name for option, name in every.items() if are_flags(cells[option])}
+        if len(columns) < len(every) and not any(option.isdigit() for option in every):
+            _ask_about_odd_flags(table, every, cells)
+        if len(columns) < 2:
+            continue
+        ways = [[*columns], *([o for o in columns if o != odd] for odd in columns)]
+        sums = [
+            np.sum([[flag(cell) is True for cell in cells[o]] for o in own], axis=0) for own in ways
+        ]
+        fits = [way for way, n in zip(ways, sums, strict=True) if len(way) > 1 and (n == 1).all()]
+        best = fits[0] if len(fits) == 1 else ways[0]
+        found.append({option: columns[option] for option in best})
+    return found
+
+
+def _ask_about_odd_flags(
+    table: pa.Table, columns: Mapping[str, str], cells: Mapping[str, Sequence[Any]]
+) -> None:
+    """Ask about flags that hold words in the rows of another task, which a column tells apart."""
+    for option, name in columns.items():
+        odd = [not is_nothing(cell) and flag(cell) is None for cell in cells[option]]
+        if any(NUMBER.match(_word(c)) for c, own in zip(cells[option], odd, strict=True) if own):
+            continue
+        said = [not is_nothing(cell) and flag(cell) is not None for cell in cells[option]]
+        if not 0 < sum(odd) <= _FEW_ODD * sum(said):
+            continue
+        for other in table.column_names:
+            kinds = [] if other in columns.values() else table[other].to_pylist()
+            others = {kind for kind, own in zip(kinds, odd, strict=False) if own}
+            own_kinds = {kind for kind, own in zip(kinds, said, strict=False) if own}
+            if None in own_kinds or others & own_kinds or len(own_kinds) != 1:
+                continue
+            column = other if other.isidentifier() else f"`{other}`"
+            words = {str(c) for c, own in zip(cells[option], odd, strict=True) if own}
+            raise DataError(
+                f"{argument('where')} must be given, as {name} says yes or no, but "
+                f"{_some(words)} where {other} is {_some(others)}, which can be read in two ways: "
+                "another task, or mistakes. Pass "
+                f"{where_said(f'{column} == {own_kinds.pop()!r}')} for the first; else correct "
+                "these cells."
+            )
+
+
+_FEW_ODD = 1.0  # words for each flag, at most
 
 
 def _unset(row: int, cells: Sequence[Sequence[Any]]) -> str | None:
@@ -268,6 +318,7 @@ def _check_single(
 DIFFERENCES = re.compile(r"diff\((?P<name>[^,()]+)(?:,\s*(?P<start>[+-]?[\d.]+))?\)")
 BY_PLACE = re.compile(r"(?P<name>.+)\[(?P<place>[1-9])\]")
 BY_WORD = re.compile(r"(?P<name>.+)\[(?P<words>[^\[\]]*=[^\[\]]*)\]")
+BY_LOSS = re.compile(r"(?P<name>.+)\[(?P<word>[^\[\]=<>]+?)\s*<\s*0\]")
 # Words of outcomes, and what they often stand for: won or not, won or lost.
 _GOOD = frozenset(("win", "won", "gain", "reward", "rewarded", "correct", "hit", "gewonnen", "yes"))
 _BAD = frozenset(
@@ -380,8 +431,49 @@ def told_at(
     return found
 
 
+def by_losses(cells: Sequence[Any], word: str, decimal: str = ".") -> list[Any]:
+    """Texts as they are, and numbers below 0 where this word tells that they were lost.
+
+    >>> by_losses(["You gain 5 tokens", "You forfeit 3 tokens", None], "forfeit")
+    [5.0, -3.0, None]
+    """
+    found: list[Any] = []
+    for cell in cells:
+        numbers = None if is_nothing(cell) else told(cell, decimal)
+        if numbers is None or not np.isfinite(numbers[0]):
+            found.append(None)
+        else:
+            lost = word.lower() in outcome_words(cell)
+            found.append(-abs(numbers[0]) if lost else numbers[0])
+    return found
+
+
+def _ask_about_losses(cells: Sequence[Any], name: str) -> None:
+    """Ask which of several texts tells of losses, where it is in no word that is known."""
+    kinds: dict[frozenset[str], Any] = {}
+    for cell in cells:
+        words = () if is_nothing(cell) else outcome_words(cell)
+        if words:
+            kinds.setdefault(frozenset(word.rstrip("s") for word in words), cell)
+    if len(kinds) < 2 or all(tells_of_outcomes(outcome_words(cell)) for cell in kinds.values()):
+        return
+    ways = []
+    for kind, cell in kinds.items():
+        others = frozenset[str]().union(*(one for one in kinds if one != kind))
+        own = [word for word in outcome_words(cell) if word.rstrip("s") not in others]
+        if own:
+            ways.append(argument("reward", f"{name}[{max(own, key=len)} < 0]"))
+    raise DataError(
+        f"{argument('reward')} must be given, as {listing(map(repr, kinds.values()))} in {name} "
+        "can be read in two ways: all of them say what was won, or one of them what was lost. Pass "
+        f"{argument('reward', f'{name}[1]')} for the first, or {' or '.join(ways[:4])} for what "
+        "tells of losses."
+    )
+
+
 def by_sentences(cells: Sequence[Any], name: str, decimal: str) -> Vector:
     """Rewards by the one number that each sentence tells, such as You won 5 points."""
+    _ask_about_losses(cells, name)
     found = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         if is_nothing(cell):
@@ -489,7 +581,7 @@ def ask_about_sides(
         if name in own or name in (chosen, subject):
             continue
         option = side_of(name) or _of_twins(name, table.column_names)
-        if option is None:
+        if option is None or _is_mirrored(name, table.column_names):
             continue
         cells = [None if is_nothing(c) else _word(c) for c in table[name].to_pylist()]
         if len({*cells} - {None}) == 2 and _changes(cells, who) and _apart(pressed, cells):
@@ -507,6 +599,12 @@ def _without_rare(words: Sequence[str | None]) -> list[str]:
     rarest = min(count, key=lambda word: count[word], default="")
     rare = count[rarest] <= _RARE * count.total()
     return [word for word in count if word != rarest or not rare]
+
+
+def _is_mirrored(name: str, names: Collection[str]) -> bool:
+    """Whether a column of the left stands beside one of the right: what is there, of either."""
+    other = re.sub("left|right", lambda found: _OPPOSITE[found[0]], name)
+    return other != name and other in names
 
 
 def _of_twins(name: str, names: Collection[str]) -> str | None:

@@ -399,3 +399,23 @@ def told(cell: Any, decimal: str = ".") -> list[float] | None:
     if _WON.search(text):  # both words: which of them the number is of
         return [*numbers, *(-number for number in numbers)]
     return [number if number < 0 else -number for number in numbers]
+
+
+def outcome_words(cell: Any) -> tuple[str, ...]:
+    """Words beside a number that has no sign and is not 0; none where a sign tells all.
+
+    >>> outcome_words("You forfeit 3 tokens"), outcome_words("+3 points"), outcome_words("0 coins")
+    (('you', 'forfeit', 'tokens'), (), ())
+    """
+    text = " ".join(_TAG.sub(" ", str(cell)).split())
+    text = " ".join(clause for clause in _CLAUSE.split(text) if not _SO_FAR.search(clause))
+    numbers = _TOLD.findall(text)
+    if not numbers or any(one[0] in "+−–-" or not one.strip("£$€ 0.,") for one in numbers):
+        return ()
+    return tuple(re.findall(r"[^\W\d_]+", _TOLD.sub(" ", text).lower()))
+
+
+def tells_of_outcomes(words: Sequence[str]) -> bool:
+    """Whether words say that something was won, or lost."""
+    text = " ".join(words)
+    return _LOST.search(text) is not None or _WON.search(text) is not None

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from penchant.errors import DataError, named, nearest, ticked
+from penchant.errors import DataError, argument, named, nearest, ticked
 
 FEWEST = 5  # columns that are numbered on, below which they may be anything
 _NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
@@ -36,6 +36,12 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     """
     runs = _runs(names)
     if not runs:
+        told = _said_for_play(names)
+        if told:
+            raise DataError(
+                "The table must have one row per decision, with what was chosen and what it paid; "
+                f"got one row per subject. Make it long.{told}"
+            )
         return
     if len(runs) == 1 and not is_called(USUAL["chosen"], runs[0].stem):
         first, last = runs[0].first, runs[0].last
@@ -53,11 +59,63 @@ def refuse_one_row_per_subject(names: Sequence[str], subject: str | None = None)
     stems = ", ".join(f'"{run.stem}"' for run in runs)
     raise DataError(
         "The table must have one row per decision, with what was chosen and what it paid, or what "
-        f"was offered; got one row per subject, columns {columns}. Make it long, with pandas by "
-        f'pd.wide_to_long({table}, [{stems}], i="{who}", j="decision", '
+        f"was offered; got one row per subject, columns {columns}. Make it "
+        f'long, with pandas by pd.wide_to_long({table}, [{stems}], i="{who}", j="decision", '
         f'sep="{runs[0].divider}").reset_index(), or in R by tidyr::pivot_longer, and name the '
-        "columns."
+        f"columns.{_said_for_play(names)}"
     )
+
+
+def _said_for_play(names: Sequence[str]) -> str:
+    """How to say which of several columns that are numbered on is what, where they are of play."""
+    runs = [own for own in numbered_on(names) if len(own) > 1]
+    long = [stem for stem, own in max(runs, key=len).items() if len(own) >= FEWEST] if runs else []
+    if len(long) < 2:
+        return ""
+    choices, rewards = (
+        " or ".join(argument(part, stem) for stem in long) for part in ("chosen", "reward")
+    )
+    return f" Or say what they hold, for play {choices}, together with {rewards}."
+
+
+# Numbers of decisions in names of columns, after what the columns hold or before it.
+_COUNTED = (
+    re.compile(
+        r"(?P<stem>.*?[^\W\d_].*?)(?:[ _.\-](?:t|T|trial|Trial|round|Round))?"
+        r"[ _.\-]?[\[(]?(?P<number>\d+)[\])]?"
+    ),
+    re.compile(
+        r"(?:T|t|Q|q|CS|cs|task|Task|set|Set|trial|Trial|round|Round|choice_?set|screen|card)?"
+        r"[ _.\-]?(?P<number>\d+)[ _.\-](?P<stem>.*[^\W\d_].*)"
+    ),
+)
+
+
+def numbered_on(names: Sequence[str]) -> list[dict[str, dict[int, str]]]:
+    """Columns that are numbered on, by what is left of the name; for either place of the number.
+
+    >>> numbered_on(["id", "pick_1", "pick_2", "won_1", "won_2"])[0]
+    {'pick': {1: 'pick_1', 2: 'pick_2'}, 'won': {1: 'won_1', 2: 'won_2'}}
+    """
+    runs = []
+    for pattern in _COUNTED:
+        found: dict[str, dict[int, str]] = {}
+        for name in names:
+            match = pattern.fullmatch(str(name))
+            if match is not None:
+                found.setdefault(match["stem"], {})[int(match["number"])] = str(name)
+        runs.append(
+            {
+                stem: dict(sorted(own.items()))
+                for stem, own in found.items()
+                if len(own) > 1 and sorted(own) in (_count(own, 0), _count(own, 1))
+            }
+        )
+    return runs
+
+
+def _count(own: Mapping[int, str], start: int) -> list[int]:
+    return list(range(start, start + len(own)))
 
 
 def _runs(names: Sequence[str]) -> list[_Run]:
@@ -543,11 +601,12 @@ def bare_name(name: Any) -> str:
     """
     text = str(name)
     words = [w.lower() for w in _WORDS.findall(text if text.isascii() else _unaccented(text))]
-    if len(words) > 1 and words[0] in _BEFORE:
+    if len(words) > 1 and words[0] in _BEFORE and not text.startswith("D"):  # of an option D
         words = words[1:]
     kept = "".join(word for word in words if word not in _ABOUT)
-    if "trial" in words and kept in ("block", "session", "run"):  # of a trial within it
-        return "".join(words)
+    left = {word for word in words if word not in _ABOUT and word not in _NUMBERS}
+    if "trial" in words and left in ({"block"}, {"session"}, {"run"}):  # of a trial within it
+        return "trialin" + "".join(left)
     return "".join(words) if len(kept) < 3 or kept in _SAYS_LITTLE else kept
 
 

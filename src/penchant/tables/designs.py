@@ -64,8 +64,8 @@ def long_parts(
     >>> long_parts(table, None, table.column_names, ["choice"])
     LongParts(decision='q', option='j', chosen='y')
     """
-    coded = {name: _codes(table[name]) for name in names if name != subject}
-    whose = np.zeros(len(table), dtype=np.int64) if subject is None else _codes(table[subject])
+    coded = {name: label_codes(table[name]) for name in names if name != subject}
+    whose = np.zeros(len(table), dtype=np.int64) if subject is None else label_codes(table[subject])
     found: dict[str, tuple[list[str], list[str]]] = {}
     for name, codes in coded.items():
         first = _starts(whose, codes)
@@ -73,6 +73,7 @@ def long_parts(
             continue
         others = {key: own for key, own in coded.items() if key != name}
         options = [key for key, own in others.items() if _names_options(own, first)]
+        options = [key for key in options if not _runs_on(table[key], whose, first)]
         taken = [
             key
             for key, own in others.items()
@@ -96,7 +97,7 @@ def long_parts(
     return LongParts(decision, option, chosen or taken[0])
 
 
-def _codes(column: pa.ChunkedArray) -> IntVector:
+def label_codes(column: pa.ChunkedArray) -> IntVector:
     """A number for every different cell; -1 where it is empty."""
     encoded = column.combine_chunks().dictionary_encode()
     return np.asarray(pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False), np.int64)
@@ -106,7 +107,7 @@ def _told_codes(column: pa.ChunkedArray) -> IntVector:
     """A number for every different cell; -1 where it is empty, or a word for nothing."""
     cells = column.combine_chunks().dictionary_encode().dictionary.to_pylist()
     known = [-1 if is_nothing(cell) else k for k, cell in enumerate(cells)]
-    return np.asarray(np.array([*known, -1], dtype=np.int64)[_codes(column)])
+    return np.asarray(np.array([*known, -1], dtype=np.int64)[label_codes(column)])
 
 
 def _starts(whose: IntVector, codes: IntVector) -> IntVector | None:
@@ -134,6 +135,14 @@ def _names_options(codes: IntVector, first: IntVector) -> bool:
         return False
     group = _groups(first, len(codes))
     return len(np.unique(group * (codes.max() + 2) + codes)) == len(codes)
+
+
+def _runs_on(column: pa.ChunkedArray, whose: IntVector, first: IntVector) -> bool:
+    """Whether numbers grow on through the decisions of everybody: of trials, not of options."""
+    if not pa.types.is_integer(column.type) or column.null_count:
+        return False
+    steps = np.diff(column.to_numpy().astype(np.int64))[np.diff(whose) == 0]
+    return len(first) > len(np.unique(whose)) and bool((steps > 0).all())
 
 
 def _is_in_order(codes: IntVector, first: IntVector) -> bool:
@@ -177,7 +186,7 @@ def flags(column: pa.ChunkedArray) -> BoolVector | None:
     if len({*words} - {""}) > 2 or not {*words} - {""} <= _YES | _NO or not {*words} & _YES:
         return None
     known = np.array([word in _YES for word in (*words, "")])
-    return np.asarray(known[_codes(column)], dtype=bool)
+    return np.asarray(known[label_codes(column)], dtype=bool)
 
 
 def _repeats_one(
@@ -206,10 +215,10 @@ def of_people(table: pa.Table, name: str, subject: str | None) -> bool:
     >>> of_people(table, "age", "id"), of_people(table, "rt", "id")
     (True, False)
     """
-    codes = _codes(table[name])
+    codes = label_codes(table[name])
     if subject is None or subject not in table.column_names:
         return len(np.unique(codes)) < 2
-    whose = _codes(table[subject])
+    whose = label_codes(table[subject])
     pairs = whose * (codes.max(initial=0) + 2) + codes + 1
     return len(np.unique(pairs)) == len(np.unique(whose))
 
@@ -237,7 +246,7 @@ def people_column(table: pa.Table, names: Sequence[str]) -> str | None:
         column = table[name]
         if column.null_count or pa.types.is_floating(column.type) or plain_name(name) in known:
             continue
-        codes = _codes(column)
+        codes = label_codes(column)
         starts = np.flatnonzero(np.append(True, np.diff(codes) != 0))
         n_people = len(np.unique(codes))
         if len(starts) == n_people > 1 and len(codes) >= FEWEST_EACH * n_people:
@@ -256,7 +265,7 @@ def first_words(table: pa.Table, name: str, subject: str | None) -> str | None:
         return None
     codes = _told_codes(table[name])
     filled = codes >= 0
-    whose = np.zeros(len(codes), dtype=np.int64) if subject is None else _codes(table[subject])
+    whose = np.zeros(len(codes), dtype=np.int64) if subject is None else label_codes(table[subject])
     codes, whose = codes[filled], whose[filled]
     if not 2 <= len(np.unique(codes)) <= FEW_PARTS:
         return None
@@ -343,7 +352,7 @@ def is_counter(table: pa.Table, name: str, subject: str | None) -> bool:
     values = table[name].to_numpy().astype(np.int64)
     same = np.ones(len(values) - 1, dtype=bool)
     if subject is not None and subject in table.column_names:
-        same = np.diff(_codes(table[subject])) == 0
+        same = np.diff(label_codes(table[subject])) == 0
     return bool((np.diff(values)[same] >= 0).all())
 
 
@@ -372,9 +381,9 @@ def follows(table: pa.Table, name: str, others: Sequence[str]) -> bool:
     """
     joint = np.zeros(len(table), dtype=np.int64)
     for other in others:
-        codes = _codes(table[other])
+        codes = label_codes(table[other])
         _, joint = np.unique(joint * (codes.max(initial=0) + 2) + codes + 1, return_inverse=True)
-    own = _codes(table[name])
+    own = label_codes(table[name])
     pairs = np.unique(joint * (own.max(initial=0) + 2) + own + 1)
     n_joint = len(np.unique(joint))
     return len(pairs) == n_joint <= OFTEN * len(table)

@@ -343,8 +343,9 @@ def read_ids(table: Table, decision: Sequence[Any], option: Any, subject: Any) -
     return Ids(codes, n_decisions, parts, names, coded[len(decision)], person)
 
 
-def check_present(columns: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
+def check_present(given: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
     """No decision, option or subject lacks a label."""
+    columns = list(given)
     gaps = [
         (f"{role} {name!r}", row_place(row), coded.missing.size)
         for (role, name), coded in columns
@@ -355,8 +356,20 @@ def check_present(columns: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
         places = listing((f"{what} at {place}" for what, place, _ in gaps), total)
         role = gaps[0][0].partition(" ")[0]
         raise DataError(
-            f"{role} must not be missing; got an empty cell in {places}. Fill or drop these rows."
+            f"{role} must not be missing; got an empty cell in {places}. Fill or drop these rows"
+            f"{_without_empty(columns)}."
         )
+
+
+def _without_empty(columns: Sequence[tuple[tuple[str, Any], Coded]]) -> str:
+    """How to leave out rows without a label, where labels are numbers."""
+    (_, name), coded = next(column for column in columns if column[1].missing.size)
+    numbers = [label for label in coded.labels.tolist() if isinstance(label, (int, float))]
+    if len(numbers) != len(coded.labels) or not numbers:
+        return ""
+    column = str(name) if str(name).isidentifier() else f"`{name}`"
+    kept = f"{column} >= {min(numbers):g}"
+    return either(f', such as by where="{kept}" of `read`', f', such as by --where "{kept}"')
 
 
 def joint_codes(columns: Sequence[Coded]) -> tuple[IntVector, int]:

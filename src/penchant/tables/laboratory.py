@@ -21,6 +21,7 @@ from penchant.files.text import MISSING_WORDS
 from penchant.output import counted
 from penchant.tables.answers import (
     AGREE,
+    BY_LOSS,
     BY_PLACE,
     BY_WORD,
     DIFFERENCES,
@@ -29,6 +30,7 @@ from penchant.tables.answers import (
     best_and_worst,
     by_flag,
     by_level,
+    by_losses,
     by_words,
     differences,
     flag,
@@ -79,12 +81,12 @@ from penchant.tables.programs import (
 )
 from penchant.tables.questions import conjoint, kirby, offers_of_questions
 from penchant.tables.surveys import (
+    CUTS,
     halves,
     is_evident,
     likely_layouts,
     shown_at,
     tag,
-    where_said,
     wide_layouts,
 )
 from penchant.tables.unfolding import (
@@ -95,7 +97,7 @@ from penchant.tables.unfolding import (
     unfolded,
     without_single_lists,
 )
-from penchant.tables.where import check_some_left, rows_where, used_columns
+from penchant.tables.where import check_some_left, rows_where, used_columns, where_said
 
 _PRACTICE_FLAGS = (
     *("practice", "ispractice", "practicetrial", "practise", "ispracticetrial", "practiceflag"),
@@ -108,6 +110,8 @@ _FEW_KINDS = 40
 # A column that others are asked for by: card[key], diff(score), outcome[win=1].
 _TOLD_OF = re.compile(r"diff\(([^,()]+).*\)|([^\[\]]+)\[[^\[\]]*[=\d][^\[\]]*\]")
 _FEW_OPTIONS = 12
+_MANY_ROWS = 0.75  # share of choices after which something is told
+_NEARLY = 0.9  # share of rows that are nearly all
 _FEW_ODD = 0.2  # share of a flag's cells that say something else
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
 # Names of choices that are flags of one option, too: chose_ll beside chose_ss.
@@ -140,6 +144,8 @@ class Cleaned:
         Whether choices are words, such as keys, even where they look like numbers.
     conditions
         Columns that the condition on the rows speaks of.
+    below
+        Columns that are filled in rows after choices alone, which are left out.
     """
 
     table: pa.Table
@@ -150,6 +156,7 @@ class Cleaned:
     notes: tuple[str, ...] = ()
     words: bool = False
     conditions: frozenset[str] = frozenset()
+    below: tuple[str, ...] = ()
 
     @property
     def counted_on(self) -> bool:
@@ -175,6 +182,7 @@ def cleaned(
     columns = [_as_string(table[name]) for name in table.column_names]
     named = pa.table(dict(zip(names_without_programs(table).values(), columns, strict=True)))
     work = _Work(without_single_lists(named), known)
+    work.blocks = _several((given or {}).get("block"))
     work.leave_out(work.blank(), "nothing is in them")
     titles = question_titles(work.table, work.program)
     work.leave_out(marks(work.table, work.program), "titles and ends")
@@ -198,6 +206,7 @@ def cleaned(
     work.conditions = frozenset(used)
     work.leave_out_practice(loops, used)
     work.rewards_from_below()
+    work.find_below()
     work.leave_out_other_kinds(loops)
     work.ask_about_first_part(used)
     work.unfold()
@@ -224,15 +233,17 @@ class _Work:
         self.words = False
         self.long: LongParts | None = None
         self.practised = False
+        self.below: tuple[str, ...] = ()
         self.ranked: str | None = None  # the choice that is meant, of the best and the worst
         self.loop: str | None = None
+        self.blocks: tuple[str, ...] = ()  # where several columns tell plays apart
         self.conditions: frozenset[str] = frozenset()
         self.program: Program = program_of(table.column_names)
         self.of_people: frozenset[str] = frozenset()
         self.people: str | None = None  # who, by the rows, where no column has a name of people
         if self.subject is None:
             self.people = self._people()
-        self.of_people = self._arms() | self._unpaid()
+        self.of_people = self._arms() | self._unpaid() | self._aside()
         self._count_restarts(given.get("block"))
 
     def _people(self) -> str | None:
@@ -277,9 +288,16 @@ class _Work:
     def _decided(self, names: Sequence[str]) -> str | None:
         """A column called decision that holds what was decided, as it does not count."""
         called = [name for name in names if is_called(USUAL["decision"], name)]
+        called = [name for name in called if {"decision", "click"} & {*_words_of(name)}]
         few = [name for name in called if 2 <= len({*self.cells(name)} - {None}) <= _FEW_OPTIONS]
         few = [name for name in few if not is_counter(self.table, name, self.subject)]
+        few = [name for name in few if not self._counts_on(name)]
         return few[0] if len(few) == 1 and len(self.table) > _FEW_KINDS else None
+
+    def _counts_on(self, name: str) -> bool:
+        """Whether most numbers are one more than the one before: of trials, block after block."""
+        cells = [cell for cell in self.cells(name) if isinstance(cell, int)]
+        return bool(cells) and float(np.mean(np.diff(cells) == 1)) > 0.5
 
     @property
     def subject(self) -> str | None:
@@ -325,6 +343,27 @@ class _Work:
         if not any(len({*own}) > 1 and 2 * len(own) > paid.sum() for own in beside.values()):
             return frozenset()
         return frozenset(name for name, own in beside.items() if len({*own}) < 2)
+
+    def _aside(self) -> frozenset[str]:
+        """A program's column of answers that is filled where nothing of the experimenter's is.
+
+        Such as keys that end instructions, where choices have a column of their own.
+        """
+        own, subject = self.program.own, self.subject
+        if self.program.name is None or self.given.get("chosen") is not None or subject is None:
+            return frozenset()
+        free = [name for name in self.table.column_names if name not in own and name != subject]
+        rows = {name: self.filled(name) for name in free if not is_called(CHOSEN, name)}
+        some = [filled for filled in rows.values() if 0 < filled.sum() < _NEARLY * len(filled)]
+        told = np.logical_or.reduce(some) if some else np.zeros(len(self.table), dtype=bool)
+        names = [
+            name for name in own if name in self.table.column_names and is_called(CHOSEN, name)
+        ]
+        return frozenset(
+            name
+            for name in names
+            if not (self.filled(name) & told).any() and 2 * self.filled(name).sum() < told.sum()
+        )
 
     def _said_in(self, name: str, rows: BoolVector) -> list[str]:
         """What a column says in some rows, where it says something."""
@@ -497,6 +536,19 @@ class _Work:
         self.notes.append(f"{reward} taken from the row after each choice")
         if self.program.name is None:
             self.leave_out(paid, "feedback, in rows of its own")
+
+    def find_below(self) -> None:
+        """Which columns are filled in rows after choices alone: they may say what was paid."""
+        chosen, own = self.part("chosen", CHOSEN), self.program.own
+        if chosen is None or self.program.name is None or self.part("reward") is not None:
+            return
+        picked = self.filled(chosen)
+        for name in self.table.column_names:
+            told = self.filled(name)
+            if name not in own and name != chosen and not (told & picked).any():
+                after = len(np.unique(np.cumsum(picked)[told]))  # choices that it came after
+                if _MANY_ROWS * max(picked.sum(), told.sum()) < after:
+                    self.below = (*self.below, name)
 
     def leave_out_other_kinds(self, loops: Loops) -> None:
         """Leave out instructions, fixations, rests: kinds of rows in which nothing is chosen."""
@@ -707,8 +759,8 @@ class _Work:
         self.leave_out(single_buttons(self.table), "one button alone, nothing to choose from")
         self._take_labels(self.given.get("chosen"))
         self._take_labels(self.given.get("reward"))
-        for unfolding in (objects_apart, unfolded):
-            step = unfolding(self.table)
+        chosen = self.given.get("chosen")
+        for step in (objects_apart(self.table), unfolded(objects_apart(self.table).table, chosen)):
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
         step = offers_apart(self.table, self.part("chosen", CHOSEN))
@@ -717,7 +769,7 @@ class _Work:
         if not step.notes:
             self._take_by_level()
         if not step.notes:
-            step = one_row_per_decision(self.table, self.subject)
+            step = one_row_per_decision(self.table, self.subject, self.given.get("chosen"))
             self.table, self.rows = step.table, self.rows[step.rows]
             self.notes += step.notes
         self._take_labels(self.given.get("chosen"))
@@ -726,9 +778,9 @@ class _Work:
 
     def unfold_for(self, where: str) -> None:
         """One row per decision before rows are kept, where the condition speaks of decisions."""
-        step = unfolded(self.table)
+        step = unfolded(self.table, self.given.get("chosen"))
         if len(step.table) == len(self.table):
-            step = one_row_per_decision(self.table, self.subject)
+            step = one_row_per_decision(self.table, self.subject, self.given.get("chosen"))
         if len(step.table) == len(self.table):
             return
         before = self.table.take(pa.array(step.rows))
@@ -779,10 +831,13 @@ class _Work:
         if reward is None or reward in names:
             return
         words, total = BY_WORD.fullmatch(reward), DIFFERENCES.fullmatch(reward)
-        place = BY_PLACE.fullmatch(reward)
+        place, losses = BY_PLACE.fullmatch(reward), BY_LOSS.fullmatch(reward)
         if words is not None and words["name"] in names:
             cells = self.cells(words["name"])
             paid = by_words(cells, words["words"], words["name"], self.rows.tolist())
+            self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
+        elif losses is not None and losses["name"] in names:
+            paid = by_losses(self.cells(losses["name"]), losses["word"])
             self.table = self.table.append_column(reward, pa.array(paid, pa.float64()))
         elif total is not None and total["name"].strip() in names:
             self._take_differences(reward, total["name"].strip(), total["start"])
@@ -798,7 +853,11 @@ class _Work:
         order = np.arange(len(self.table))
         number, block = self.part("decision"), self.loop or self.part("block")
         session = named_column(SESSION, self.table.column_names)
-        plays = [self.cells(part) for part in (session, block) if part is not None]
+        if block is not None and self._counts_on(block):  # a round is a trial
+            number, block = number or block, None
+        told = [name for name in self.blocks if name in self.table.column_names]
+        parts = told or [part for part in (session, block) if part is not None]
+        plays = [self.cells(part) for part in parts]
         keys = [*plays, *([self.cells(number)] if number is not None else [])]
         if all(isinstance(cell, (int, float)) for own in keys for cell in own):
             order = np.lexsort([np.array(own, dtype=float) for own in reversed(keys)] or [order])
@@ -807,7 +866,7 @@ class _Work:
         for row in order.tolist():
             found.setdefault(who[row], {}).setdefault(blocks[row], []).append(row)
         rows = [[np.array(own) for own in person.values()] for person in found.values()]
-        paid = differences(totals, rows, None if start is None else float(start), name)
+        paid = differences(totals, rows, float(start or 0), name)
         self.table = self.table.append_column(reward, pa.array(paid, from_pandas=True))
         self.notes.append(f"{reward}: what {name} grew by from one choice to the next")
 
@@ -883,7 +942,18 @@ class _Work:
             tuple(self.notes),
             keys or self.words,
             self.conditions,
+            self.below,
         )
+
+
+def _words_of(name: str) -> list[str]:
+    """Words of a name, in one spelling."""
+    return [part.lower() for part in CUTS.split(name)]
+
+
+def _several(columns: Any) -> tuple[str, ...]:
+    """Columns where several were named; none where one was, or none."""
+    return () if columns is None or isinstance(columns, str) else tuple(map(str, columns))
 
 
 def _with_joined(table: pa.Table, subject: str | None) -> pa.Table:

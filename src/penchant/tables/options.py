@@ -12,6 +12,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, argument, either, listing, nearest, ticked
 from penchant.tables.frames import Table, column_floats, column_labels
 from penchant.tables.numbers import Place
+from penchant.tables.where import where_said
 
 # Words for nothing that files hold and data frames keep.
 NOTHING_WORDS = frozenset(
@@ -226,10 +227,13 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
         return
     rows = np.flatnonzero(odd)
     cells = (f"{labels[coded.codes[row]]!r} at {place(int(row))}" for row in rows[:11])
+    column = name if str(name).isidentifier() else f"`{name}`"
+    kept = where_said(" and ".join(f"{column} != {word!r}" for word in words))
     raise DataError(
         f"chosen must hold numbers of options, or labels; got numbers, but {name} also has "
-        f"{listing(cells, rows.size)}. Leave cells empty where nothing was chosen; if "
-        f"{' and '.join(words)} can be chosen, name all options in {ticked('options')}."
+        f"{listing(cells, rows.size)}. Leave cells empty where nothing was chosen, or pass {kept} "
+        f"and {argument('gaps', 'timeout')}{either(' to `read`', '')}; if {' and '.join(words)} "
+        f"can be chosen, name all options in {ticked('options')}."
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from penchant.errors import DataError, argument, either, listing
 from penchant.tables.options import NOTHING_WORDS
+from penchant.tables.where import where_said
 
 # Between the parts of a name: a mark, a letter that begins a word, a letter or number at the end.
 CUTS = re.compile(
@@ -406,7 +407,12 @@ def shown_at(
     {'j': 1, 'f': 0}
     """
     found = []
-    for tags, attributes in wide_layouts(names):
+    layouts = wide_layouts(names)
+    told = {c for _, by in layouts for own in by.values() for c in own.values()}
+    rest = wide_layouts([name for name in names if name not in told])  # left_pay beside card_left
+    for every, attributes in (*layouts, *rest):
+        sides = [t for t in every if side(t) in ("left", "right")]
+        tags = sides if len(sides) == 2 else every  # without target_card beside both
         bare = [side(t) for t in tags]
         places = {word: bare.index(side(word)) for word in words if side(word) in bare}
         if len(places) < len(words) and {*bare} == {"left", "right"}:
@@ -603,17 +609,6 @@ def options_said(options: Sequence[Any] | Mapping[Any, Any]) -> str:
         return either(f"options={dict(options)!r}", f"--options {shlex.quote(typed)}")
     words = ",".join(map(str, options))
     return either(f"options={list(options)!r}", f"--options {shlex.quote(words)}")
-
-
-def where_said(condition: str) -> str:
-    """A condition as an argument, or as one types it: a shell would run what backticks hold."""
-    typed = f'"{condition}"'
-    if '"' in condition:
-        return either(f"where={condition!r}", f"--where {shlex.quote(condition)}")
-    if "`" in condition:
-        inside = condition.replace("'", '"')
-        typed = f"'{inside}'"
-    return either(f'where="{condition}"', f"--where {typed}")
 
 
 def refuse_unknown_words(

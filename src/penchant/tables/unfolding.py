@@ -22,7 +22,7 @@ from penchant.tables.cells import (
     array_cell,
     is_nothing,
 )
-from penchant.tables.columns import FEWEST, USUAL, is_called
+from penchant.tables.columns import FEWEST, USUAL, is_called, numbered_on
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import USUAL as OFFERED
 
@@ -34,18 +34,6 @@ CHOICES = (
     *("answer", "picked", "pick", "preferred", "chose"),
     *OFFERED["chosen"],
 )
-_NUMBERED = (
-    re.compile(
-        r"(?P<stem>.*?[^\W\d_].*?)(?:[ _.\-](?:t|T|trial|Trial|round|Round))?"
-        r"[ _.\-]?[\[(]?(?P<number>\d+)[\])]?"
-    ),
-    re.compile(
-        r"(?:T|t|Q|q|CS|cs|task|Task|set|Set|trial|Trial|round|Round|choice_?set|screen|card)?"
-        r"[ _.\-]?(?P<number>\d+)[ _.\-](?P<stem>.*[^\W\d_].*)"
-    ),
-)
-
-
 _LIST = re.compile(r"(?:[ _.\-](?:seq|sequence|list|array|vector|history)|(?:Seq|List|Array))$")
 
 
@@ -78,19 +66,26 @@ def without_single_lists(table: pa.Table) -> pa.Table:
     return table
 
 
-def unfolded(table: pa.Table) -> Unfolded:
+def unfolded(table: pa.Table, chosen: str | None = None) -> Unfolded:
     """A table in which every cell is one value.
 
     Lists over options become columns, those over decisions become rows.
+
+    Parameters
+    ----------
+    table
+        As a file holds it.
+    chosen
+        Column of the choices, where somebody named it.
     """
     lists = _list_columns(table)
     same: IntVector = np.arange(len(table))
     if not lists:
-        lists = _unmarked(table)
+        lists = _unmarked(table, chosen)
         if not lists:
             return Unfolded(table, same)
         return _exploded(table, lists, list(lists))
-    over_decisions = _over_decisions(lists, table.column_names)
+    over_decisions = _over_decisions(lists, table.column_names, chosen)
     if over_decisions:
         return _exploded(table, lists, over_decisions)
     notes = []
@@ -183,7 +178,7 @@ def _parsed(cell: str) -> list[dict[str, Any]] | None:
     return None
 
 
-def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
+def _unmarked(table: pa.Table, named: str | None) -> dict[str, list[list[Any] | None]]:
     """Columns of lists that no bracket marks, 0|1|1, by how many items their rows have."""
     found: dict[str, list[list[Any] | None]] = {}
     for name in table.column_names:
@@ -195,7 +190,7 @@ def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
             if lists is not None:
                 found[name] = lists
                 break
-    chosen = [name for name in found if is_called(CHOICES, name)]
+    chosen = [name for name in found if name == named or is_called(CHOICES, name)]
     if not chosen:
         many = {name: own for name, own in found.items() if _shortest(own) >= _MANY}
         alike = {name: own for name, own in many.items() if _sizes(own) == _sizes(_first(many))}
@@ -203,6 +198,22 @@ def _unmarked(table: pa.Table) -> dict[str, list[list[Any] | None]]:
     wanted = _sizes(found[chosen[0]])
     alike = {name: own for name, own in found.items() if _sizes(own) == wanted}
     return alike if len(alike) > 1 else {}
+
+
+def listed_columns(table: pa.Table) -> list[str]:
+    """Columns whose cells may be lists over decisions, marked or not.
+
+    >>> listed_columns(pa.table({"id": ["a"], "ans": ["[0, 1, 1, 0, 1]"], "won": ["1 0 1 1 0"]}))
+    ['ans', 'won']
+    """
+    marked = {name for name, own in _list_columns(table).items() if _shortest(own) >= FEWEST}
+    texts = [name for name in table.column_names if pa.types.is_string(table[name].type)]
+    bare = {
+        name
+        for name in texts
+        if any(_divided(table[name].to_pylist(), mark) is not None for mark in ("|", ";", ",", " "))
+    }
+    return [name for name in table.column_names if name in marked | bare]
 
 
 def _first(lists: Mapping[str, list[list[Any] | None]]) -> list[list[Any] | None]:
@@ -261,19 +272,22 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _over_decisions(lists: Mapping[str, Sequence[Any]], names: Sequence[str]) -> list[str]:
+def _over_decisions(
+    lists: Mapping[str, Sequence[Any]], names: Sequence[str], named: str | None
+) -> list[str]:
     """Columns whose lists have one item per decision: several long ones, or the choices' own."""
     lengths = {name: _sizes(cells) for name, cells in lists.items()}
     every = list(lengths.values())
     shortest = min((n for own in every for n in own if n is not None), default=0)
     if len(lists) > 1 and all(own == every[0] for own in every) and shortest >= _MANY:
         return list(lists)
-    if any(is_called(CHOICES, name) for name in names if name not in lists):
+    usual = any(is_called(CHOICES, name) for name in names if name not in lists)
+    if usual and named not in lists:
         return []
     chosen = [
         name
         for name, own in lengths.items()
-        if is_called(CHOICES, name) and any(n is not None and n > 1 for n in own)
+        if (name == named or is_called(CHOICES, name)) and any(n is not None and n > 1 for n in own)
     ]
     return [name for name, own in lengths.items() if chosen and own == lengths[chosen[0]]]
 
@@ -405,15 +419,27 @@ def _by_words(table: pa.Table, chosen: str, names: Sequence[str]) -> pa.Table:
     return table.set_column(place, chosen, pa.array(taken, pa.string()))
 
 
-def one_row_per_decision(table: pa.Table, subject: str | None) -> Unfolded:
+def one_row_per_decision(
+    table: pa.Table, subject: str | None, named: str | None = None
+) -> Unfolded:
     """A table with one row per subject and numbered columns, with one row per decision.
 
     The choices are among the numbered columns, and every row is another subject's; else the table
     stays as it is.
+
+    Parameters
+    ----------
+    table
+        As a file holds it.
+    subject
+        Column that says who.
+    named
+        What columns of choices are called without their numbers, where somebody said so.
     """
     same: IntVector = np.arange(len(table))
-    runs = _runs(table.column_names)
-    chosen = [stem for stem in runs if is_called(CHOICES, stem)]
+    runs = _runs(table.column_names, named)
+    chosen = [stem for stem in runs if stem == named or is_called(CHOICES, stem)]
+    chosen.sort(key=lambda stem: stem != named)
     if not chosen and not _are_of_play(table, runs):
         return Unfolded(table, same)
     numbers = list(runs[chosen[0]] if chosen else max(map(list, runs.values()), key=len))
@@ -448,29 +474,19 @@ def _are_of_play(table: pa.Table, runs: Mapping[str, Mapping[int, str]]) -> bool
     size = max(map(len, runs.values()), default=0)
     longest = [stem for stem, own in runs.items() if len(own) == size]
     paid = any(is_called(USUAL["reward"], stem) for stem in longest)
-    free = not any(is_called(CHOICES, name) for name in table.column_names)
+    numbers = {str(number) for own in runs.values() for number in own}
+    free = not any(
+        is_called(CHOICES, name) and {*map(str, table[name].drop_null().to_pylist())} <= numbers
+        for name in table.column_names
+    )
     return size >= _MANY and len(longest) > 1 and paid and free
 
 
-def _runs(names: Sequence[str]) -> dict[str, dict[int, str]]:
+def _runs(names: Sequence[str], named: str | None = None) -> dict[str, dict[int, str]]:
     """Columns that are numbered on, by what is left of the name without its number."""
     best: dict[str, dict[int, str]] = {}
-    for pattern in _NUMBERED:
-        found: dict[str, dict[int, str]] = {}
-        for name in names:
-            match = pattern.fullmatch(str(name))
-            if match is not None:
-                found.setdefault(match["stem"], {})[int(match["number"])] = str(name)
-        runs = {
-            stem: dict(sorted(own.items()))
-            for stem, own in found.items()
-            if len(own) > 1 and [*sorted(own)] in (_count(own, 0), _count(own, 1))
-        }
-        played = any(is_called((*CHOICES, *USUAL["reward"]), stem) for stem in runs)
-        if played and len(runs) > len(best):
+    usual = (*CHOICES, *USUAL["reward"], *([named] if named else []))
+    for runs in numbered_on(names):
+        if any(is_called(usual, stem) for stem in runs) and len(runs) > len(best):
             best = runs
     return best
-
-
-def _count(own: Mapping[int, str], start: int) -> list[int]:
-    return list(range(start, start + len(own)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import BoolVector
-from penchant.errors import DataError, argument, listing, named, nearest
+from penchant.errors import DataError, argument, either, listing, named, nearest
 from penchant.tables.frames import Table, row_place
 
 EXAMPLE = "phase == 'test' and rt > 200"
@@ -420,3 +421,33 @@ def check_some_left(mask: BoolVector, table: Table, where: str) -> None:
         f"{where!r}, and "
         f"{'; '.join(values)}. Correct it."
     )
+
+
+def where_said(condition: str) -> str:
+    """A condition as an argument, or as one types it: a shell would run what backticks hold."""
+    typed = f'"{condition}"'
+    if '"' in condition:
+        return either(f"where={condition!r}", f"--where {shlex.quote(condition)}")
+    if "`" in condition:
+        inside = condition.replace("'", '"')
+        typed = f"'{inside}'"
+    return either(f'where="{condition}"', f"--where {typed}")
+
+
+_WHERE_SAID = re.compile(r"""(?:\bwhere=|-{2}where )(?:"([^"]*)"|'([^']*)')""")
+
+
+def with_condition(words: str, where: str) -> str:
+    """What a message says to pass, with a condition on the rows that was passed already.
+
+    >>> print(with_condition('Pass where="rt > 0".', "day == 1 or day == 2"))
+    Pass where="(day == 1 or day == 2) and rt > 0".
+    """
+    before = where.replace('"', "'")
+
+    def both(said: re.Match[str]) -> str:
+        after = (said[1] or said[2]).replace('"', "'")
+        parts = [f"({one})" if " or " in one else one for one in (before, after)]
+        return where_said(" and ".join(parts))
+
+    return _WHERE_SAID.sub(both, words)
