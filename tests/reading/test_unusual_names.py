@@ -8,7 +8,7 @@ import pytest
 
 import penchant as pn
 from penchant.errors import DataError, in_options
-from penchant.reading.questions import ALSO
+from penchant.reading.asked import ALSO
 
 
 def table(n_people=3, n_trials=12, seed=4, **made):

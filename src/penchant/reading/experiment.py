@@ -33,9 +33,9 @@ from penchant.tables.surveys import (
     likely_layouts,
     plain,
     tag,
-    where_said,
     wide_layout,
 )
+from penchant.tables.where import where_said
 
 _TAKEN = ("1", "True", "1.0", "TRUE", "true", "yes")
 DECISION, OPTION, TAKEN = "decision", "option", "chosen"

@@ -16,8 +16,11 @@ from penchant.errors import DataError, argument, either, listing, named, ticked
 from penchant.reading.ambiguous import (
     ask_about_flags,
     ask_about_marks,
+    change_places,
+    chosen_ways,
     found_reward,
     odd_word,
+    reward_ways,
     sounds_paid,
     varying,
     without_marks,
@@ -26,6 +29,7 @@ from penchant.reading.asked import (
     Asked,
     Built,
     Place,
+    Questions,
     data_notes,
     near_duplicates,
     play_doubts,
@@ -33,8 +37,6 @@ from penchant.reading.asked import (
     with_column,
     word,
 )
-from penchant.reading.candidates import change_places, chosen_ways, reward_ways
-from penchant.reading.questions import Questions
 from penchant.reading.whose import (
     ask_about_counter,
     ask_about_first_rows,
@@ -82,16 +84,8 @@ PARTS = ("chosen", "reward", "subject", "block", "decision", "is_choice", "score
 def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     """Episodes of all subjects."""
     del place  # rows stay what they are
-    table = clean.table
-    given = {part: asked.columns.get(part) for part in PARTS}
-    policies = dict(asked.policies)
-    given = _by_cells(clean, given)
-    if given.get("chosen") is None:
-        _ask_about_groups(clean)
-    if policies.get("locations") is None:
-        _ask_for_needed(clean, given)
-    if given.get("reward") is None:
-        _ask_about_constant(clean, given, usual_column("reward", table.column_names))
+    table, policies = clean.table, dict(asked.policies)
+    given = _given(clean, asked)
     found, locations = _columns(table, given, policies.pop("locations", None), asked.base or 0)
     unmade: tuple[str, ...] = ()
     placed = locations is not None and not isinstance(locations, str)
@@ -99,17 +93,7 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
     if marked:
         table, unmade = without_marks(table, str(found.chosen), found.reward)
     questions = Questions()
-    with questions.about("chosen"):
-        if "chosen" not in asked.said and isinstance(found.chosen, str):
-            _check_places(table, found.chosen)
-            _check_sides(table, found.chosen, clean.own)
-            _check_rivals(table, found, clean.own)
-            ask_about_flags(table, found.chosen, clean.own, found.decision)
-    with questions.about("subject"):
-        if "subject" not in asked.said:
-            ask_about_people(table, found.subject)
-            ask_about_sessions(table, found.subject, found.block)
-            ask_for_people(table, found, clean.own)
+    _ask_who_chose(questions, table, found, asked, clean.own)
     with questions.about("chosen"):
         if marked:
             ask_about_marks(table, str(found.chosen), found.decision)
@@ -155,12 +139,8 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         **policies,
     }
     if isinstance(asked.options, Mapping):
-        table = with_column(table, _NUMBER, pa.array(_mapped(table, str(found.chosen), words)))
-        arguments |= {"chosen": _NUMBER, "base": 0, "options": None}
-        if found.executed is not None:
-            done = pa.array(_mapped(table, str(found.executed), words))
-            table = with_column(table, _DONE, done)
-            arguments["executed"] = _DONE
+        table, numbered = _with_numbers(table, found, words)
+        arguments |= numbered
     episodes = episodes_from_frame(table, **arguments)
     columns = dict(part.split(" = ", 1) for part in found.words().split("; "))
     n_options = len(labels) if labels is not None else _n_options(episodes)
@@ -179,6 +159,48 @@ def from_play(clean: Cleaned, asked: Asked, place: Place) -> Built:
         model=f"QLearning(n_options={n_options})",
         doubts=doubts,
     )
+
+
+def _given(clean: Cleaned, asked: Asked) -> dict[str, Any]:
+    """The columns that were said or are told by their cells; asks for those that are needed."""
+    given = _by_cells(clean, {part: asked.columns.get(part) for part in PARTS})
+    if given.get("chosen") is None:
+        _ask_about_groups(clean)
+    if asked.policies.get("locations") is None:
+        _ask_for_needed(clean, given)
+    if given.get("reward") is None:
+        _ask_about_constant(clean, given, usual_column("reward", clean.table.column_names))
+    return given
+
+
+def _ask_who_chose(
+    questions: Questions, table: pa.Table, found: PlayColumns, asked: Asked, own: frozenset[str]
+) -> None:
+    """Ask what was chosen, and by whom, where it was not said."""
+    with questions.about("chosen"):
+        if "chosen" not in asked.said and isinstance(found.chosen, str):
+            _check_places(table, found.chosen)
+            _check_sides(table, found.chosen, own)
+            _check_rivals(table, found, own)
+            ask_about_flags(table, found.chosen, own, found.decision)
+    with questions.about("subject"):
+        if "subject" not in asked.said:
+            ask_about_people(table, found.subject)
+            ask_about_sessions(table, found.subject, found.block)
+            ask_for_people(table, found, own)
+
+
+def _with_numbers(
+    table: pa.Table, found: PlayColumns, words: Mapping[str, str]
+) -> tuple[pa.Table, dict[str, Any]]:
+    """The table with options numbered as the user said, and the arguments that go with it."""
+    table = with_column(table, _NUMBER, pa.array(_mapped(table, str(found.chosen), words)))
+    arguments: dict[str, Any] = {"chosen": _NUMBER, "base": 0, "options": None}
+    if found.executed is not None:
+        done = pa.array(_mapped(table, str(found.executed), words))
+        table = with_column(table, _DONE, done)
+        arguments["executed"] = _DONE
+    return table, arguments
 
 
 def _with_differences(table: pa.Table, found: PlayColumns) -> pa.Table:

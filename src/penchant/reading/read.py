@@ -18,15 +18,17 @@ from penchant.files.text import Source
 from penchant.models.offers.attributes import Attributes
 from penchant.output import came_as, marked
 from penchant.reading.ambiguous import (
+    MOST_LABELS,
     TOTAL,
+    chosen_ways,
     comma_number,
     may_be_paid,
+    reward_ways,
     sounds_paid,
     sounds_total,
     varying,
 )
-from penchant.reading.asked import Asked, Built, Place, same_people, seen_words
-from penchant.reading.candidates import MOST_LABELS, chosen_ways, reward_ways
+from penchant.reading.asked import ALSO, Asked, Built, Place, same_people, seen_words
 from penchant.reading.experiment import (
     ask_about_lone,
     evident_in,
@@ -36,7 +38,6 @@ from penchant.reading.experiment import (
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
 from penchant.reading.played import ask_about_places, from_play
-from penchant.reading.questions import ALSO
 from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of

@@ -15,7 +15,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns, Chunks
 from penchant.output import counted
-from penchant.softmax import _column_kernels as kernels
+from penchant.softmax import _kernels as kernels
 from penchant.softmax._lanes import LANES, kind_of
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
 from penchant.softmax.likelihood import (
