@@ -30,6 +30,7 @@ TAKEN = 30.0  # times the curvature of a profile, that of which weights take bac
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
 FURTHER = 4.0  # times as far as a shortened step led, the next may lead
+POOR = 1e-5  # log-units that a shortened step gains beside a kink: a climb is as good as over
 DEEP = 0.2  # share from which on all shorter ones are looked at together,
 SHORTER = 0.5  # each so much shorter than the one before
 LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
@@ -69,6 +70,8 @@ class Climbs:
         Whether to look closely at every step, and not at the end alone.
     told
         Heights of which it is enough to tell whether a climb comes to them.
+    hasty
+        Whether to end among kinks as soon as shortened steps gain next to nothing.
 
     Attributes
     ----------
@@ -89,10 +92,12 @@ class Climbs:
         max_steps: int = 40,
         proven: bool = False,
         told: Vector | None = None,
+        hasty: bool = False,
     ) -> None:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
+        self._least_gain = POOR if hasty else -np.inf
         self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
@@ -200,6 +205,7 @@ class Climbs:
     def _move(self, rows: IntVector, target: Matrix, trial: Points) -> None:
         """Take steps, and learn the curvature from them."""
         path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
+        gained = trial.value - self.points.value[rows]
         self.u[rows] = target
         self.points.put(rows, trial)
         self.n_steps[rows] += 1
@@ -209,14 +215,15 @@ class Climbs:
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
         led = np.abs(path).max(axis=1, initial=0.0)
-        again = self._smooth & (led > 0) & (self._fraction[rows] < 1.0)
+        shortened = (led > 0) & (self._fraction[rows] < 1.0)
+        again = self._smooth & shortened
         self._step[rows] = step = self._newton_steps(rows, self.curvature[rows])
         longest = np.abs(step).max(axis=1, initial=0.0)
         self._fraction[rows] = np.where(again, _shared(FURTHER * led, longest), 1.0)
         arrived = longest < NEARLY
         if not self._smooth:  # steps are short beside a kink too, where the slope jumps
             expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
-            stuck = arrived & (expecting > STEEP)
+            stuck = arrived & (expecting > STEEP) | shortened & (gained < self._least_gain)
             self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
         self.converged[rows] = arrived
 

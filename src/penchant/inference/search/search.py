@@ -143,7 +143,7 @@ def _last(
 BEST_CELLS = {0: 1, 1: 3, 2: 8}  # to climb from, by the number of shape parameters
 MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
-CLOSE = 0.25  # log-units below the best cell, of one that may have a peak of its own among kinks,
+CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its own among kinks,
 BESIDE = 0.5  # so many steps of the grid from others
 PATIENCE = 40  # rounds after which a subject's cells wait no longer for each other
 # steps of the grid looked away from a peak among kinks
@@ -197,6 +197,7 @@ def best_peaks(
     if Declared(profiles.model).smooth:
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
+        _go_on(profiles, climbing[~best.converged[climbing]], best)
         _look_around(profiles, climbing, best)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
@@ -218,7 +219,7 @@ def _climb_from_cells(
     step.
     """
     starts = _Starts.of(profiles, grids, whose, best)
-    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
+    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven, hasty=True)
     smooth = Declared(profiles.model).smooth
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
@@ -259,9 +260,16 @@ def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks
     closely = Peaks.none(profiles, len(best.converged))
     _climb_from_cells(profiles, grids, whose, closely, proven=True)
     best.improve(whose, closely.take(whose))
-    at = best.take(whose)
-    near = Near(at.points.theta, at.curvature)
-    best.improve(whose, climb_together(profiles, whose, at.points.psi, near, finish=False).peaks())
+    _go_on(profiles, whose, best)
+
+
+def _go_on(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
+    """Climb further from where the highest climbs ended."""
+    if len(whose):
+        at = best.take(whose)
+        near = Near(at.points.theta, at.curvature)
+        further = climb_together(profiles, whose, at.points.psi, near, finish=False)
+        best.improve(whose, further.peaks())
 
 
 @dataclass
