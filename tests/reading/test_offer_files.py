@@ -11,6 +11,7 @@ import pytest
 import penchant as pn
 from penchant.errors import DataError
 from penchant.tables.questions import KIRBY
+from penchant.tables.surveys import wide_layout
 
 
 def repeated(rows, people=("ann", "bob")):
@@ -441,3 +442,9 @@ def test_an_option_of_zeros_that_nobody_took_is_asked_about():
         pn.read(repeated(rows))
     assert 'where="concept != 3" to leave it out' in str(asked.value)
     assert pn.read(repeated(rows), where="concept != 3").data.names == ("price", "colour:red")
+
+
+def test_words_that_differ_in_a_sign_alone_are_as_many_as_they_are():
+    names, words = ["cost_A", "cost_B"], ["0", "1", "-1"]
+    assert wide_layout(names, words, options=words) is None
+    assert wide_layout(names, words[1:], options=words[1:]).words == {"1": "A", "-1": "B"}

@@ -206,7 +206,7 @@ def wide_layout(
     in_order = wanted is not None and not by_tags and {*map(str, options or ())} <= {*said}
     for tags, attributes in layouts:
         mapping = options if isinstance(options, Mapping) else None
-        if in_order and len(tags) == len(wanted or ()):
+        if in_order and len(tags) == len(options or ()):
             mapping = dict(zip(options or (), tags, strict=True))  # words in the options' order
         elif wanted is not None:
             if {*wanted} != {tag(t) for t in tags}:
