@@ -28,16 +28,6 @@ def staged(people, slow=(), first="acquisition"):
     ]
 
 
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="data.csv"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8", newline="")
-        return path
-
-    return write
-
-
 def test_answers_to_a_questionnaire_at_the_end_are_no_attributes(file):
     everybody = jspsych_play(PLAYERS)
     for rows in everybody:

@@ -24,16 +24,6 @@ from laboratory_files import (
 PLAYERS, SAVERS, SHOPPERS = players(), savers(), shoppers()
 
 
-@pytest.fixture
-def file(tmp_path):
-    def write(text, name="data.csv"):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8", newline="")
-        return path
-
-    return write
-
-
 def assert_played(reading, people=PLAYERS):
     """What was read is what these people did, decision by decision."""
     assert reading.kind == "play"

@@ -385,6 +385,16 @@ def _grows_by_few(values: Vector, people: Sequence[IntVector]) -> bool:
     return bool(common) and len(many) > _SLOW * len(common) and len(common) > 1
 
 
+def _without_a_part(clean: Cleaned, used: Collection[str]) -> list[str]:
+    """Columns that vary and whose names speak of no person, block, trial or time."""
+    parts = [name for part in ("subject", "block", "decision") for name in USUAL[part]]
+    return [
+        name
+        for name in varying(clean)
+        if name not in used and not is_of_time(name) and not is_called((*parts, *SESSION), name)
+    ]
+
+
 def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     """Columns that may say what each choice paid, those whose names speak of it first.
 
@@ -395,9 +405,7 @@ def may_be_paid(clean: Cleaned, used: Collection[str]) -> list[str]:
     used
         Columns that are something else.
     """
-    free = [name for name in varying(clean) if name not in used and not is_of_time(name)]
-    parts = [n for part in ("subject", "block", "decision") for n in USUAL[part]]
-    free = [name for name in free if not is_called(parts, name) and not is_called(SESSION, name)]
+    free = _without_a_part(clean, used)
     told = [name for name in free if sounds_paid(name)]
     others = [name for name in free if name not in told]
     numbers = [name for name in others if not pa.types.is_string(clean.table[name].type)]
@@ -705,14 +713,10 @@ def chosen_ways(clean: Cleaned, used: Collection[str] = ()) -> list[str]:
         Columns that are something else.
     """
     table = clean.table
-    parts = [name for part in ("subject", "block", "decision") for name in USUAL[part]]
     free = [
         name
-        for name in varying(clean)
-        if name not in used
-        and not is_of_time(name)
-        and not is_called((*parts, *SESSION), name)
-        and 2 <= len(seen_words(table, name)) <= MOST_LABELS
+        for name in _without_a_part(clean, used)
+        if 2 <= len(seen_words(table, name)) <= MOST_LABELS
     ]
     free.sort(key=lambda name: not is_called(CHOSEN, name))
     ways = []

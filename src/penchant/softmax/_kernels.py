@@ -103,6 +103,17 @@ def n_alike(starts, b, last, n_columns):
     return n
 
 
+@inner
+def _add_lanes(total, parts, i, moments):
+    """Leave the sums of all lanes in row i of the parts, and add them to the moments."""
+    for j in range(len(moments)):
+        both = 0.0
+        for lane in range(LANES):
+            both += total[j * LANES + lane]
+        parts[i, j] = both
+        moments[j] += both
+
+
 @bare
 def sum_blocks(packed, kind, theta, begin, end, rooms, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of blocks begin..end.
@@ -127,12 +138,7 @@ def sum_blocks(packed, kind, theta, begin, end, rooms, moments):
             place = starts[b] * n_columns * LANES
             block_moments(kind, values, place, sizes, theta, side, b, scratch, total)
             b += sizes[1]
-        for j in range(len(moments)):
-            both = 0.0
-            for lane in range(LANES):
-                both += total[j * LANES + lane]
-            parts[i, j] = both
-            moments[j] += both
+        _add_lanes(total, parts, i, moments)
 
 
 @inner
@@ -454,12 +460,7 @@ def sum_columns(columns, table, order, rows, kind, theta, limits, places, rooms,
             if limits.size:
                 small += _weight_of_small(values, n_rows, d, n_columns, limits, side)
             block_moments(kind, values, 0, (n_rows, 1), theta, side, 0, scratch, total)
-        for j in range(len(moments)):
-            both = 0.0
-            for lane in range(LANES):
-                both += total[j * LANES + lane]
-            parts[i, j] = both
-            moments[j] += both
+        _add_lanes(total, parts, i, moments)
     return small
 
 

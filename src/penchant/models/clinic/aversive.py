@@ -55,6 +55,7 @@ class AversiveLearning(OneValue):
     def shape(self) -> tuple[Shape, ...]:
         """a and gamma."""
         gamma = Shape("gamma", 0.1, 10.0, scale="log", n_grid=21)
+        # a grid as fine as that of a rate alone: along gamma run ridges that are narrow in the rate
         return (*rates("learning_rate", of=1), gamma)
 
     @property

@@ -60,7 +60,7 @@ class Recursion(CompiledModel):
             return x, None
         slopes = np.empty((psi.shape[1], *x.shape))
         moved = psi.astype(np.complex128)
-        for pairs, rows in _portions(record, which, max(x[0].size, 1) if len(x) else 1):
+        for pairs, rows in _portions(record, which, x.shape[1] * x.shape[2]):
             for a in range(psi.shape[1]):
                 moved[pairs, a] += 1j * STEP
                 found = np.asarray(self.unfold(record, which[pairs], moved[pairs]))
