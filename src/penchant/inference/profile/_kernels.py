@@ -26,6 +26,10 @@ _FAST: dict[str, Any] = {
 }
 STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 
+# Numbers without a sign: a place counted with one might lie before the end of an array, and what
+# is looked for from there is not read eight at a time.
+FIRST_PLACE, ONE, TWO, WIDE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(LANES)
+
 fast = njit(cache=True, **_FAST)
 fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
 _SUMS = _FAST | {"fastmath": {"contract", "nsz", "reassoc"}}  # eight at a time, in any order
@@ -58,18 +62,19 @@ def derivatives(
     spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
     """
     n_shape, _, m, d = dx.shape
-    for filled in (gradient, *curvature, spreading):
-        filled[...] = 0.0
+    for zeros in (gradient, *curvature, spreading):
+        zeros[...] = 0.0
     scored = chosen, order, bounds
     n = len(_room_of_probabilities(bounds, 1))
     each = n if m == 2 and wanted < 2 else m * n
     columns = np.empty((d, each)), np.empty((n_shape, each)), np.empty((n_shape * d, each))
     numbers = np.empty((2, each)), np.empty((2, n)), np.zeros(each)
-    given = x, dx, scored, theta, wanted, gradient, curvature
+    filled = theta, wanted, gradient, curvature
     if m == 2 and wanted < 2:
-        _derivatives_of_two(*given, columns, numbers)
+        lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
+        _derivatives_of_two(*lines, scored, *filled, columns, numbers)
     else:
-        _derivatives(*given, spreading, columns, numbers)
+        _derivatives(x, dx, scored, *filled, spreading, columns, numbers)
     _mirror(curvature[2])
     _mirror(curvature[3])
     if wanted == 2:
@@ -144,7 +149,8 @@ def profile(
     packed = vectors(n_blocks * (m - 1) * d), np.arange(n_blocks + 1) * (m - 1), side
     rooms = rooms_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
     state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), np.zeros(d, dtype=np.bool_)
-    given = x, episodes, subject, near, (enough, most_steps), positive, kind_of(d, False)
+    numbers = np.ascontiguousarray(x).reshape(-1), m, d
+    given = numbers, episodes, subject, near, (enough, most_steps), positive, kind_of(d, False)
     _profile(*given, values, thetas, kept, packed, state, rooms)
 
 
@@ -221,20 +227,19 @@ def _sum_of_three(weights, i, left, a, right, b, n):
 
 
 @fast_inner
-def _laid_out(x, dx, rows, theta, wanted, n_compared, columns, weights):
-    """Write how options differ from the one chosen, option after option; returns how many sets.
+def _lay_out(x, dx, rows, theta, k, columns, weights):
+    """Write how options differ from the one chosen, option after option.
 
-    Of two options, the other alone. weights[1] are filled with the differences in the objective.
+    weights[1] are filled with the differences in the objective.
     """
-    n_shape, _, m, d = dx.shape
-    chosen, order, k, first, last = rows
+    n_shape, m, d = np.uint64(len(dx)), np.uint64(x.shape[1]), np.uint64(x.shape[2])
+    chosen, order, first, n = rows
     away, s, changes = columns
-    n = last - first
     for j in range(n):
-        r = order[first + j]
-        c = chosen[r]
-        for o in range(n_compared):
-            i, at = o if n_compared == m else 1 - c, o * n + j
+        r = np.uint64(order[first + j])
+        c = np.uint64(chosen[r])
+        for i in range(m):
+            at = i * n + j
             utility = 0.0
             for a in range(d):
                 apart = x[r, i, a] - x[r, c, a]
@@ -246,10 +251,38 @@ def _laid_out(x, dx, rows, theta, wanted, n_compared, columns, weights):
                 for a in range(d):
                     apart = dx[q, r, i, a] - dx[q, r, c, a]
                     slope += theta[k, a] * apart
-                    if wanted > 0:
-                        changes[q * d + a, at] = apart
+                    changes[q * d + a, at] = apart
                 s[q, at] = slope
-    return n
+
+
+@fast_inner
+def _lay_out_two(x, at, d, rows, out, o):
+    """Fill out[o] with one variable of the other of two options less that of the one chosen.
+
+    x : (rows, 2, d), in one line; at : where the variable of the first row is
+    """
+    chosen, order, first, n = rows
+    begin = np.uint64(order[first]) if n > FIRST_PLACE else FIRST_PLACE
+    follow = n > FIRST_PLACE and np.uint64(order[first + n - ONE]) - begin == n - ONE
+    if follow and d == ONE:
+        for j in range(n):
+            apart = x[at + TWO * (begin + j) + ONE] - x[at + TWO * (begin + j)]
+            out[o, j] = -apart if chosen[begin + j] else apart
+        return
+    for j in range(n):
+        r = np.uint64(order[first + j])
+        apart = x[at + TWO * d * r + d] - x[at + TWO * d * r]
+        out[o, j] = -apart if chosen[r] else apart
+
+
+@fast_inner
+def _weighted(theta, k, columns, o, n, out, at):
+    """Fill out[at] with the sum of columns, from o on, times the weights of pair k."""
+    for j in range(n):
+        out[at, j] = theta[k, 0] * columns[o, j]
+    for a in range(ONE, np.uint64(theta.shape[1])):
+        for j in range(n):
+            out[at, j] += theta[k, a] * columns[o + a, j]
 
 
 @fast_inner
@@ -272,13 +305,24 @@ def _add_curvature(k, n, weights, columns, curvature, share):
 
 @fast
 def _derivatives_of_two(x, dx, scored, theta, wanted, gradient, curvature, columns, numbers):
-    """The same where every set has two options: p (1 - p) times products of differences."""
+    """The same where every set has two options: p (1 - p) times products of differences.
+
+    x, dx : in one line
+    """
     chosen, order, bounds = scored
     weights, _, e = numbers
-    m, s, both, share = x.shape[1], columns[1], 0, 1
+    away, s, changes = columns
+    d, n_shape, both, share = np.uint64(theta.shape[1]), np.uint64(len(s)), 0, 1
     for k in range(len(theta)):
-        rows = (chosen, order, k, bounds[k], bounds[k + 1])
-        n = _laid_out(x, dx, rows, theta, wanted, m - 1, columns, weights)
+        first, n = np.uint64(bounds[k]), bounds[k + 1] - bounds[k]
+        rows = (chosen, order, first, np.uint64(n))
+        for a in range(d):
+            _lay_out_two(x, a, d, rows, away, a)
+        _weighted(theta, k, away, FIRST_PLACE, rows[3], weights, share)
+        for q in range(n_shape):
+            for a in range(d):
+                _lay_out_two(dx, q * np.uint64(len(x)) + a, d, rows, changes, q * d + a)
+            _weighted(theta, k, changes, q * d, rows[3], s, q)
         for j in range(n):
             e[j] = -abs(weights[share, j])
         exponentials_of(e, n)
@@ -356,11 +400,12 @@ def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, c
     """
     chosen, order, bounds = scored
     weights, means, _ = numbers
-    away, s = columns[0], columns[1]
+    away, s, _ = columns
     m, p = x.shape[1], 0
     for k in range(len(theta)):
-        rows = (chosen, order, k, bounds[k], bounds[k + 1])
-        n = _laid_out(x, dx, rows, theta, wanted, m, columns, weights)
+        n = bounds[k + 1] - bounds[k]
+        rows = (chosen, order, np.uint64(bounds[k]), np.uint64(n))
+        _lay_out(x, dx, rows, theta, k, columns, weights)
         if wanted == 2:
             _add_spreading(k, n, m, columns, means, spreading)
         _shares(n, m, weights, numbers)
@@ -404,34 +449,69 @@ ROUNDS = 8  # of which weights are held at 0
 
 
 @inner
-def pack(x, row, episodes, s, values, side):
+def fill_side(n, side):
+    """Weights of n decisions in blocks of eight, 0 in the lanes that fill the last one."""
+    for b in range((n + LANES - 1) // LANES):
+        for lane in range(LANES):
+            side[b, lane] = 1.0 if b * LANES + lane < n else 0.0
+            side[b, LANES + lane] = 0.0
+
+
+@inner
+def pack(x, row, episodes, s, values):
     """Write blocks of eight decisions, relative to the options chosen; returns their number.
 
-    row : where the events of subject s begin in x (rows, n_options, d)
+    x : variables (rows, n_options, d), in one line, with n_options and d
+    row : where the events of subject s begin in it
     """
-    _, m, d = x.shape
+    numbers, m, d = x
     chosen, first_event, scored, first_scored = episodes
-    begin, end = first_scored[s], first_scored[s + 1]
-    n_blocks = (end - begin + LANES - 1) // LANES
+    begin, n = first_scored[s], first_scored[s + 1] - first_scored[s]
+    size, first = (np.uint64(m), np.uint64(d)), np.uint64(first_event[s])
+    whole = n // LANES
+    every = n > 0 and scored[begin + n - 1] == n - 1
+    if m == 2 and every:
+        pack_two(numbers, np.uint64(row), size[1], chosen, first, np.uint64(whole), values)
+        begin += whole * LANES
+    events = (scored, np.uint64(begin), np.uint64(n - (begin - first_scored[s])))
+    to = values[(begin - first_scored[s]) * (m - 1) * d :]
+    pack_any(numbers, np.uint64(row), size, chosen, first, events, to)
+    return (n + LANES - 1) // LANES
+
+
+@inner
+def pack_any(x, row, size, chosen, first, events, values):
+    """Differences of all other options from the one chosen; filling lanes repeat a decision."""
+    m, d = size
+    scored, begin, n = events
+    for b in range((n + WIDE - ONE) // WIDE):
+        place = b * (m - ONE) * d * WIDE
+        for a in range(d):
+            for lane in range(WIDE):
+                j = b * WIDE + lane
+                event = np.uint64(scored[begin + (j if j < n else b * WIDE)])
+                c, r = np.uint64(chosen[first + event]), (row + event) * m * d + a
+                own, to = x[r + c * d], place + a * WIDE + lane
+                for i in range(m - ONE):
+                    other = i if i < c else i + ONE
+                    values[to + i * d * WIDE] = x[r + other * d] - own
+
+
+@inner
+def pack_two(x, row, d, chosen, first, n_blocks, values):
+    """The other of two options less the one chosen, where every event is scored; whole blocks."""
+    if d == ONE:  # lanes of blocks are decisions, one after another
+        for j in range(n_blocks * WIDE):
+            apart = x[TWO * (row + j) + ONE] - x[TWO * (row + j)]
+            values[j] = -apart if chosen[first + j] else apart
+        return
     for b in range(n_blocks):
-        place = b * (m - 1) * d * LANES
-        for lane in range(LANES):
-            j = begin + b * LANES + lane
-            inside = j < end
-            event = scored[j] if inside else scored[begin + b * LANES]
-            c, r = chosen[first_event[s] + event], row + event
-            side[b, lane] = 1.0 if inside else 0.0
-            side[b, LANES + lane] = 0.0
-            if m == 2:
-                for a in range(d):
-                    apart = x[r, 1, a] - x[r, 0, a]
-                    values[place + a * LANES + lane] = -apart if c else apart
-                continue
-            for i in range(m - 1):
-                other = i if i < c else i + 1
-                for a in range(d):
-                    values[place + (i * d + a) * LANES + lane] = x[r, other, a] - x[r, c, a]
-    return n_blocks
+        for a in range(d):
+            for lane in range(WIDE):
+                j = b * WIDE + lane
+                at = TWO * (row + j) * d + a
+                apart = x[at + d] - x[at]
+                values[(b * d + a) * WIDE + lane] = -apart if chosen[first + j] else apart
 
 
 @inner
@@ -519,14 +599,17 @@ def climb_inside(problem, ends, least, positive, theta, state, rooms):
 def _profile(
     x, episodes, subject, near, ends, positive, kind, values, thetas, kept, packed, state, rooms
 ):
-    _, m, d = x.shape
+    _, m, d = x
     _, first_event, _, first_scored = episodes
     held = state[4]
-    row = FIRST
+    row, n_last = FIRST, FIRST
     for k in range(len(near)):
         s = subject[k]
         theta = thetas[k]
-        n_blocks = pack(x, row, episodes, s, packed[0], packed[2])
+        n_blocks = pack(x, row, episodes, s, packed[0])
+        if first_scored[s + 1] - first_scored[s] != n_last:
+            n_last = first_scored[s + 1] - first_scored[s]
+            fill_side(n_last, packed[2])
         row += first_event[s + 1] - first_event[s]
         problem = (packed, n_blocks, kind)
         j = near[k]
