@@ -154,8 +154,7 @@ class Climbs:
 
     def _try(self, rows: IntVector) -> tuple[Matrix, Points, BoolVector]:
         """Where steps would lead, what is found there, and whether to take them."""
-        low, high = self.profiles.bounds.T
-        target = np.clip(self.u[rows] + self._fraction[rows, None] * self._step[rows], low, high)
+        target = self.targets(rows)
         trial = self.profiles.solve(
             self.subject[rows],
             self.profiles.from_search(target),
@@ -197,6 +196,11 @@ class Climbs:
         self._mark[rows] = self.points.value[rows]
         away = self._told[rows] - self.points.value[rows]
         return np.asarray((away < 0) & np.isfinite(gained) | (away > MANY_ROUNDS * gained))
+
+    def targets(self, rows: IntVector) -> Matrix:
+        """Where the next steps of climbs lead to, in search units."""
+        low, high = self.profiles.bounds.T
+        return np.clip(self.u[rows] + self._fraction[rows, None] * self._step[rows], low, high)
 
     def give_up(self, rows: IntVector) -> None:
         """End climbs that lead nowhere new."""

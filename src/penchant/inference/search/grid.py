@@ -117,6 +117,20 @@ def best_cells(
     return rank, np.take_along_axis(top, rank, axis=1)
 
 
+def are_level(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
+    """Which cells (n, most) are as high as their neighbours: no climb leads away from there."""
+    row = np.arange(len(cells))[:, None]
+    height, found, stride = values[row, cells], np.ones(cells.shape, dtype=bool), 1
+    for n in reversed(dimensions):
+        place = cells // stride % n
+        for away, there in ((-stride, place > 0), (stride, place < n - 1)):
+            beside = values[row, np.where(there, cells + away, cells)]
+            with np.errstate(invalid="ignore"):
+                found &= np.abs(beside - height) < LEVEL
+        stride *= n
+    return found
+
+
 def vertices(values: Matrix, dimensions: tuple[int, ...], cell: IntVector) -> Matrix:
     """Where parabolas through cells and their neighbours peak, in steps from the cells.
 
@@ -174,16 +188,6 @@ class CoarseGrid:
         mesh = np.meshgrid(*self.axes, indexing="ij")
         return np.asarray(np.ravel_multi_index([m.ravel() for m in mesh], self.dimensions))
 
-    @property
-    def corners(self) -> IntVector:
-        """For every point of the whole grid, a point of the coarse one beside it."""
-        nearest = [
-            np.searchsorted(axis, np.arange(n), side="right") - 1
-            for axis, n in zip(self.axes, self.dimensions, strict=True)
-        ]
-        mesh = np.meshgrid(*nearest, indexing="ij")
-        return np.asarray(np.ravel_multi_index([m.ravel() for m in mesh], self.shape))
-
     def around(self, marked: BoolVector) -> BoolVector:
         """Points of the whole grid beside those marked (n, n_coarse), and these: (n, n_psi)."""
         near = np.zeros((len(marked), *self.dimensions), dtype=bool)
@@ -209,6 +213,7 @@ class CoarseGrid:
         return filled.reshape(len(values), -1)
 
 
+LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
@@ -227,8 +232,7 @@ def searched_grids(profiles: Profiles) -> Grids:
     """The profile on the grid where it may matter for its maximum; elsewhere about what it is.
 
     Few points along each axis are looked at, then those between them that lie beside points which
-    are among the best, or local maxima; and again. In between values are linear, and weights those
-    of a neighbour.
+    are among the best, or local maxima; and again. In between values and weights are linear.
     """
     psi, dimensions = grid_points(profiles.model)
     return _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
@@ -241,7 +245,8 @@ def _searched(profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], roun
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
     coarse = CoarseGrid.of(dimensions)
     found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
-    values, theta = coarse.filled(found.values), found.theta[:, coarse.corners]
+    values = coarse.filled(found.values)
+    theta = np.stack([coarse.filled(weight) for weight in np.moveaxis(found.theta, 2, 0)], axis=2)
     looked = np.zeros(values.shape, dtype=bool)
     looked[:, coarse.cells] = found.looked
     wanted = coarse.around(_worth_a_look(found)) & ~looked

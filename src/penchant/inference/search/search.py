@@ -20,8 +20,10 @@ from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.climb import Climbs, Near, climb_together
 from penchant.inference.search.grid import (
+    DEEP,
     Grid,
     Grids,
+    are_level,
     best_cells,
     grid_steps,
     searched_grids,
@@ -145,7 +147,8 @@ MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
 CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its own among kinks,
 BESIDE = 0.5  # so many steps of the grid from others
-PATIENCE = 40  # rounds after which a subject's cells wait no longer for each other
+ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
+PATIENCE = 40  # and after which they wait no longer for each other
 # steps of the grid looked away from a peak among kinks
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
 
@@ -223,14 +226,15 @@ def _climb_from_cells(
     smooth = Declared(profiles.model).smooth
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
-        rows = starts.next(idle, smooth & (rounds[idle] >= PATIENCE))
+        waited = rounds[idle]
+        rows = starts.next(idle, smooth & (waited >= PATIENCE), smooth & (waited < ALONE))
         if len(rows):
             climbs.begin(rows, *starts.at(profiles, grids, rows))
         if not climbs.active.any():
             return
         ended = climbs.advance()
         if len(ended):
-            starts.found(ended, climbs.u[ended])
+            starts.found(ended, climbs.u[ended], climbs.converged[ended])
             best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
         if smooth:
@@ -238,7 +242,9 @@ def _climb_from_cells(
                 climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
             )
             vain = rows[low]
-            vain = vain[starts.near(vain // starts.most, climbs.u[vain], 0.25)]
+            mine, target = vain // starts.most, climbs.targets(vain)
+            leads = starts.near(mine, target, 0.25, starts.certain)
+            vain = vain[starts.near(mine, climbs.u[vain], 0.25) | leads]
             climbs.give_up(vain)
             ended = np.concatenate([ended, vain])
         busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
@@ -246,7 +252,7 @@ def _climb_from_cells(
         idle = idle[~busy[idle]]
         rounds[busy] += 1
         if smooth:
-            idle = np.union1d(idle, np.flatnonzero(rounds == PATIENCE))
+            idle = np.union1d(idle, np.flatnonzero((rounds == ALONE) | (rounds == PATIENCE)))
 
 
 def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
@@ -284,8 +290,9 @@ class _Starts:
         Steps of the grid around a peak in which a cell leads there: (n, most).
     waiting
         Cells not climbed from, and not known to lead to a peak.
-    peaks
-        Where peaks were found, those known before first; NaN where there is none yet.
+    peaks, certain
+        Where peaks were found, those known before first; NaN where there is none yet. Whether they
+        are maxima, and not where a climb came to no end.
     steps
         Those of the grid.
     """
@@ -296,35 +303,43 @@ class _Starts:
     reach: Matrix
     waiting: BoolVector
     peaks: Matrix
+    certain: BoolVector
     steps: Vector
 
     @classmethod
     def of(cls, profiles: Profiles, grids: Grids, whose: IntVector, known: Peaks) -> _Starts:
         """All of them."""
         most = BEST_CELLS.get(profiles.n_shape, MANY_CELLS)
-        cells, maxima = best_cells(grids.values[whose], grids.dimensions, most)
+        values = grids.values[whose]
+        cells, maxima = best_cells(values, grids.dimensions, most)
         u = profiles.to_search(grids.psi)[cells]
         found = np.isfinite(known.points.value[whose])[:, None]
         peaks = np.full((len(whose), 1 + cells.shape[1], profiles.n_shape), np.nan)
         peaks[:, 0] = np.where(found, known.u[whose], np.nan)
-        reach, waiting = np.where(maxima, 1.0, 3.0), np.ones(cells.shape, dtype=bool)
+        height = np.take_along_axis(values, cells, axis=1)
+        highest = height.max(axis=1, initial=-np.inf)[:, None]
+        reach = np.where(maxima, 1.0, 3.0)
+        waiting = (height > highest - DEEP) | ~are_level(values, grids.dimensions, cells)
         if not Declared(profiles.model).smooth:
-            height = np.take_along_axis(grids.values[whose], cells, axis=1)
-            reach[height > height.max(axis=1)[:, None] - CLOSE] = BESIDE
-        return cls(whose, cells, u, reach, waiting, peaks, grid_steps(profiles.shape))
+            reach[height > highest - CLOSE] = BESIDE
+        steps, certain = grid_steps(profiles.shape), np.zeros(peaks.shape[:2], dtype=bool)
+        certain[:, 0] = found[:, 0] & known.converged[whose]
+        return cls(whose, cells, u, reach, waiting, peaks, certain, steps)
 
     @property
     def most(self) -> int:
         """Cells of each subject."""
         return int(self.cells.shape[1])
 
-    def next(self, subjects: IntVector, at_once: BoolVector) -> IntVector:
+    def next(self, subjects: IntVector, at_once: BoolVector, alone: BoolVector) -> IntVector:
         """Rows, subject by subject and cell by cell, to climb from now.
 
         Of cells that lie so close that one may lead where the other does, the better one is first,
-        unless all are to be climbed from `at_once`.
+        unless all are to be climbed from `at_once`. `alone`: the best before all others, so that
+        these can be given up where they lead to the same peak.
         """
         chosen = np.zeros((len(subjects), self.most), dtype=bool)
+        alone = alone & np.isnan(self.peaks[subjects]).all(axis=(1, 2))
         for c in np.flatnonzero(self.waiting[subjects].any(axis=0)):
             open_ = np.flatnonzero(self.waiting[subjects, c])
             mine, u, reach = subjects[open_], self.u[subjects[open_], c], self.reach
@@ -335,6 +350,7 @@ class _Starts:
             open_, mine, u = open_[~known], mine[~known], u[~known]
             away = np.abs(self.u[mine] - u[:, None]) <= reach[mine, c, None, None] * self.steps
             first = at_once[open_] | ~(away.all(axis=2) & chosen[open_]).any(axis=1)
+            first &= ~(alone[open_] & chosen[open_].any(axis=1))
             chosen[open_[first], c] = True
             self.waiting[mine[first], c] = False
         subject, cell = np.nonzero(chosen)
@@ -347,15 +363,24 @@ class _Starts:
         u = self.u.reshape(-1, profiles.n_shape)[rows] + shift * self.steps
         return profiles.from_search(u), grids.theta[subject, cell]
 
-    def found(self, rows: IntVector, u: Matrix) -> None:
-        """Where some climbs have come to."""
-        self.peaks[rows // self.most, 1 + rows % self.most] = u
+    def found(self, rows: IntVector, u: Matrix, certain: BoolVector) -> None:
+        """Where some climbs have come to, and whether to a maximum."""
+        at = rows // self.most, 1 + rows % self.most
+        self.peaks[at], self.certain[at] = u, certain
 
-    def near(self, subjects: IntVector, u: Matrix, reach: IntVector | float) -> BoolVector:
-        """Whether a peak lies within so many steps of u, along every parameter."""
+    def near(
+        self,
+        subjects: IntVector,
+        u: Matrix,
+        reach: IntVector | float,
+        which: BoolVector | None = None,
+    ) -> BoolVector:
+        """Whether a peak, or one of some, lies within so many steps of u, along every parameter."""
         away = np.abs(self.peaks[subjects] - u[:, None])
         within = np.broadcast_to(reach, len(u))[:, None, None] * self.steps
         inside: BoolVector = np.all(away <= within, axis=2)
+        if which is not None:
+            inside &= which[subjects]
         return np.asarray(inside.any(axis=1))
 
 
