@@ -1,13 +1,24 @@
 """Compiled loops of models of the clinic. Bare arrays, no policy.
 
 As in `learning/_kernels`: pairs k of an episode, which[k], and psi[k]; row t is written before
-event t is learnt from. psi and x are float64, or complex128 for a complex step: branches look at
-real parts. chosen is -1 where nothing was chosen, rewards are NaN where there was none.
+event t is learnt from. chosen is -1 where nothing was chosen, rewards are NaN where there was none.
+
+Without derivatives, where dx is None, neighbours that share an episode are unfolded side by side, a
+lane each: a number that is learnt from the one before it leaves a processor waiting, and it does
+not wait for others. With derivatives there is one lane. Of those that go together, pairs holds the
+episode, how many they are, and their first row; psi is (n, n_psi, lanes), and value (n, n_state,
+lanes) what they know, before play at first, slope (n, n_shape, n_state, lanes) its derivatives. x
+and dx come empty, and every number is written.
+
+Other loops take psi and x that are float64, or complex128 for a complex step: branches look at real
+parts.
 """
 
 import numpy as np
 
 from penchant._compiled import njit
+
+SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -252,26 +263,43 @@ def confirming(chosen, rewards, forgone, starts, which, psi, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hidden_state(chosen, rewards, starts, which, psi, log_odds, x):
+def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x, dx):
     """Belief that each of two options is the good one; psi: hazard, reliability."""
-    row = 0
-    for k in range(len(which)):
-        hazard, reliable = psi[k, 0], psi[k, 1]
-        first = 0.5 + 0.0 * hazard
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            if log_odds:
-                x[row, 0, 0] = np.log(first) - np.log(1.0 - first)
-            else:
-                x[row, 0, 0], x[row, 1, 0] = first, 1.0 - first
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, n, row = pairs[k]
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for lane in range(n):
+                at, b = row + lane * (end - begin), value[k, 0, lane]
+                if log_odds:
+                    x[at, 0, 0], x[at, 1, 0] = np.log(b) - np.log(1.0 - b), 0.0
+                else:
+                    x[at, 0, 0], x[at, 1, 0] = b, 1.0 - b
+                if dx is not None:
+                    for q in range(2):
+                        rise = slope[k, q, 0, lane]
+                        dx[q, at, 0, 0] = rise / (b * (1.0 - b)) if log_odds else rise
+                        dx[q, at, 1, 0] = 0.0 if log_odds else -rise
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
             speaks_for_first = (r > 0) == (j == 0)
-            hit = reliable if speaks_for_first else 1.0 - reliable
-            miss = 1.0 - reliable if speaks_for_first else reliable
-            first = first * hit / (first * hit + (1.0 - first) * miss)
-            first = first * (1.0 - hazard) + (1.0 - first) * hazard
+            for lane in range(lanes):
+                hazard, reliable, b = psi[k, 0, lane], psi[k, 1, lane], value[k, 0, lane]
+                hit = reliable if speaks_for_first else 1.0 - reliable
+                miss = 1.0 - reliable if speaks_for_first else reliable
+                good, bad = b * hit, (1.0 - b) * miss
+                unit = 1.0 / (good + bad)
+                value[k, 0, lane] = (good * (1.0 - hazard) + bad * hazard) * unit
+                if dx is not None:
+                    turn = (1.0 - 2.0 * hazard) * unit * unit
+                    told = turn * b * (1.0 - b)
+                    for q in range(2):
+                        slope[k, q, 0, lane] *= turn * hit * miss
+                    slope[k, 0, 0, lane] += (bad - good) * unit
+                    slope[k, 1, 0, lane] += told if speaks_for_first else -told
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -7,13 +7,14 @@ and branches look at real parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.clinic._kernels import SIDE_BY_SIDE
 from penchant.models.model import positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
@@ -134,6 +135,57 @@ def unrolled(
     x = np.zeros((int(record.lengths(which).sum()), *size), dtype=psi.dtype)
     loop(*seen, record.starts, which, np.ascontiguousarray(psi), *settings, x)
     return x
+
+
+def in_lanes(
+    loop: Callable[..., None],
+    record: Record,
+    which: IntVector,
+    psi: Matrix,
+    n_slopes: int,
+    size: tuple[int, int],
+    start: Sequence[float] | Vector,
+    *seen: Any,
+    settings: tuple[Any, ...] = (),
+) -> tuple[Matrix, Matrix | None]:
+    """Variables of pairs, and derivatives in the first so many psi, by a loop that has lanes.
+
+    start : what is known before play, n_state numbers
+    """
+    record.check_options(size[0])
+    lengths = record.lengths(which)
+    ends = np.cumsum(lengths)
+    x = np.empty((int(ends[-1]) if len(ends) else 0, *size))
+    first, n = _together(which, 1 if n_slopes else SIDE_BY_SIDE)
+    pairs = np.column_stack((which[first], n, (ends - lengths)[first]))
+    at = _in_lanes(np.asarray(psi, dtype=np.float64), first, n, 1 if n_slopes else SIDE_BY_SIDE)
+    value = np.empty((len(pairs), len(start), at.shape[2]))
+    value[:] = np.asarray(start, dtype=np.float64)[:, None]
+    given = (*seen, record.starts, pairs, at, *settings, value)
+    if not n_slopes:
+        loop(*given, None, x, None)
+        return x, None
+    slopes = np.empty((n_slopes, *x.shape))
+    loop(*given, np.zeros((len(pairs), n_slopes, *value.shape[1:])), x, slopes)
+    return x, slopes
+
+
+def _together(which: IntVector, most: int) -> tuple[IntVector, IntVector]:
+    """The first of pairs in a row that share an episode, and how many they are."""
+    if most == 1:
+        return np.arange(len(which)), np.ones(len(which), dtype=np.int64)
+    begins = np.flatnonzero(np.diff(which, prepend=-1))
+    place = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
+    first = np.flatnonzero(place % most == 0)
+    return first, np.diff(first, append=len(which))
+
+
+def _in_lanes(psi: Matrix, first: IntVector, n: IntVector, lanes: int) -> Matrix:
+    """Psi of pairs that go together along a last axis, the last of them in lanes left over."""
+    if lanes == 1:
+        return np.ascontiguousarray(psi)[:, :, None]
+    pair = first[:, None] + np.minimum(np.arange(lanes), n[:, None] - 1)
+    return np.ascontiguousarray(psi[pair].transpose(0, 2, 1))
 
 
 def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
