@@ -19,6 +19,8 @@ import numpy as np
 from penchant._compiled import njit
 
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
+ROUNDING = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
+LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the first has zeros behind
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -358,101 +360,102 @@ def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
+def gaussian_filter(chosen, inputs, starts, pairs, psi, value, slope, x, dx):
     """Tendency of a binary input, by the three-level Gaussian filter; NaN where it breaks down.
 
-    psi: kappa, omega of the second and third level. before: mean and variance of both.
+    psi: omega of the second level, exp(omega) of the third, kappa. value: mean and variance of the
+    second level, then of the third, and room for psi: numbers of one array are known not to overlap
+    where they are written. Derivatives are in both omega, and in kappa where there are three.
     """
-    row = 0
-    for k in range(len(which)):
-        kappa, omega2, omega3 = psi[k, 0], psi[k, 1], psi[k, 2]
-        zero = 0.0 * kappa
-        mu2, s2, mu3, s3 = before[0] + zero, before[1] + zero, before[2] + zero, before[3] + zero
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            x[row, 1, 0] = mu2
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, n, row = pairs[k]
+        begin, end = starts[episode], starts[episode + 1]
+        state = value[k].ravel()
+        for lane in range(lanes):
+            for a in range(3):
+                state[(4 + a) * lanes + lane] = psi[k, a, lane]
+        for t in range(begin, end):
+            for lane in range(n):
+                at = row + lane * (end - begin)
+                x[at, 0, 0], x[at, 1, 0] = 0.0, state[lane]
+                if dx is not None:
+                    for q in range(len(dx)):
+                        dx[q, at, 0, 0], dx[q, at, 1, 0] = 0.0, slope[k, q, 0, lane]
             row += 1
             u = inputs[t]
             if chosen[t] < 0 or u != u:
                 continue
-            p = 1.0 / (1.0 + np.exp(-mu2))
-            volatility = np.exp(kappa * mu3 + omega2)
-            wide = s2 + volatility
-            new_s2 = 1.0 / (1.0 / wide + p * (1.0 - p))
-            step = new_s2 * (u - p)
-            share = volatility / wide
-            surprise = (new_s2 + step * step) / wide - 1.0
-            precision = 1.0 / (s3 + np.exp(omega3)) + 0.5 * kappa * kappa * share * (
-                share + (2.0 * share - 1.0) * surprise
-            )
-            if precision.real <= 0.0:
-                mu2 = mu2 * np.nan
-                precision = 1.0 + zero
-            mu3 = mu3 + 0.5 * kappa * share * surprise / precision
-            mu2, s2, s3 = mu2 + step, new_s2, 1.0 / precision
-            if not abs(mu2.real) < 1e100:  # a third level so uncertain that it jumps anywhere
-                mu2 = mu2 * np.nan
+            for lane in range(lanes):
+                mu2, s2 = state[lane], state[lanes + lane]
+                mu3, s3 = state[2 * lanes + lane], state[3 * lanes + lane]
+                omega2, drift = state[4 * lanes + lane], state[5 * lanes + lane]
+                kappa = state[6 * lanes + lane]
+                p = 1.0 / (1.0 + exponential(-mu2))
+                volatility = exponential(kappa * mu3 + omega2)
+                wide = s2 + volatility
+                unit = 1.0 / wide
+                new_s2 = 1.0 / (unit + p * (1.0 - p))
+                step = new_s2 * (u - p)
+                share = volatility * unit
+                surprise = (new_s2 + step * step) * unit - 1.0
+                bend = share + (2.0 * share - 1.0) * surprise
+                precise = 1.0 / (s3 + drift)
+                precision = precise + 0.5 * kappa * kappa * share * bend
+                broken = precision <= 0.0
+                new_s3 = 1.0 / (1.0 if broken else precision)
+                jump = 0.5 * kappa * share * surprise * new_s3
+                if dx is not None:
+                    for q in range(len(dx)):
+                        d_mu2, d_s2 = slope[k, q, 0, lane], slope[k, q, 1, lane]
+                        d_mu3, d_s3 = slope[k, q, 2, lane], slope[k, q, 3, lane]
+                        d_kappa = 1.0 if q == 2 else 0.0
+                        d_power = d_kappa * mu3 + kappa * d_mu3 + (1.0 if q == 0 else 0.0)
+                        d_v = volatility * d_power
+                        d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
+                        d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
+                        d_step = d_new * (u - p) - new_s2 * d_p
+                        d_share = (d_v - share * d_wide) * unit
+                        d_surprise = d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide
+                        d_surprise *= unit
+                        d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
+                        d_wide3 = d_s3 + (drift if q == 1 else 0.0)
+                        d_precision = kappa * (
+                            d_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
+                        )
+                        d_precision = 0.0 if broken else d_precision - precise * precise * d_wide3
+                        change = d_kappa * share * surprise
+                        change += kappa * (d_share * surprise + share * d_surprise)
+                        slope[k, q, 0, lane] = d_mu2 + d_step
+                        slope[k, q, 1, lane] = d_new
+                        slope[k, q, 2, lane] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
+                        slope[k, q, 3, lane] = -new_s3 * new_s3 * d_precision
+                mu2 += step
+                far = not abs(mu2) < 1e100  # a third level so uncertain that it jumps anywhere
+                state[lane] = np.nan if broken or far else mu2
+                state[lanes + lane] = new_s2
+                state[2 * lanes + lane], state[3 * lanes + lane] = mu3 + jump, new_s3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def gaussian_filter_slopes(chosen, inputs, starts, which, psi, before, index, x, dx):
-    """The same with derivatives in one run: index (3,) are the parameters that they are taken in.
+@njit(nogil=True, error_model="numpy")
+def exponential(number):
+    """exp(number) to about 1 unit in the last place, without a call; below -708 it is 3e-308.
 
-    Of every parameter: the derivatives of mean and variance of the second level, then of the third.
+    exp(number) = 2^k exp(rest): k is read from the last digits of a large number, and the rest, at
+    most log(2)/2, is put into a Taylor polynomial.
     """
-    slopes = np.empty((len(index), 4))
-    row = 0
-    for k in range(len(which)):
-        kappa, omega2, drift = psi[k, 0], psi[k, 1], np.exp(psi[k, 2])
-        mu2, s2, mu3, s3 = before
-        slopes[:] = 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            x[row, 1, 0] = mu2
-            for q in range(len(index)):
-                dx[q, row, 1, 0] = slopes[q, 0]
-            row += 1
-            u = inputs[t]
-            if chosen[t] < 0 or u != u:
-                continue
-            p = 1.0 / (1.0 + np.exp(-mu2))
-            volatility = np.exp(kappa * mu3 + omega2)
-            wide = s2 + volatility
-            unit = 1.0 / wide
-            new_s2 = 1.0 / (unit + p * (1.0 - p))
-            step = new_s2 * (u - p)
-            share = volatility / wide
-            surprise = (new_s2 + step * step) / wide - 1.0
-            bend = share + (2.0 * share - 1.0) * surprise
-            precise = 1.0 / (s3 + drift)
-            precision = precise + 0.5 * kappa * kappa * share * bend
-            broken = precision <= 0.0
-            if broken:
-                precision = 1.0
-            new_s3 = 1.0 / precision
-            jump = 0.5 * kappa * share * surprise / precision
-            for q in range(len(index)):
-                d_mu2, d_s2, d_mu3, d_s3 = slopes[q]
-                d_kappa = 1.0 if index[q] == 0 else 0.0
-                d_v = volatility * (d_kappa * mu3 + kappa * d_mu3 + (1.0 if index[q] == 1 else 0.0))
-                d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
-                d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
-                d_step = d_new * (u - p) - new_s2 * d_p
-                d_share = (d_v - share * d_wide) * unit
-                d_surprise = (d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide) * unit
-                d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
-                d_wide3 = d_s3 + (drift if index[q] == 2 else 0.0)
-                d_precision = kappa * (
-                    d_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
-                )
-                d_precision = 0.0 if broken else d_precision - precise * precise * d_wide3
-                change = d_kappa * share * surprise
-                change += kappa * (d_share * surprise + share * d_surprise)
-                slopes[q, 0] = d_mu2 + d_step
-                slopes[q, 1] = d_new
-                slopes[q, 2] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
-                slopes[q, 3] = -new_s3 * new_s3 * d_precision
-            mu2, s2, mu3, s3 = mu2 + step, new_s2, mu3 + jump, new_s3
-            if broken or not abs(mu2) < 1e100:
-                mu2 = np.nan
+    v = -708.0 if number < -708.0 else (710.0 if number > 710.0 else number)
+    large = v * 1.4426950408889634 + ROUNDING
+    k = large - ROUNDING
+    r = (v - k * LOG_2[0]) - k * LOG_2[1]
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + r) + r2 * (1.0 / 2.0 + r * (1.0 / 6.0))
+    middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
+    high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+    high += r4 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
+    half = np.int64((np.float64(large).view(np.int64) + 1022) << 52).view(np.float64)
+    return 2.0 * ((low + r4 * (middle + r4 * high)) * half)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
