@@ -245,23 +245,44 @@ def attended(chosen, rewards, starts, which, psi, by_surprise, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def confirming(chosen, rewards, forgone, starts, which, psi, x):
+def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx):
     """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
-    row = 0
-    value = np.zeros(2, psi.dtype)
-    for k in range(len(which)):
-        value[:] = 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            x[row, 0, 0], x[row, 1, 0] = value[0], value[1]
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, n, row = pairs[k]
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for lane in range(n):
+                at = row + lane * (end - begin)
+                for i in range(2):
+                    x[at, i, 0] = value[k, i, lane]
+                    if dx is not None:
+                        for q in range(2):
+                            dx[q, at, i, 0] = slope[k, q, i, lane]
             row += 1
             j, r, other = chosen[t], rewards[t], forgone[t]
             if j < 0 or r != r:
                 continue
-            error = r - value[j]
-            value[j] += (psi[k, 0] if error.real >= 0 else psi[k, 1]) * error
+            for lane in range(lanes):
+                good = r >= value[k, j, lane]
+                rate = psi[k, 0, lane] if good else psi[k, 1, lane]
+                approach(value, slope, k, j, lane, r, rate, 0 if good else 1)
             if other == other:
-                error = other - value[1 - j]
-                value[1 - j] += (psi[k, 1] if error.real >= 0 else psi[k, 0]) * error
+                for lane in range(lanes):
+                    good = other >= value[k, 1 - j, lane]
+                    rate = psi[k, 1, lane] if good else psi[k, 0, lane]
+                    approach(value, slope, k, 1 - j, lane, other, rate, 1 if good else 0)
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def approach(value, slope, k, i, lane, target, rate, own):
+    """Move a value to the target by a rate, which is shape parameter `own`, and its slopes."""
+    error = target - value[k, i, lane]
+    if slope is not None:
+        for q in range(slope.shape[1]):
+            gain = error if q == own else 0.0
+            slope[k, q, i, lane] = slope[k, q, i, lane] * (1.0 - rate) + gain
+    value[k, i, lane] += rate * error
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
