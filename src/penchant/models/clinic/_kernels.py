@@ -214,34 +214,61 @@ def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def attended(chosen, rewards, starts, which, psi, by_surprise, x):
+def attended(chosen, rewards, starts, pairs, psi, by_surprise, value, slope, x, dx):
     """Values learnt at a rate that follows experience or surprise, each of the option taken.
 
     psi: what is kept of values and of experience; by surprise, scale and rate of associability.
+    value: those of all options, then the experience or associability of each.
     """
-    n_options = x.shape[1]
-    row = 0
-    value, n = np.zeros(n_options, psi.dtype), np.zeros(n_options, psi.dtype)
-    for k in range(len(which)):
-        value[:], n[:] = 0.0, 1.0 if by_surprise else 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = value[i]
+    lanes, m = SIDE_BY_SIDE if dx is None else 1, x.shape[1]
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for i in range(m):
+                for lane in range(n):
+                    at = row + lane * (end - begin)
+                    x[at, i, 0] = value[k, i, lane]
+                    if dx is not None:
+                        for q in range(2):
+                            dx[q, at, i, 0] = slope[k, q, i, lane]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
             if by_surprise:
-                error = r - value[j]
-                surprise = error if error.real >= 0 else -error
-                value[j] += psi[k, 0] * n[j] * error
-                if not abs(value[j].real) < 1e100:  # a rate above 2: errors grow without bound
-                    value[j] = value[j] * np.nan
-                n[j] += psi[k, 1] * (surprise - n[j])
+                for lane in range(lanes):
+                    scale, rate = psi[k, 0, lane], psi[k, 1, lane]
+                    v, c = value[k, j, lane], value[k, m + j, lane]
+                    error = r - v
+                    new, size = v + scale * c * error, abs(error)
+                    # at a rate above 2 errors grow without bound
+                    value[k, j, lane] = new if abs(new) < 1e100 else np.nan
+                    value[k, m + j, lane] = c + rate * (size - c)
+                    if dx is not None:
+                        for q in range(2):
+                            d, dc = slope[k, q, j, lane], slope[k, q, m + j, lane]
+                            own = (c if q == 0 else 0.0) + scale * dc
+                            slope[k, q, j, lane] = d + own * error - scale * c * d
+                            own = size - c if q == 1 else 0.0
+                            d_size = -d if error >= 0 else d
+                            slope[k, q, m + j, lane] = dc + own + rate * (d_size - dc)
             else:
-                more = psi[k, 1] * n[j] + 1.0
-                value[j] = (psi[k, 0] * n[j] * value[j] + r) / more
-                n[j] = more
+                for lane in range(lanes):
+                    phi, rho = psi[k, 0, lane], psi[k, 1, lane]
+                    v, c = value[k, j, lane], value[k, m + j, lane]
+                    more = rho * c + 1.0
+                    unit = 1.0 / more
+                    new = (phi * c * v + r) * unit
+                    value[k, j, lane], value[k, m + j, lane] = new, more
+                    if dx is not None:
+                        for q in range(2):
+                            d, dc = slope[k, q, j, lane], slope[k, q, m + j, lane]
+                            d_more = (c if q == 1 else 0.0) + rho * dc
+                            own = (c if q == 0 else 0.0) + phi * dc
+                            rise = own * v + phi * c * d - new * d_more
+                            slope[k, q, j, lane], slope[k, q, m + j, lane] = rise * unit, d_more
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -249,7 +276,8 @@ def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx
     """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
     lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
-        episode, n, row = pairs[k]
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
         begin, end = starts[episode], starts[episode + 1]
         for t in range(begin, end):
             for lane in range(n):
@@ -290,7 +318,8 @@ def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x,
     """Belief that each of two options is the good one; psi: hazard, reliability."""
     lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
-        episode, n, row = pairs[k]
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
         begin, end = starts[episode], starts[episode + 1]
         for t in range(begin, end):
             for lane in range(n):
@@ -326,24 +355,30 @@ def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def aversive(chosen, outcome, magnitude, starts, which, psi, x):
+def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx):
     """Expected punishment of two options, one probability for both; psi: rate, gamma."""
-    row = 0
-    for k in range(len(which)):
-        e = 0.5 + 0.0 * psi[k, 0]
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(2):
-                own = e if i == 0 else 1.0 - e
-                f = psi[k, 1] * (own - 0.5) + 0.5
-                if f.real > 1.0:
-                    f = 1.0 + 0.0 * f
-                if f.real < 0.0:
-                    f = 0.0 * f
-                if magnitude[t, i] == magnitude[t, i]:
-                    x[row, i, 0] = -f * magnitude[t, i]
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for lane in range(n):
+                at = row + lane * (end - begin)
+                e, gamma = value[k, 0, lane], psi[k, 1, lane]
+                for i in range(2):
+                    own = (e if i == 0 else 1.0 - e) - 0.5
+                    f = gamma * own + 0.5
+                    size = magnitude[t, i] if magnitude[t, i] == magnitude[t, i] else 0.0
+                    x[at, i, 0] = -min(max(f, 0.0), 1.0) * size
+                    if dx is not None:
+                        within = -size if 0.0 <= f <= 1.0 else 0.0
+                        rise = slope[k, 0, 0, lane] if i == 0 else -slope[k, 0, 0, lane]
+                        dx[0, at, i, 0], dx[1, at, i, 0] = within * gamma * rise, within * own
             row += 1
             if chosen[t] >= 0 and outcome[t] == outcome[t]:
-                e += psi[k, 0] * (outcome[t] - e)
+                for lane in range(lanes):
+                    approach(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -390,7 +425,8 @@ def gaussian_filter(chosen, inputs, starts, pairs, psi, value, slope, x, dx):
     """
     lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
-        episode, n, row = pairs[k]
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
         begin, end = starts[episode], starts[episode + 1]
         state = value[k].ravel()
         for lane in range(lanes):

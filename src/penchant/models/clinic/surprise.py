@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -35,7 +34,6 @@ from penchant.models.clinic.recursion import (
     in_lanes,
     rates,
     shapes,
-    unrolled,
 )
 from penchant.models.model import Habits, share, softmax
 from penchant.models.natural import Natural, Shape
@@ -86,10 +84,13 @@ class PearceHall(OneValue):
         """No: the size of an error has a kink where it is 0."""
         return False
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values before every event."""
-        history, size = (record.chosen, record.rewards), (self.n_options, 1)
-        return unrolled(attended, record, which, psi, size, *history, settings=(True,))
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every event, and their derivatives."""
+        start = (0.0,) * self.n_options + (1.0,) * self.n_options
+        given = record, which, psi, 2 * with_slopes, (self.n_options, 1), start
+        return in_lanes(attended, *given, record.chosen, record.rewards, settings=(True,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PearceHallAgents:
         """Agents who play so."""
