@@ -10,6 +10,10 @@ episode, how many they are, and their first row; psi is (n, n_psi, lanes), and v
 lanes) what they know, before play at first, slope (n, n_shape, n_state, lanes) its derivatives. x
 and dx come empty, and every number is written.
 
+Loops that write more than they wait unfold pair after pair: value (n_state,) and slope (n_slopes,
+n_state) are room for one of them, x is (rows, n_options n_weights) and dx the same for every shape
+parameter along a first axis, which is empty where no derivatives are asked for.
+
 Other loops take psi and x that are float64, or complex128 for a complex step: branches look at real
 parts.
 """
@@ -17,8 +21,11 @@ parts.
 import numpy as np
 
 from penchant._compiled import njit
+from penchant.models.learning._kernels import approach
+from penchant.softmax._lanes import exponentials_of
 
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
+LARGE = 700.0  # exp(700) is all but infinite
 ROUNDING = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
 LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the first has zeros behind
 
@@ -138,46 +145,75 @@ def gain_loss(chosen, gains, losses, starts, which, psi, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def prospect_traces(chosen, rewards, is_choice, starts, which, psi, rule, x):
+def prospect_traces(
+    chosen, rewards, log_size, is_choice, starts, which, psi, rule, felt, value, slope, x, dx
+):
     """Traces of gains and losses of an Iowa player; of wins and losses chosen, where asked for.
 
-    psi: A, alpha, K. rule: 0 decay, 1 delta, 2 delta with perseverance.
+    psi: A, alpha, K. rule: 0 decay, 1 delta, 2 delta with perseverance. log_size: log |r|, or 0.
+    felt: room for what is felt at all events of an episode.
     """
-    n_options = x.shape[1]
-    row = 0
-    value = np.zeros((n_options, 2), psi.dtype)
-    habit = np.zeros((n_options, 2), psi.dtype)
+    w = 4 if rule == 2 else 2
+    n_options, row = len(value) // w, 0
     for k in range(len(which)):
-        rate, power = psi[k, 0], psi[k, 1]
-        value[:], habit[:] = 0.0, 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                for v in range(2):
-                    x[row, i, v] = value[i, v]
-                    if rule == 2:
-                        x[row, i, 2 + v] = habit[i, v]
+        begin, end = starts[which[k]], starts[which[k] + 1]
+        rate = psi[k, 0]
+        for t in range(begin, end):
+            felt[t - begin] = min(psi[k, 1] * log_size[t], LARGE)
+        exponentials_of(felt, end - begin)
+        clear(value, slope)
+        for t in range(begin, end):
+            show_all(value, slope, row, x, dx)
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            felt = np.exp(power * np.log(abs(r))) if r != 0 else 0.0 * power
             for v in range(2):
-                own = 0.0 * power
-                if v == 0 and r >= 0:
-                    own = felt
-                if v == 1 and r < 0:
-                    own = -felt
+                weight = (1.0 if r > 0 else 0.0) if v == 0 else (-1.0 if r < 0 else 0.0)
+                own = weight * felt[t - begin]
                 if rule == 0:
                     for i in range(n_options):
-                        value[i, v] *= rate
-                    value[j, v] += own
+                        fade(value, slope, i * w + v, rate, 0)
+                    value[j * w + v] += own
                 else:
-                    value[j, v] += rate * (own - value[j, v])
-                if rule == 2 and is_choice[t]:
-                    for i in range(n_options):
-                        habit[i, v] *= psi[k, 2]
-                    if (r >= 0) == (v == 0):
-                        habit[j, v] += 1.0
+                    approach(value, slope, j * w + v, own, rate, 0)
+                if len(slope):
+                    slope[1, j * w + v] += (1.0 if rule == 0 else rate) * own * log_size[t]
+            if rule == 2 and is_choice[t]:
+                for i in range(n_options):
+                    fade(value, slope, i * w + 2, psi[k, 2], 2)
+                    fade(value, slope, i * w + 3, psi[k, 2], 2)
+                value[j * w + 2] += 1.0 if r >= 0 else 0.0
+                value[j * w + 3] += 0.0 if r >= 0 else 1.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def clear(value, slope):
+    """Know nothing."""
+    for a in range(len(value)):
+        value[a] = 0.0
+        for q in range(len(slope)):
+            slope[q, a] = 0.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def show_all(value, slope, row, x, dx):
+    """Write all values, and their slopes, into a row."""
+    for a in range(len(value)):
+        x[row, a] = value[a]
+    for q in range(len(slope)):
+        for a in range(len(value)):
+            dx[q, row, a] = slope[q, a]
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def fade(value, slope, i, kept, own):
+    """Keep a share of a value, which is shape parameter `own`, and of its slopes."""
+    for q in range(len(slope)):
+        slope[q, i] *= kept
+        if q == own:
+            slope[q, i] += value[i]
+    value[i] *= kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -294,16 +330,16 @@ def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx
             for lane in range(lanes):
                 good = r >= value[k, j, lane]
                 rate = psi[k, 0, lane] if good else psi[k, 1, lane]
-                approach(value, slope, k, j, lane, r, rate, 0 if good else 1)
+                approach_in_lane(value, slope, k, j, lane, r, rate, 0 if good else 1)
             if other == other:
                 for lane in range(lanes):
                     good = other >= value[k, 1 - j, lane]
                     rate = psi[k, 1, lane] if good else psi[k, 0, lane]
-                    approach(value, slope, k, 1 - j, lane, other, rate, 1 if good else 0)
+                    approach_in_lane(value, slope, k, 1 - j, lane, other, rate, 1 if good else 0)
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
-def approach(value, slope, k, i, lane, target, rate, own):
+def approach_in_lane(value, slope, k, i, lane, target, rate, own):
     """Move a value to the target by a rate, which is shape parameter `own`, and its slopes."""
     error = target - value[k, i, lane]
     if slope is not None:
@@ -378,7 +414,7 @@ def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx
             row += 1
             if chosen[t] >= 0 and outcome[t] == outcome[t]:
                 for lane in range(lanes):
-                    approach(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
+                    approach_in_lane(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -170,6 +170,30 @@ def in_lanes(
     return x, slopes
 
 
+def in_turn(
+    loop: Callable[..., None],
+    record: Record,
+    which: IntVector,
+    psi: Matrix,
+    n_slopes: int,
+    size: tuple[int, int],
+    n_state: int,
+    *seen: Any,
+    settings: tuple[Any, ...] = (),
+) -> tuple[Matrix, Matrix]:
+    """Variables of pairs, and derivatives in the first so many psi, by a loop over pair by pair.
+
+    n_state : numbers that are known of a pair before an event
+    """
+    record.check_options(size[0])
+    rows, width = int(record.lengths(which).sum()), size[0] * size[1]
+    x, slopes = np.empty((rows, width)), np.empty((n_slopes, rows, width))
+    room = np.empty(n_state), np.empty((n_slopes, n_state))
+    at = np.ascontiguousarray(psi, dtype=np.float64)
+    loop(*seen, record.starts, which, at, *settings, *room, x, slopes)
+    return x.reshape(rows, *size), slopes.reshape(n_slopes, rows, *size)
+
+
 def _together(which: IntVector, most: int) -> tuple[IntVector, IntVector]:
     """The first of pairs in a row that share an episode, and how many they are."""
     if most == 1:
