@@ -217,36 +217,51 @@ def fade(value, slope, i, kept, own):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, x):
-    """Value, frequency of wins, perseverance; psi: rates of rewards and punishments, keep."""
-    n_options = x.shape[1]
-    row = 0
-    ev, ef, ps = (
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-    )
+def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, value, slope, x, dx):
+    """Value, frequency of wins, perseverance; psi: rates of rewards and punishments, keep.
+
+    value: of all options the first, then the second, then the third.
+    """
+    m, row = len(value) // 3, 0
     for k in range(len(which)):
-        ev[:], ef[:], ps[:] = 0.0, 0.0, 0.0
+        clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0], x[row, i, 1], x[row, i, 2] = ev[i], ef[i], ps[i]
+            for i in range(m):
+                for a in range(3):
+                    x[row, 3 * i + a] = value[a * m + i]
+            for q in range(len(slope)):
+                for i in range(m):
+                    for a in range(3):
+                        dx[q, row, 3 * i + a] = slope[q, a * m + i]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            own, other = (psi[k, 0], psi[k, 1]) if r >= 0 else (psi[k, 1], psi[k, 0])
-            sign = np.sign(r)
-            ev[j] += own * (r - ev[j])
-            for i in range(n_options):
-                if i == j:
-                    ef[i] += own * (sign - ef[i])
-                else:
-                    ef[i] += other * (-sign / (n_options - 1) - ef[i])
+            own, sign = 0 if r >= 0 else 1, np.sign(r)
+            rate, other, opposite = psi[k, own], psi[k, 1 - own], -sign / (m - 1)
+            if len(slope):
+                for q in range(2):
+                    mine = slope[q, m + j]
+                    for i in range(m, 2 * m):
+                        gain = opposite - value[i] if q != own else 0.0
+                        slope[q, i] = slope[q, i] * (1.0 - other) + gain
+                    slope[q, m + j] = mine * (1.0 - rate)
+                    slope[q, j] *= 1.0 - rate
+                slope[own, m + j] += sign - value[m + j]
+                slope[own, j] += r - value[j]
+            value[j] += rate * (r - value[j])
+            often = value[m + j]
+            for i in range(m, 2 * m):
+                value[i] += other * (opposite - value[i])
+            value[m + j] = often + rate * (sign - often)
             if is_choice[t]:
-                ps[j] = 1.0
-                for i in range(n_options):
-                    ps[i] *= psi[k, 2]
+                value[2 * m + j] = 1.0
+                if len(slope):
+                    slope[2, 2 * m + j] = 0.0
+                    for i in range(2 * m, 3 * m):
+                        slope[2, i] = slope[2, i] * psi[k, 2] + value[i]
+                for i in range(2 * m, 3 * m):
+                    value[i] *= psi[k, 2]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -552,36 +567,60 @@ def exponential(number):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def volatile(chosen, rewards, starts, which, psi, first, x):
+def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
     """Mean of each option, and its standard deviation; psi: rate and start of volatility, noise.
 
     The volatility of an option is in the units of rewards squared, its start in those of the noise.
+    value: mean, standard deviation, variance and volatility of each option. Without a bonus the
+    mean alone is written.
     """
-    n_options = x.shape[1]
-    row = 0
-    m, w, v = (
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-    )
+    m = len(value) // 4
+    w, row = x.shape[1] // m, 0
     for k in range(len(which)):
         rate, noise = psi[k, 0], psi[k, 2]
-        m[:], w[:], v[:] = first + 0.0 * noise, noise, psi[k, 1] * noise
+        clear(value, slope)
+        for i in range(m):
+            sd = np.sqrt(noise + psi[k, 1] * noise)
+            value[4 * i], value[4 * i + 1] = first, sd
+            value[4 * i + 2], value[4 * i + 3] = noise, psi[k, 1] * noise
+            if len(slope):
+                slope[1, 4 * i + 1], slope[1, 4 * i + 3] = 0.5 * noise / sd, noise
+                slope[2, 4 * i + 1] = 0.5 * (1.0 + psi[k, 1]) / sd
+                slope[2, 4 * i + 2], slope[2, 4 * i + 3] = 1.0, psi[k, 1]
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0], x[row, i, 1] = m[i], np.sqrt(w[i] + v[i])
+            for i in range(m):
+                x[row, i * w] = value[4 * i]
+                if w > 1:
+                    x[row, i * w + 1] = value[4 * i + 1]
+                for q in range(len(slope)):
+                    for a in range(w):
+                        dx[q, row, i * w + a] = slope[q, 4 * i + a]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            wide = w[j] + v[j]
-            gain = wide / (wide + noise)
-            step = gain * (r - m[j])
-            new_w = (1.0 - gain) * wide
-            moved = step * step + w[j] + new_w - 2.0 * (1.0 - gain) * w[j]
-            m[j] += step
-            w[j] = new_w
-            v[j] += rate * (moved - v[j])
+            var, vol, error = value[4 * j + 2], value[4 * j + 3], r - value[4 * j]
+            wide = var + vol
+            unit = 1.0 / (wide + noise)
+            gain = wide * unit
+            step, new = gain * error, (1.0 - gain) * wide
+            moved = step * step + var + new - 2.0 * (1.0 - gain) * var
+            new_vol = vol + rate * (moved - vol)
+            sd = np.sqrt(new + new_vol)
+            value[4 * j] += step
+            value[4 * j + 1], value[4 * j + 2], value[4 * j + 3] = sd, new, new_vol
+            for q in range(len(slope)):
+                d_var, d_vol = slope[q, 4 * j + 2], slope[q, 4 * j + 3]
+                d_wide = d_var + d_vol
+                d_gain = (d_wide - gain * (d_wide + (1.0 if q == 2 else 0.0))) * unit
+                d_step = d_gain * error - gain * slope[q, 4 * j]
+                d_new = (1.0 - gain) * d_wide - d_gain * wide
+                d_moved = 2.0 * step * d_step + d_var + d_new
+                d_moved += 2.0 * (d_gain * var - (1.0 - gain) * d_var)
+                d_vol += (moved - vol if q == 0 else 0.0) + rate * (d_moved - d_vol)
+                slope[q, 4 * j] += d_step
+                slope[q, 4 * j + 1] = 0.5 * (d_new + d_vol) / sd
+                slope[q, 4 * j + 2], slope[q, 4 * j + 3] = d_new, d_vol
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

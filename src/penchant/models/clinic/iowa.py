@@ -50,7 +50,6 @@ from penchant.models.clinic.recursion import (
     in_turn,
     rates,
     shapes,
-    unrolled,
 )
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
@@ -79,14 +78,6 @@ class Decks(Recursion):
         return np.asarray(
             record.kept(("net", self.payscale), lambda: record.rewards / self.payscale)
         )
-
-    def turned(
-        self, loop: Any, record: Record, which: IntVector, psi: Any, n_weights: int, *settings: int
-    ) -> Any:
-        """What a compiled loop makes of the cards that were turned."""
-        seen = record.chosen, self.net(record), record.is_choice
-        size = (self.n_options, n_weights)
-        return unrolled(loop, record, which, psi, size, *seen, settings=settings)
 
     def felt(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool, rule: str
@@ -364,9 +355,13 @@ class ORL(Decks):
         decay = Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3)
         return (*super().natural[:-1], decay)
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values, frequencies of wins, perseverance."""
-        return self.turned(outcome_frequency, record, which, psi, 3)
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values, frequencies of wins, perseverance, and their derivatives."""
+        given = record, which, psi, 3 * with_slopes, (self.n_options, 3), 3 * self.n_options
+        seen = record.chosen, self.net(record), record.is_choice
+        return in_turn(outcome_frequency, *given, *seen)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ORLAgents:
         """Agents who play so."""
