@@ -12,16 +12,12 @@ and dx come empty, and every number is written.
 
 Loops that write more than they wait unfold pair after pair: value (n_state,) and slope (n_slopes,
 n_state) are room for one of them, x is (rows, n_options n_weights) and dx the same for every shape
-parameter along a first axis, which is empty where no derivatives are asked for.
-
-Other loops take psi and x that are float64, or complex128 for a complex step: branches look at real
-parts.
+parameter along a first axis; slope and dx are None where no derivatives are asked for.
 """
 
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.models.learning._kernels import approach
 from penchant.softmax._lanes import exponentials_of
 
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
@@ -31,47 +27,99 @@ LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the firs
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def two_step(chosen, rewards, is_choice, state, starts, which, psi, common, after, x):
-    """Columns: model-based, model-free at lambda 0 and 1, last choice; values of stage 2."""
-    row = 0
-    q2 = np.zeros((2, 2), psi.dtype)
-    mf, trace = np.zeros(2, psi.dtype), np.zeros(2, psi.dtype)
-    best = np.zeros(2, psi.dtype)
+def two_step(
+    chosen,
+    rewards,
+    is_choice,
+    state,
+    starts,
+    which,
+    psi,
+    common,
+    after,
+    known,
+    columns,
+    value,
+    slope,
+    x,
+    dx,
+):
+    """Columns: model-based, model-free at lambda 0 and 1, last choice; values of stage 2.
+
+    psi: rates of both stages, or one for both. known: lambda, and one model-free column; below 0
+    there are two. columns: where the last choice goes, or -1; where the values of stage 2 go, or -1
+    for the columns of stage 1. value: four of stage 2, two model-free, two traces.
+    """
+    row, w, of_second = 0, x.shape[1] // 2, psi.shape[1] - 1
+    n_values = 2 if known >= 0 else 3
     for k in range(len(which)):
-        a1, a2 = psi[k, 0], psi[k, 1]
-        q2[:], mf[:], trace[:] = 0.0, 0.0, 0.0
+        a1, a2 = psi[k, 0], psi[k, of_second]
+        clear(value, slope)
         last, first = -1, -1
         for t in range(starts[which[k]], starts[which[k] + 1]):
             s, j = state[t], chosen[t]
+            blank(x, dx, row)
             if s == 0:
-                for i in range(2):
-                    best[i] = q2[i, 0] if q2[i, 0].real >= q2[i, 1].real else q2[i, 1]
-                for i in range(2):
-                    x[row, i, 0] = common * best[i] + (1.0 - common) * best[1 - i]
-                    x[row, i, 1] = mf[i]
-                    x[row, i, 2] = mf[i] + trace[i]
-                if last >= 0:
-                    x[row, last, 3] = 1.0
+                best0 = 0 if value[0] >= value[1] else 1
+                best1 = 2 if value[2] >= value[3] else 3
+                stage_1(value, best0, best1, common, known, x[row])
+                if dx is not None:
+                    for q in range(len(slope)):
+                        stage_1(slope[q], best0, best1, common, known, dx[q, row])
+                if last >= 0 and columns[0] >= 0:
+                    x[row, last * w + columns[0]] = 1.0
                 first = j
                 if j >= 0 and is_choice[t]:
                     last = j
             elif s > 0:
-                x[row, 0, 4], x[row, 1, 4] = q2[s - 1, 0], q2[s - 1, 1]
-                r = rewards[t]
+                for i in range(2):
+                    for a in range(n_values if columns[1] < 0 else 1):
+                        at = i * w + (a if columns[1] < 0 else columns[1])
+                        x[row, at] = value[2 * s - 2 + i]
+                        if dx is not None:
+                            for q in range(len(slope)):
+                                dx[q, row, at] = slope[q, 2 * s - 2 + i]
+                r, there = rewards[t], 2 * s - 2 + j
                 if j >= 0 and r == r:
-                    old = q2[s - 1, j]
+                    old = value[there]
                     new = old + a2 * (r - old)
+                    error = r - new if after else r - old
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            d_old = slope[q, there]
+                            d_new = d_old * (1.0 - a2) + (r - old if q == of_second else 0.0)
+                            slope[q, there] = d_new
+                            if first >= 0:
+                                free, trace = value[4 + first], value[6 + first]
+                                moves = (old - free, error - trace) if q == 0 else (0.0, 0.0)
+                                d_free, d_trace = slope[q, 4 + first], slope[q, 6 + first]
+                                d_error = -d_new if after else -d_old
+                                slope[q, 4 + first] = d_free + a1 * (d_old - d_free) + moves[0]
+                                slope[q, 6 + first] = d_trace + a1 * (d_error - d_trace) + moves[1]
                     if first >= 0:
-                        mf[first] += a1 * (old - mf[first])
-                        error = r - new if after else r - old
-                        trace[first] += a1 * (error - trace[first])
-                    q2[s - 1, j] = new
+                        value[4 + first] += a1 * (old - value[4 + first])
+                        value[6 + first] += a1 * (error - value[6 + first])
+                    value[there] = new
                 first = -1
             row += 1
 
 
+@njit(inline="always", nogil=True, error_model="numpy")
+def stage_1(value, best0, best1, common, known, x):
+    """Model-based and model-free values of the first stage, or their slopes."""
+    w = len(x) // 2
+    for i in range(2):
+        best, other = (value[best0], value[best1]) if i == 0 else (value[best1], value[best0])
+        x[i * w] = common * best + (1.0 - common) * other
+        free, traced = value[4 + i], value[4 + i] + value[6 + i]
+        if known >= 0:
+            x[i * w + 1] = (1.0 - known) * free + known * traced
+        else:
+            x[i * w + 1], x[i * w + 2] = free, traced
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def stay(chosen, rewards, state, starts, which, psi, win_above, x):
+def stay(chosen, rewards, state, starts, which, win_above, x):
     """1, reward, transition and their product, at the option of the last first-stage choice."""
     row = 0
     for k in range(len(which)):
@@ -95,53 +143,82 @@ def stay(chosen, rewards, state, starts, which, psi, win_above, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def go_no_go(chosen, rewards, cue, starts, which, psi, n_cues, x):
-    """Values of no-go and go, of gains in column 0 and losses in 1; of the cue in 2 and 3."""
-    row = 0
-    q = np.zeros((n_cues, 2, 2), psi.dtype)
-    s = np.zeros((n_cues, 2), psi.dtype)
+def go_no_go(chosen, rewards, cue, starts, which, psi, columns, value, slope, x, dx):
+    """Values of no-go and go, of gains and of losses; of the cue; 1 for go.
+
+    psi: rate, and the weight of the cue's value in that of go, if it is searched. columns: where
+    values of losses go, the first having those of gains; where the 1 goes; where the cue's values
+    of gains and losses go; or -1. value: of every cue no-go, go and the cue itself, each of gains
+    and losses.
+    """
+    row, w = 0, x.shape[1] // 2
+    searched = psi.shape[1] > 1
     for k in range(len(which)):
         rate = psi[k, 0]
-        q[:], s[:] = 0.0, 0.0
+        clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
             c, j, r = cue[t], chosen[t], rewards[t]
+            blank(x, dx, row)
+            if columns[1] >= 0:
+                x[row, w + columns[1]] = 1.0
             if c >= 0:
+                pull = psi[k, 1] if searched else 0.0
                 for v in range(2):
-                    x[row, 0, v], x[row, 1, v] = q[c, 0, v], q[c, 1, v]
-                    x[row, 1, 2 + v] = s[c, v]
+                    at, own = v * columns[0], value[6 * c + 4 + v]
+                    x[row, at] += value[6 * c + v]
+                    x[row, w + at] += value[6 * c + 2 + v] + pull * own
+                    if columns[2] >= 0:
+                        x[row, w + columns[2 + v]] += own
+                    if dx is not None:
+                        rise = slope[0, 6 * c + 4 + v]
+                        dx[0, row, at] += slope[0, 6 * c + v]
+                        dx[0, row, w + at] += slope[0, 6 * c + 2 + v] + pull * rise
+                        if columns[2] >= 0:
+                            dx[0, row, w + columns[2 + v]] += rise
+                        if searched:
+                            dx[1, row, w + at] += own
                 if j >= 0 and r == r:
                     for v in range(2):
                         part = max(r, 0.0) if v == 0 else min(r, 0.0)
-                        s[c, v] += rate * (part - s[c, v])
-                        q[c, j, v] += rate * (part - q[c, j, v])
+                        approach(value, slope, 6 * c + 4 + v, part, rate, 0)
+                        approach(value, slope, 6 * c + 2 * j + v, part, rate, 0)
             row += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gain_loss(chosen, gains, losses, starts, which, psi, x):
-    """Traces of gains and of losses; psi: rates of both, and of options not taken or -1."""
-    n_options = x.shape[1]
-    row = 0
-    value = np.zeros((n_options, 2), psi.dtype)
+def gain_loss(chosen, gains, losses, starts, which, psi, index, value, slope, x, dx):
+    """Traces of gains and of losses, or their sum.
+
+    index: which psi are the rates of both, and of options not taken, or -1: they have the same.
+    value: of all options gains, then losses.
+    """
+    m, row = len(value) // 2, 0
     for k in range(len(which)):
-        value[:] = 0.0
+        clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                for v in range(2):
-                    x[row, i, v] = value[i, v]
+            show_both(value, m, x[row])
+            if dx is not None:
+                for q in range(len(slope)):
+                    show_both(slope[q], m, dx[q, row])
             row += 1
             j = chosen[t]
             if j < 0 or gains[t] != gains[t] or losses[t] != losses[t]:
                 continue
             for v in range(2):
-                received = gains[t] if v == 0 else losses[t]
-                rate = psi[k, v]
-                other = rate if psi[k, 2].real < 0 else psi[k, 2]
-                for i in range(n_options):
-                    if i == j:
-                        value[i, v] += rate * (received - value[i, v])
-                    else:
-                        value[i, v] -= other * value[i, v]
+                own, other = index[v], index[2] if index[2] >= 0 else index[v]
+                rate, lost = psi[k, own], psi[k, other]
+                mine, old = v * m + j, value[v * m + j]
+                error = (gains[t] if v == 0 else losses[t]) - old
+                if dx is not None:
+                    for q in range(len(slope)):
+                        rise = slope[q, mine] * (1.0 - rate)
+                        for i in range(v * m, v * m + m):
+                            less = value[i] if q == other else 0.0
+                            slope[q, i] = slope[q, i] * (1.0 - lost) - less
+                        slope[q, mine] = rise + (error if q == own else 0.0)
+                for i in range(m):
+                    value[v * m + i] -= lost * value[v * m + i]
+                value[mine] = old + rate * error
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -177,7 +254,7 @@ def prospect_traces(
                     value[j * w + v] += own
                 else:
                     approach(value, slope, j * w + v, own, rate, 0)
-                if len(slope):
+                if dx is not None:
                     slope[1, j * w + v] += (1.0 if rule == 0 else rate) * own * log_size[t]
             if rule == 2 and is_choice[t]:
                 for i in range(n_options):
@@ -188,12 +265,45 @@ def prospect_traces(
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
+def show_both(value, m, x):
+    """Write gains and losses of all options, or their sums, or slopes of these, into a row."""
+    if len(x) == m:
+        for i in range(m):
+            x[i] = value[i] + value[m + i]
+    else:
+        for i in range(m):
+            x[2 * i], x[2 * i + 1] = value[i], value[m + i]
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
 def clear(value, slope):
     """Know nothing."""
     for a in range(len(value)):
         value[a] = 0.0
+        if slope is not None:
+            for q in range(len(slope)):
+                slope[q, a] = 0.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def blank(x, dx, row):
+    """Write zeros into a row."""
+    for a in range(x.shape[1]):
+        x[row, a] = 0.0
+    if dx is not None:
+        for q in range(len(dx)):
+            for a in range(x.shape[1]):
+                dx[q, row, a] = 0.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def approach(value, slope, a, target, rate, own):
+    """Move a value to the target by a rate, which is shape parameter `own`, and its slopes."""
+    error = target - value[a]
+    if slope is not None:
         for q in range(len(slope)):
-            slope[q, a] = 0.0
+            slope[q, a] = slope[q, a] * (1.0 - rate) + (error if q == own else 0.0)
+    value[a] += rate * error
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
@@ -201,18 +311,20 @@ def show_all(value, slope, row, x, dx):
     """Write all values, and their slopes, into a row."""
     for a in range(len(value)):
         x[row, a] = value[a]
-    for q in range(len(slope)):
-        for a in range(len(value)):
-            dx[q, row, a] = slope[q, a]
+    if slope is not None:
+        for q in range(len(slope)):
+            for a in range(len(value)):
+                dx[q, row, a] = slope[q, a]
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
 def fade(value, slope, i, kept, own):
     """Keep a share of a value, which is shape parameter `own`, and of its slopes."""
-    for q in range(len(slope)):
-        slope[q, i] *= kept
-        if q == own:
-            slope[q, i] += value[i]
+    if slope is not None:
+        for q in range(len(slope)):
+            slope[q, i] *= kept
+            if q == own:
+                slope[q, i] += value[i]
     value[i] *= kept
 
 
@@ -229,17 +341,18 @@ def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, value, slo
             for i in range(m):
                 for a in range(3):
                     x[row, 3 * i + a] = value[a * m + i]
-            for q in range(len(slope)):
-                for i in range(m):
-                    for a in range(3):
-                        dx[q, row, 3 * i + a] = slope[q, a * m + i]
+            if dx is not None:
+                for q in range(len(slope)):
+                    for i in range(m):
+                        for a in range(3):
+                            dx[q, row, 3 * i + a] = slope[q, a * m + i]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
             own, sign = 0 if r >= 0 else 1, np.sign(r)
             rate, other, opposite = psi[k, own], psi[k, 1 - own], -sign / (m - 1)
-            if len(slope):
+            if dx is not None:
                 for q in range(2):
                     mine = slope[q, m + j]
                     for i in range(m, 2 * m):
@@ -256,7 +369,7 @@ def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, value, slo
             value[m + j] = often + rate * (sign - often)
             if is_choice[t]:
                 value[2 * m + j] = 1.0
-                if len(slope):
+                if dx is not None:
                     slope[2, 2 * m + j] = 0.0
                     for i in range(2 * m, 3 * m):
                         slope[2, i] = slope[2, i] * psi[k, 2] + value[i]
@@ -433,37 +546,65 @@ def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, x):
+def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, value, slope, x, dx):
     """What a pump is worth against stopping; counts are of earlier balloons.
 
     psi: chance of bursting that is believed at first, updating, loss aversion (rule 1 alone).
-    rule: 0 the best number of pumps, and this one; 1 mean and variance.
+    rule: 0 the best number of pumps, and this one; 1 mean and variance. value: that number, or the
+    chance of bursting, which is the same at all pumps of a balloon.
     """
     row = 0
     for k in range(len(which)):
-        first, eta = psi[k, 0], psi[k, 1]
         n, bursts, n_this, bursts_this, last = 0.0, 0.0, 0.0, 0.0, -1.0
+        clear(value, slope)
+        believe(psi[k], n, bursts, rule, value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
+            blank(x, dx, row)
             if balloon[t] == balloon[t]:
                 if balloon[t] != last:
                     n, bursts, last = n + n_this, bursts + bursts_this, balloon[t]
                     n_this, bursts_this = 0.0, 0.0
+                    believe(psi[k], n, bursts, rule, value, slope)
                 if rule == 0:
-                    safe = (1.0 - first + eta * (n - bursts)) / (1.0 + eta * n)
-                    x[row, 1, 0] = -1.0 / np.log(safe)
-                    x[row, 1, 1] = -pump[t]
+                    x[row, 2], x[row, 3] = value[0], -pump[t]
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            dx[q, row, 2] = slope[q, 0]
                 else:
-                    b = first
-                    if n > 0:
-                        b = first + (1.0 - np.exp(-eta * n)) * (bursts / n - first)
-                    at_stake = psi[k, 2] * (pump[t] - 1.0)
-                    x[row, 1, 0] = (1.0 - b) - b * at_stake
-                    x[row, 1, 1] = b * (1.0 - b) * (1.0 + at_stake) ** 2
+                    b, more = value[0], pump[t] - 1.0
+                    loss = 1.0 + psi[k, 2] * more
+                    x[row, 2] = (1.0 - b) - b * (psi[k, 2] * more)
+                    x[row, 3] = b * (1.0 - b) * loss**2
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            dx[q, row, 2] = -loss * slope[q, 0]
+                            dx[q, row, 3] = (1.0 - 2.0 * b) * loss**2 * slope[q, 0]
+                    if dx is not None:
+                        dx[2, row, 2] -= b * more
+                        dx[2, row, 3] += 2.0 * b * (1.0 - b) * loss * more
                 if chosen[t] == 1:
                     n_this += 1.0
                     if burst[t] == 1:
                         bursts_this += 1.0
             row += 1
+
+
+@njit(nogil=True, error_model="numpy")
+def believe(psi, n, bursts, rule, value, slope):
+    """The best number of pumps, or the chance of bursting, after n pumps and some bursts."""
+    first, eta = psi[0], psi[1]
+    if rule == 0:
+        unit = 1.0 / (1.0 + eta * n)
+        safe = (1.0 - first + eta * (n - bursts)) / (1.0 + eta * n)
+        value[0] = -1.0 / np.log(safe)
+        if slope is not None:
+            rise = value[0] * value[0] * unit / safe
+            slope[0, 0], slope[1, 0] = -rise, rise * (n - bursts - safe * n)
+    else:
+        kept, away = np.exp(-eta * n), bursts / n - first if n > 0 else 0.0
+        value[0] = first + (1.0 - kept) * away
+        if slope is not None:
+            slope[0, 0], slope[1, 0] = kept, n * kept * away
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -583,7 +724,7 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
             sd = np.sqrt(noise + psi[k, 1] * noise)
             value[4 * i], value[4 * i + 1] = first, sd
             value[4 * i + 2], value[4 * i + 3] = noise, psi[k, 1] * noise
-            if len(slope):
+            if dx is not None:
                 slope[1, 4 * i + 1], slope[1, 4 * i + 3] = 0.5 * noise / sd, noise
                 slope[2, 4 * i + 1] = 0.5 * (1.0 + psi[k, 1]) / sd
                 slope[2, 4 * i + 2], slope[2, 4 * i + 3] = 1.0, psi[k, 1]
@@ -592,9 +733,10 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
                 x[row, i * w] = value[4 * i]
                 if w > 1:
                     x[row, i * w + 1] = value[4 * i + 1]
-                for q in range(len(slope)):
-                    for a in range(w):
-                        dx[q, row, i * w + a] = slope[q, 4 * i + a]
+                if dx is not None:
+                    for q in range(len(slope)):
+                        for a in range(w):
+                            dx[q, row, i * w + a] = slope[q, 4 * i + a]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
@@ -609,82 +751,102 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
             sd = np.sqrt(new + new_vol)
             value[4 * j] += step
             value[4 * j + 1], value[4 * j + 2], value[4 * j + 3] = sd, new, new_vol
-            for q in range(len(slope)):
-                d_var, d_vol = slope[q, 4 * j + 2], slope[q, 4 * j + 3]
-                d_wide = d_var + d_vol
-                d_gain = (d_wide - gain * (d_wide + (1.0 if q == 2 else 0.0))) * unit
-                d_step = d_gain * error - gain * slope[q, 4 * j]
-                d_new = (1.0 - gain) * d_wide - d_gain * wide
-                d_moved = 2.0 * step * d_step + d_var + d_new
-                d_moved += 2.0 * (d_gain * var - (1.0 - gain) * d_var)
-                d_vol += (moved - vol if q == 0 else 0.0) + rate * (d_moved - d_vol)
-                slope[q, 4 * j] += d_step
-                slope[q, 4 * j + 1] = 0.5 * (d_new + d_vol) / sd
-                slope[q, 4 * j + 2], slope[q, 4 * j + 3] = d_new, d_vol
+            if dx is not None:
+                for q in range(len(slope)):
+                    d_var, d_vol = slope[q, 4 * j + 2], slope[q, 4 * j + 3]
+                    d_wide = d_var + d_vol
+                    d_gain = (d_wide - gain * (d_wide + (1.0 if q == 2 else 0.0))) * unit
+                    d_step = d_gain * error - gain * slope[q, 4 * j]
+                    d_new = (1.0 - gain) * d_wide - d_gain * wide
+                    d_moved = 2.0 * step * d_step + d_var + d_new
+                    d_moved += 2.0 * (d_gain * var - (1.0 - gain) * d_var)
+                    d_vol += (moved - vol if q == 0 else 0.0) + rate * (d_moved - d_vol)
+                    slope[q, 4 * j] += d_step
+                    slope[q, 4 * j + 1] = 0.5 * (d_new + d_vol) / sd
+                    slope[q, 4 * j + 2], slope[q, 4 * j + 3] = d_new, d_vol
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def successors(chosen, rewards, is_choice, state, starts, which, psi, x):
-    """Columns: value by successors, last choice, values of stage 2; psi: rates of both."""
-    row = 0
-    q2 = np.zeros(4, psi.dtype)
-    m = np.zeros((2, 4), psi.dtype)
+def successors(chosen, rewards, is_choice, state, starts, which, psi, value, slope, x, dx):
+    """Columns: value by successors, last choice if asked for, values of stage 2; psi: both rates.
+
+    value: successors of either option among the four of stage 2, then what these pay.
+    """
+    row, w = 0, x.shape[1] // 2
     for k in range(len(which)):
-        q2[:], m[:] = 0.0, 0.0
+        clear(value, slope)
         last, first = -1, -1
         for t in range(starts[which[k]], starts[which[k] + 1]):
             s, j = state[t], chosen[t]
+            blank(x, dx, row)
             if s == 0:
                 for i in range(2):
+                    ahead, by_rate, by_pay = 0.0, 0.0, 0.0
                     for o in range(4):
-                        x[row, i, 0] += m[i, o] * q2[o]
-                if last >= 0:
-                    x[row, last, 1] = 1.0
+                        ahead += value[4 * i + o] * value[8 + o]
+                        if dx is not None:
+                            by_rate += slope[0, 4 * i + o] * value[8 + o]
+                            by_pay += value[4 * i + o] * slope[1, 8 + o]
+                    x[row, i * w] = ahead
+                    if dx is not None:
+                        dx[0, row, i * w], dx[1, row, i * w] = by_rate, by_pay
+                if last >= 0 and w > 2:
+                    x[row, last * w + 1] = 1.0
                 first = j
                 if j >= 0 and is_choice[t]:
                     last = j
             elif s > 0:
-                x[row, 0, 2], x[row, 1, 2] = q2[2 * s - 2], q2[2 * s - 1]
+                for i in range(2):
+                    x[row, i * w + w - 1] = value[6 + 2 * s + i]
+                    if dx is not None:
+                        dx[1, row, i * w + w - 1] = slope[1, 6 + 2 * s + i]
                 r = rewards[t]
                 if j >= 0 and r == r:
                     there = 2 * (s - 1) + j
                     if first >= 0:
                         for o in range(4):
                             came = 1.0 if o == there else 0.0
-                            m[first, o] += psi[k, 0] * (came - m[first, o])
-                    q2[there] += psi[k, 1] * (r - q2[there])
+                            approach(value, slope, 4 * first + o, came, psi[k, 0], 0)
+                    approach(value, slope, 8 + there, r, psi[k, 1], 1)
                 first = -1
             row += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def beads(drawn, firsts, starts, which, psi, share, most, win, loss, x):
-    """Value of drawing on, and of naming either jar, by backward induction; psi: cost of a draw."""
-    log_odds = np.log(share) - np.log(1.0 - share)
-    value = np.zeros((most + 1, most + 1), psi.dtype)
-    on = np.zeros((most + 1, most + 1), psi.dtype)
-    row = 0
+def beads(drawn, firsts, starts, which, psi, chance, share, win, loss, value, slope, x, dx):
+    """Value of drawing on, and of naming either jar, by backward induction; psi: cost of a draw.
+
+    chance (n, b): of the first jar after b of n beads. value: of the best, and of drawing on.
+    """
+    most = len(chance) - 1
+    on, row = len(value) // 2, 0
     for k in range(len(which)):
-        cost = psi[k, 0]
+        clear(value, slope)
         for n in range(most, -1, -1):
             for b in range(n + 1):
-                p = 1.0 / (1.0 + np.exp(-log_odds * (2 * b - n)))
+                p, at = chance[n, b], n * (most + 1) + b
                 named = max(win * p - loss * (1.0 - p), win * (1.0 - p) - loss * p)
-                value[n, b] = named
+                value[at] = named
                 if n < most:
-                    next_first = p * share + (1.0 - p) * (1.0 - share)
-                    on[n, b] = (
-                        next_first * value[n + 1, b + 1]
-                        + (1.0 - next_first) * value[n + 1, b]
-                        - cost
-                    )
-                    if on[n, b].real > named:
-                        value[n, b] = on[n, b]
+                    later = at + most + 1
+                    up = p * share + (1.0 - p) * (1.0 - share)
+                    drawing = up * value[later + 1] + (1.0 - up) * value[later] - psi[k, 0]
+                    value[on + at] = drawing
+                    value[at] = max(drawing, named)
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            rise = up * slope[q, later + 1] + (1.0 - up) * slope[q, later] - 1.0
+                            slope[q, on + at] = rise
+                            slope[q, at] = rise if drawing > named else 0.0
         for t in range(starts[which[k]], starts[which[k] + 1]):
+            blank(x, dx, row)
             n, b = drawn[t], firsts[t]
             if n >= 0 and b >= 0:
-                p = 1.0 / (1.0 + np.exp(-log_odds * (2 * b - n)))
-                x[row, 0, 0] = on[n, b]
-                x[row, 1, 0] = win * p - loss * (1.0 - p)
-                x[row, 2, 0] = win * (1.0 - p) - loss * p
+                p, at = chance[n, b], on + n * (most + 1) + b
+                x[row, 0] = value[at]
+                x[row, 1] = win * p - loss * (1.0 - p)
+                x[row, 2] = win * (1.0 - p) - loss * p
+                if dx is not None:
+                    for q in range(len(slope)):
+                        dx[q, row, 0] = slope[q, at]
             row += 1
