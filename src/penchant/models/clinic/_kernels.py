@@ -1,57 +1,125 @@
 """Compiled loops of models of the clinic. Bare arrays, no policy.
 
 As in `learning/_kernels`: pairs k of an episode, which[k], and psi[k]; row t is written before
-event t is learnt from. psi and x are float64, or complex128 for a complex step: branches look at
-real parts. chosen is -1 where nothing was chosen, rewards are NaN where there was none.
+event t is learnt from. chosen is -1 where nothing was chosen, rewards are NaN where there was none.
+
+Without derivatives, where dx is None, neighbours that share an episode are unfolded side by side, a
+lane each: a number that is learnt from the one before it leaves a processor waiting, and it does
+not wait for others. With derivatives there is one lane. Of those that go together, pairs holds the
+episode, how many they are, and their first row; psi is (n, n_psi, lanes), and value (n, n_state,
+lanes) what they know, before play at first, slope (n, n_shape, n_state, lanes) its derivatives. x
+and dx come empty, and every number is written.
+
+Loops that write more than they wait unfold pair after pair: value (n_state,) and slope (n_slopes,
+n_state) are room for one of them, x is (rows, n_options n_weights) and dx the same for every shape
+parameter along a first axis; slope and dx are None where no derivatives are asked for.
 """
 
 import numpy as np
 
 from penchant._compiled import njit
+from penchant.softmax._lanes import exponentials_of
+
+SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
+LARGE = 700.0  # exp(700) is all but infinite
+ROUNDING = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
+LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the first has zeros behind
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def two_step(chosen, rewards, is_choice, state, starts, which, psi, common, after, x):
-    """Columns: model-based, model-free at lambda 0 and 1, last choice; values of stage 2."""
-    row = 0
-    q2 = np.zeros((2, 2), psi.dtype)
-    mf, trace = np.zeros(2, psi.dtype), np.zeros(2, psi.dtype)
-    best = np.zeros(2, psi.dtype)
+def two_step(
+    chosen,
+    rewards,
+    is_choice,
+    state,
+    starts,
+    which,
+    psi,
+    common,
+    after,
+    known,
+    columns,
+    value,
+    slope,
+    x,
+    dx,
+):
+    """Columns: model-based, model-free at lambda 0 and 1, last choice; values of stage 2.
+
+    psi: rates of both stages, or one for both. known: lambda, and one model-free column; below 0
+    there are two. columns: where the last choice goes, or -1; where the values of stage 2 go, or -1
+    for the columns of stage 1. value: four of stage 2, two model-free, two traces.
+    """
+    row, w, of_second = 0, x.shape[1] // 2, psi.shape[1] - 1
+    n_values = 2 if known >= 0 else 3
     for k in range(len(which)):
-        a1, a2 = psi[k, 0], psi[k, 1]
-        q2[:], mf[:], trace[:] = 0.0, 0.0, 0.0
+        a1, a2 = psi[k, 0], psi[k, of_second]
+        clear(value, slope)
         last, first = -1, -1
         for t in range(starts[which[k]], starts[which[k] + 1]):
             s, j = state[t], chosen[t]
+            blank(x, dx, row)
             if s == 0:
-                for i in range(2):
-                    best[i] = q2[i, 0] if q2[i, 0].real >= q2[i, 1].real else q2[i, 1]
-                for i in range(2):
-                    x[row, i, 0] = common * best[i] + (1.0 - common) * best[1 - i]
-                    x[row, i, 1] = mf[i]
-                    x[row, i, 2] = mf[i] + trace[i]
-                if last >= 0:
-                    x[row, last, 3] = 1.0
+                best0 = 0 if value[0] >= value[1] else 1
+                best1 = 2 if value[2] >= value[3] else 3
+                stage_1(value, best0, best1, common, known, x[row])
+                if dx is not None:
+                    for q in range(len(slope)):
+                        stage_1(slope[q], best0, best1, common, known, dx[q, row])
+                if last >= 0 and columns[0] >= 0:
+                    x[row, last * w + columns[0]] = 1.0
                 first = j
                 if j >= 0 and is_choice[t]:
                     last = j
             elif s > 0:
-                x[row, 0, 4], x[row, 1, 4] = q2[s - 1, 0], q2[s - 1, 1]
-                r = rewards[t]
+                for i in range(2):
+                    for a in range(n_values if columns[1] < 0 else 1):
+                        at = i * w + (a if columns[1] < 0 else columns[1])
+                        x[row, at] = value[2 * s - 2 + i]
+                        if dx is not None:
+                            for q in range(len(slope)):
+                                dx[q, row, at] = slope[q, 2 * s - 2 + i]
+                r, there = rewards[t], 2 * s - 2 + j
                 if j >= 0 and r == r:
-                    old = q2[s - 1, j]
+                    old = value[there]
                     new = old + a2 * (r - old)
+                    error = r - new if after else r - old
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            d_old = slope[q, there]
+                            d_new = d_old * (1.0 - a2) + (r - old if q == of_second else 0.0)
+                            slope[q, there] = d_new
+                            if first >= 0:
+                                free, trace = value[4 + first], value[6 + first]
+                                moves = (old - free, error - trace) if q == 0 else (0.0, 0.0)
+                                d_free, d_trace = slope[q, 4 + first], slope[q, 6 + first]
+                                d_error = -d_new if after else -d_old
+                                slope[q, 4 + first] = d_free + a1 * (d_old - d_free) + moves[0]
+                                slope[q, 6 + first] = d_trace + a1 * (d_error - d_trace) + moves[1]
                     if first >= 0:
-                        mf[first] += a1 * (old - mf[first])
-                        error = r - new if after else r - old
-                        trace[first] += a1 * (error - trace[first])
-                    q2[s - 1, j] = new
+                        value[4 + first] += a1 * (old - value[4 + first])
+                        value[6 + first] += a1 * (error - value[6 + first])
+                    value[there] = new
                 first = -1
             row += 1
 
 
+@njit(inline="always", nogil=True, error_model="numpy")
+def stage_1(value, best0, best1, common, known, x):
+    """Model-based and model-free values of the first stage, or their slopes."""
+    w = len(x) // 2
+    for i in range(2):
+        best, other = (value[best0], value[best1]) if i == 0 else (value[best1], value[best0])
+        x[i * w] = common * best + (1.0 - common) * other
+        free, traced = value[4 + i], value[4 + i] + value[6 + i]
+        if known >= 0:
+            x[i * w + 1] = (1.0 - known) * free + known * traced
+        else:
+            x[i * w + 1], x[i * w + 2] = free, traced
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def stay(chosen, rewards, state, starts, which, psi, win_above, x):
+def stay(chosen, rewards, state, starts, which, win_above, x):
     """1, reward, transition and their product, at the option of the last first-stage choice."""
     row = 0
     for k in range(len(which)):
@@ -75,253 +143,445 @@ def stay(chosen, rewards, state, starts, which, psi, win_above, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def go_no_go(chosen, rewards, cue, starts, which, psi, n_cues, x):
-    """Values of no-go and go, of gains in column 0 and losses in 1; of the cue in 2 and 3."""
-    row = 0
-    q = np.zeros((n_cues, 2, 2), psi.dtype)
-    s = np.zeros((n_cues, 2), psi.dtype)
+def go_no_go(chosen, rewards, cue, starts, which, psi, columns, value, slope, x, dx):
+    """Values of no-go and go, of gains and of losses; of the cue; 1 for go.
+
+    psi: rate, and the weight of the cue's value in that of go, if it is searched. columns: where
+    values of losses go, the first having those of gains; where the 1 goes; where the cue's values
+    of gains and losses go; or -1. value: of every cue no-go, go and the cue itself, each of gains
+    and losses.
+    """
+    row, w = 0, x.shape[1] // 2
+    searched = psi.shape[1] > 1
     for k in range(len(which)):
         rate = psi[k, 0]
-        q[:], s[:] = 0.0, 0.0
+        clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
             c, j, r = cue[t], chosen[t], rewards[t]
+            blank(x, dx, row)
+            if columns[1] >= 0:
+                x[row, w + columns[1]] = 1.0
             if c >= 0:
+                pull = psi[k, 1] if searched else 0.0
                 for v in range(2):
-                    x[row, 0, v], x[row, 1, v] = q[c, 0, v], q[c, 1, v]
-                    x[row, 1, 2 + v] = s[c, v]
+                    at, own = v * columns[0], value[6 * c + 4 + v]
+                    x[row, at] += value[6 * c + v]
+                    x[row, w + at] += value[6 * c + 2 + v] + pull * own
+                    if columns[2] >= 0:
+                        x[row, w + columns[2 + v]] += own
+                    if dx is not None:
+                        rise = slope[0, 6 * c + 4 + v]
+                        dx[0, row, at] += slope[0, 6 * c + v]
+                        dx[0, row, w + at] += slope[0, 6 * c + 2 + v] + pull * rise
+                        if columns[2] >= 0:
+                            dx[0, row, w + columns[2 + v]] += rise
+                        if searched:
+                            dx[1, row, w + at] += own
                 if j >= 0 and r == r:
                     for v in range(2):
                         part = max(r, 0.0) if v == 0 else min(r, 0.0)
-                        s[c, v] += rate * (part - s[c, v])
-                        q[c, j, v] += rate * (part - q[c, j, v])
+                        approach(value, slope, 6 * c + 4 + v, part, rate, 0)
+                        approach(value, slope, 6 * c + 2 * j + v, part, rate, 0)
             row += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gain_loss(chosen, gains, losses, starts, which, psi, x):
-    """Traces of gains and of losses; psi: rates of both, and of options not taken or -1."""
-    n_options = x.shape[1]
-    row = 0
-    value = np.zeros((n_options, 2), psi.dtype)
+def gain_loss(chosen, gains, losses, starts, which, psi, index, value, slope, x, dx):
+    """Traces of gains and of losses, or their sum.
+
+    index: which psi are the rates of both, and of options not taken, or -1: they have the same.
+    value: of all options gains, then losses.
+    """
+    m, row = len(value) // 2, 0
     for k in range(len(which)):
-        value[:] = 0.0
+        clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                for v in range(2):
-                    x[row, i, v] = value[i, v]
+            show_both(value, m, x[row])
+            if dx is not None:
+                for q in range(len(slope)):
+                    show_both(slope[q], m, dx[q, row])
             row += 1
             j = chosen[t]
             if j < 0 or gains[t] != gains[t] or losses[t] != losses[t]:
                 continue
             for v in range(2):
-                received = gains[t] if v == 0 else losses[t]
-                rate = psi[k, v]
-                other = rate if psi[k, 2].real < 0 else psi[k, 2]
-                for i in range(n_options):
-                    if i == j:
-                        value[i, v] += rate * (received - value[i, v])
-                    else:
-                        value[i, v] -= other * value[i, v]
+                own, other = index[v], index[2] if index[2] >= 0 else index[v]
+                rate, lost = psi[k, own], psi[k, other]
+                mine, old = v * m + j, value[v * m + j]
+                error = (gains[t] if v == 0 else losses[t]) - old
+                if dx is not None:
+                    for q in range(len(slope)):
+                        rise = slope[q, mine] * (1.0 - rate)
+                        for i in range(v * m, v * m + m):
+                            less = value[i] if q == other else 0.0
+                            slope[q, i] = slope[q, i] * (1.0 - lost) - less
+                        slope[q, mine] = rise + (error if q == own else 0.0)
+                for i in range(m):
+                    value[v * m + i] -= lost * value[v * m + i]
+                value[mine] = old + rate * error
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def prospect_traces(chosen, rewards, is_choice, starts, which, psi, rule, x):
+def prospect_traces(
+    chosen, rewards, log_size, is_choice, starts, which, psi, rule, felt, value, slope, x, dx
+):
     """Traces of gains and losses of an Iowa player; of wins and losses chosen, where asked for.
 
-    psi: A, alpha, K. rule: 0 decay, 1 delta, 2 delta with perseverance.
+    psi: A, alpha, K. rule: 0 decay, 1 delta, 2 delta with perseverance. log_size: log |r|, or 0.
+    felt: room for what is felt at all events of an episode.
     """
-    n_options = x.shape[1]
-    row = 0
-    value = np.zeros((n_options, 2), psi.dtype)
-    habit = np.zeros((n_options, 2), psi.dtype)
+    w = 4 if rule == 2 else 2
+    n_options, row = len(value) // w, 0
     for k in range(len(which)):
-        rate, power = psi[k, 0], psi[k, 1]
-        value[:], habit[:] = 0.0, 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                for v in range(2):
-                    x[row, i, v] = value[i, v]
-                    if rule == 2:
-                        x[row, i, 2 + v] = habit[i, v]
+        begin, end = starts[which[k]], starts[which[k] + 1]
+        rate = psi[k, 0]
+        for t in range(begin, end):
+            felt[t - begin] = min(psi[k, 1] * log_size[t], LARGE)
+        exponentials_of(felt, end - begin)
+        clear(value, slope)
+        for t in range(begin, end):
+            show_all(value, slope, row, x, dx)
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            felt = np.exp(power * np.log(abs(r))) if r != 0 else 0.0 * power
             for v in range(2):
-                own = 0.0 * power
-                if v == 0 and r >= 0:
-                    own = felt
-                if v == 1 and r < 0:
-                    own = -felt
+                weight = (1.0 if r > 0 else 0.0) if v == 0 else (-1.0 if r < 0 else 0.0)
+                own = weight * felt[t - begin]
                 if rule == 0:
                     for i in range(n_options):
-                        value[i, v] *= rate
-                    value[j, v] += own
+                        fade(value, slope, i * w + v, rate, 0)
+                    value[j * w + v] += own
                 else:
-                    value[j, v] += rate * (own - value[j, v])
-                if rule == 2 and is_choice[t]:
-                    for i in range(n_options):
-                        habit[i, v] *= psi[k, 2]
-                    if (r >= 0) == (v == 0):
-                        habit[j, v] += 1.0
+                    approach(value, slope, j * w + v, own, rate, 0)
+                if dx is not None:
+                    slope[1, j * w + v] += (1.0 if rule == 0 else rate) * own * log_size[t]
+            if rule == 2 and is_choice[t]:
+                for i in range(n_options):
+                    fade(value, slope, i * w + 2, psi[k, 2], 2)
+                    fade(value, slope, i * w + 3, psi[k, 2], 2)
+                value[j * w + 2] += 1.0 if r >= 0 else 0.0
+                value[j * w + 3] += 0.0 if r >= 0 else 1.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def show_both(value, m, x):
+    """Write gains and losses of all options, or their sums, or slopes of these, into a row."""
+    if len(x) == m:
+        for i in range(m):
+            x[i] = value[i] + value[m + i]
+    else:
+        for i in range(m):
+            x[2 * i], x[2 * i + 1] = value[i], value[m + i]
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def clear(value, slope):
+    """Know nothing."""
+    for a in range(len(value)):
+        value[a] = 0.0
+        if slope is not None:
+            for q in range(len(slope)):
+                slope[q, a] = 0.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def blank(x, dx, row):
+    """Write zeros into a row."""
+    for a in range(x.shape[1]):
+        x[row, a] = 0.0
+    if dx is not None:
+        for q in range(len(dx)):
+            for a in range(x.shape[1]):
+                dx[q, row, a] = 0.0
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def approach(value, slope, a, target, rate, own):
+    """Move a value to the target by a rate, which is shape parameter `own`, and its slopes."""
+    error = target - value[a]
+    if slope is not None:
+        for q in range(len(slope)):
+            slope[q, a] = slope[q, a] * (1.0 - rate) + (error if q == own else 0.0)
+    value[a] += rate * error
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def show_all(value, slope, row, x, dx):
+    """Write all values, and their slopes, into a row."""
+    for a in range(len(value)):
+        x[row, a] = value[a]
+    if slope is not None:
+        for q in range(len(slope)):
+            for a in range(len(value)):
+                dx[q, row, a] = slope[q, a]
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def fade(value, slope, i, kept, own):
+    """Keep a share of a value, which is shape parameter `own`, and of its slopes."""
+    if slope is not None:
+        for q in range(len(slope)):
+            slope[q, i] *= kept
+            if q == own:
+                slope[q, i] += value[i]
+    value[i] *= kept
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, x):
-    """Value, frequency of wins, perseverance; psi: rates of rewards and punishments, keep."""
-    n_options = x.shape[1]
-    row = 0
-    ev, ef, ps = (
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-    )
+def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, value, slope, x, dx):
+    """Value, frequency of wins, perseverance; psi: rates of rewards and punishments, keep.
+
+    value: of all options the first, then the second, then the third.
+    """
+    m, row = len(value) // 3, 0
     for k in range(len(which)):
-        ev[:], ef[:], ps[:] = 0.0, 0.0, 0.0
+        clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0], x[row, i, 1], x[row, i, 2] = ev[i], ef[i], ps[i]
+            for i in range(m):
+                for a in range(3):
+                    x[row, 3 * i + a] = value[a * m + i]
+            if dx is not None:
+                for q in range(len(slope)):
+                    for i in range(m):
+                        for a in range(3):
+                            dx[q, row, 3 * i + a] = slope[q, a * m + i]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            own, other = (psi[k, 0], psi[k, 1]) if r >= 0 else (psi[k, 1], psi[k, 0])
-            sign = np.sign(r)
-            ev[j] += own * (r - ev[j])
-            for i in range(n_options):
-                if i == j:
-                    ef[i] += own * (sign - ef[i])
-                else:
-                    ef[i] += other * (-sign / (n_options - 1) - ef[i])
+            own, sign = 0 if r >= 0 else 1, np.sign(r)
+            rate, other, opposite = psi[k, own], psi[k, 1 - own], -sign / (m - 1)
+            if dx is not None:
+                for q in range(2):
+                    mine = slope[q, m + j]
+                    for i in range(m, 2 * m):
+                        gain = opposite - value[i] if q != own else 0.0
+                        slope[q, i] = slope[q, i] * (1.0 - other) + gain
+                    slope[q, m + j] = mine * (1.0 - rate)
+                    slope[q, j] *= 1.0 - rate
+                slope[own, m + j] += sign - value[m + j]
+                slope[own, j] += r - value[j]
+            value[j] += rate * (r - value[j])
+            often = value[m + j]
+            for i in range(m, 2 * m):
+                value[i] += other * (opposite - value[i])
+            value[m + j] = often + rate * (sign - often)
             if is_choice[t]:
-                ps[j] = 1.0
-                for i in range(n_options):
-                    ps[i] *= psi[k, 2]
+                value[2 * m + j] = 1.0
+                if dx is not None:
+                    slope[2, 2 * m + j] = 0.0
+                    for i in range(2 * m, 3 * m):
+                        slope[2, i] = slope[2, i] * psi[k, 2] + value[i]
+                for i in range(2 * m, 3 * m):
+                    value[i] *= psi[k, 2]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def attended(chosen, rewards, starts, which, psi, by_surprise, x):
+def attended(chosen, rewards, starts, pairs, psi, by_surprise, value, slope, x, dx):
     """Values learnt at a rate that follows experience or surprise, each of the option taken.
 
     psi: what is kept of values and of experience; by surprise, scale and rate of associability.
+    value: those of all options, then the experience or associability of each.
     """
-    n_options = x.shape[1]
-    row = 0
-    value, n = np.zeros(n_options, psi.dtype), np.zeros(n_options, psi.dtype)
-    for k in range(len(which)):
-        value[:], n[:] = 0.0, 1.0 if by_surprise else 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = value[i]
+    lanes, m = SIDE_BY_SIDE if dx is None else 1, x.shape[1]
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for i in range(m):
+                for lane in range(n):
+                    at = row + lane * (end - begin)
+                    x[at, i, 0] = value[k, i, lane]
+                    if dx is not None:
+                        for q in range(2):
+                            dx[q, at, i, 0] = slope[k, q, i, lane]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
             if by_surprise:
-                error = r - value[j]
-                surprise = error if error.real >= 0 else -error
-                value[j] += psi[k, 0] * n[j] * error
-                if not abs(value[j].real) < 1e100:  # a rate above 2: errors grow without bound
-                    value[j] = value[j] * np.nan
-                n[j] += psi[k, 1] * (surprise - n[j])
+                for lane in range(lanes):
+                    scale, rate = psi[k, 0, lane], psi[k, 1, lane]
+                    v, c = value[k, j, lane], value[k, m + j, lane]
+                    error = r - v
+                    new, size = v + scale * c * error, abs(error)
+                    # at a rate above 2 errors grow without bound
+                    value[k, j, lane] = new if abs(new) < 1e100 else np.nan
+                    value[k, m + j, lane] = c + rate * (size - c)
+                    if dx is not None:
+                        for q in range(2):
+                            d, dc = slope[k, q, j, lane], slope[k, q, m + j, lane]
+                            own = (c if q == 0 else 0.0) + scale * dc
+                            slope[k, q, j, lane] = d + own * error - scale * c * d
+                            own = size - c if q == 1 else 0.0
+                            d_size = -d if error >= 0 else d
+                            slope[k, q, m + j, lane] = dc + own + rate * (d_size - dc)
             else:
-                more = psi[k, 1] * n[j] + 1.0
-                value[j] = (psi[k, 0] * n[j] * value[j] + r) / more
-                n[j] = more
+                for lane in range(lanes):
+                    phi, rho = psi[k, 0, lane], psi[k, 1, lane]
+                    v, c = value[k, j, lane], value[k, m + j, lane]
+                    more = rho * c + 1.0
+                    unit = 1.0 / more
+                    new = (phi * c * v + r) * unit
+                    value[k, j, lane], value[k, m + j, lane] = new, more
+                    if dx is not None:
+                        for q in range(2):
+                            d, dc = slope[k, q, j, lane], slope[k, q, m + j, lane]
+                            d_more = (c if q == 1 else 0.0) + rho * dc
+                            own = (c if q == 0 else 0.0) + phi * dc
+                            rise = own * v + phi * c * d - new * d_more
+                            slope[k, q, j, lane], slope[k, q, m + j, lane] = rise * unit, d_more
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def confirming(chosen, rewards, forgone, starts, which, psi, x):
+def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx):
     """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
-    row = 0
-    value = np.zeros(2, psi.dtype)
-    for k in range(len(which)):
-        value[:] = 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            x[row, 0, 0], x[row, 1, 0] = value[0], value[1]
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for lane in range(n):
+                at = row + lane * (end - begin)
+                for i in range(2):
+                    x[at, i, 0] = value[k, i, lane]
+                    if dx is not None:
+                        for q in range(2):
+                            dx[q, at, i, 0] = slope[k, q, i, lane]
             row += 1
             j, r, other = chosen[t], rewards[t], forgone[t]
             if j < 0 or r != r:
                 continue
-            error = r - value[j]
-            value[j] += (psi[k, 0] if error.real >= 0 else psi[k, 1]) * error
+            for lane in range(lanes):
+                good = r >= value[k, j, lane]
+                rate = psi[k, 0, lane] if good else psi[k, 1, lane]
+                approach_in_lane(value, slope, k, j, lane, r, rate, 0 if good else 1)
             if other == other:
-                error = other - value[1 - j]
-                value[1 - j] += (psi[k, 1] if error.real >= 0 else psi[k, 0]) * error
+                for lane in range(lanes):
+                    good = other >= value[k, 1 - j, lane]
+                    rate = psi[k, 1, lane] if good else psi[k, 0, lane]
+                    approach_in_lane(value, slope, k, 1 - j, lane, other, rate, 1 if good else 0)
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def approach_in_lane(value, slope, k, i, lane, target, rate, own):
+    """Move a value to the target by a rate, which is shape parameter `own`, and its slopes."""
+    error = target - value[k, i, lane]
+    if slope is not None:
+        for q in range(slope.shape[1]):
+            gain = error if q == own else 0.0
+            slope[k, q, i, lane] = slope[k, q, i, lane] * (1.0 - rate) + gain
+    value[k, i, lane] += rate * error
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hidden_state(chosen, rewards, starts, which, psi, log_odds, x):
+def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x, dx):
     """Belief that each of two options is the good one; psi: hazard, reliability."""
-    row = 0
-    for k in range(len(which)):
-        hazard, reliable = psi[k, 0], psi[k, 1]
-        first = 0.5 + 0.0 * hazard
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            if log_odds:
-                x[row, 0, 0] = np.log(first) - np.log(1.0 - first)
-            else:
-                x[row, 0, 0], x[row, 1, 0] = first, 1.0 - first
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for lane in range(n):
+                at, b = row + lane * (end - begin), value[k, 0, lane]
+                if log_odds:
+                    x[at, 0, 0], x[at, 1, 0] = np.log(b) - np.log(1.0 - b), 0.0
+                else:
+                    x[at, 0, 0], x[at, 1, 0] = b, 1.0 - b
+                if dx is not None:
+                    for q in range(2):
+                        rise = slope[k, q, 0, lane]
+                        dx[q, at, 0, 0] = rise / (b * (1.0 - b)) if log_odds else rise
+                        dx[q, at, 1, 0] = 0.0 if log_odds else -rise
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
             speaks_for_first = (r > 0) == (j == 0)
-            hit = reliable if speaks_for_first else 1.0 - reliable
-            miss = 1.0 - reliable if speaks_for_first else reliable
-            first = first * hit / (first * hit + (1.0 - first) * miss)
-            first = first * (1.0 - hazard) + (1.0 - first) * hazard
+            for lane in range(lanes):
+                hazard, reliable, b = psi[k, 0, lane], psi[k, 1, lane], value[k, 0, lane]
+                hit = reliable if speaks_for_first else 1.0 - reliable
+                miss = 1.0 - reliable if speaks_for_first else reliable
+                good, bad = b * hit, (1.0 - b) * miss
+                unit = 1.0 / (good + bad)
+                value[k, 0, lane] = (good * (1.0 - hazard) + bad * hazard) * unit
+                if dx is not None:
+                    turn = (1.0 - 2.0 * hazard) * unit * unit
+                    told = turn * b * (1.0 - b)
+                    for q in range(2):
+                        slope[k, q, 0, lane] *= turn * hit * miss
+                    slope[k, 0, 0, lane] += (bad - good) * unit
+                    slope[k, 1, 0, lane] += told if speaks_for_first else -told
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def aversive(chosen, outcome, magnitude, starts, which, psi, x):
+def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx):
     """Expected punishment of two options, one probability for both; psi: rate, gamma."""
-    row = 0
-    for k in range(len(which)):
-        e = 0.5 + 0.0 * psi[k, 0]
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(2):
-                own = e if i == 0 else 1.0 - e
-                f = psi[k, 1] * (own - 0.5) + 0.5
-                if f.real > 1.0:
-                    f = 1.0 + 0.0 * f
-                if f.real < 0.0:
-                    f = 0.0 * f
-                if magnitude[t, i] == magnitude[t, i]:
-                    x[row, i, 0] = -f * magnitude[t, i]
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        for t in range(begin, end):
+            for lane in range(n):
+                at = row + lane * (end - begin)
+                e, gamma = value[k, 0, lane], psi[k, 1, lane]
+                for i in range(2):
+                    own = (e if i == 0 else 1.0 - e) - 0.5
+                    f = gamma * own + 0.5
+                    size = magnitude[t, i] if magnitude[t, i] == magnitude[t, i] else 0.0
+                    x[at, i, 0] = -min(max(f, 0.0), 1.0) * size
+                    if dx is not None:
+                        within = -size if 0.0 <= f <= 1.0 else 0.0
+                        rise = slope[k, 0, 0, lane] if i == 0 else -slope[k, 0, 0, lane]
+                        dx[0, at, i, 0], dx[1, at, i, 0] = within * gamma * rise, within * own
             row += 1
             if chosen[t] >= 0 and outcome[t] == outcome[t]:
-                e += psi[k, 0] * (outcome[t] - e)
+                for lane in range(lanes):
+                    approach_in_lane(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, x):
+def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, value, slope, x, dx):
     """What a pump is worth against stopping; counts are of earlier balloons.
 
     psi: chance of bursting that is believed at first, updating, loss aversion (rule 1 alone).
-    rule: 0 the best number of pumps, and this one; 1 mean and variance.
+    rule: 0 the best number of pumps, and this one; 1 mean and variance. value: that number, or the
+    chance of bursting, which is the same at all pumps of a balloon.
     """
     row = 0
     for k in range(len(which)):
-        first, eta = psi[k, 0], psi[k, 1]
         n, bursts, n_this, bursts_this, last = 0.0, 0.0, 0.0, 0.0, -1.0
+        clear(value, slope)
+        believe(psi[k], n, bursts, rule, value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
+            blank(x, dx, row)
             if balloon[t] == balloon[t]:
                 if balloon[t] != last:
                     n, bursts, last = n + n_this, bursts + bursts_this, balloon[t]
                     n_this, bursts_this = 0.0, 0.0
+                    believe(psi[k], n, bursts, rule, value, slope)
                 if rule == 0:
-                    safe = (1.0 - first + eta * (n - bursts)) / (1.0 + eta * n)
-                    x[row, 1, 0] = -1.0 / np.log(safe)
-                    x[row, 1, 1] = -pump[t]
+                    x[row, 2], x[row, 3] = value[0], -pump[t]
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            dx[q, row, 2] = slope[q, 0]
                 else:
-                    b = first
-                    if n > 0:
-                        b = first + (1.0 - np.exp(-eta * n)) * (bursts / n - first)
-                    at_stake = psi[k, 2] * (pump[t] - 1.0)
-                    x[row, 1, 0] = (1.0 - b) - b * at_stake
-                    x[row, 1, 1] = b * (1.0 - b) * (1.0 + at_stake) ** 2
+                    b, more = value[0], pump[t] - 1.0
+                    loss = 1.0 + psi[k, 2] * more
+                    x[row, 2] = (1.0 - b) - b * (psi[k, 2] * more)
+                    x[row, 3] = b * (1.0 - b) * loss**2
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            dx[q, row, 2] = -loss * slope[q, 0]
+                            dx[q, row, 3] = (1.0 - 2.0 * b) * loss**2 * slope[q, 0]
+                    if dx is not None:
+                        dx[2, row, 2] -= b * more
+                        dx[2, row, 3] += 2.0 * b * (1.0 - b) * loss * more
                 if chosen[t] == 1:
                     n_this += 1.0
                     if burst[t] == 1:
@@ -329,199 +589,264 @@ def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, x):
             row += 1
 
 
+@njit(nogil=True, error_model="numpy")
+def believe(psi, n, bursts, rule, value, slope):
+    """The best number of pumps, or the chance of bursting, after n pumps and some bursts."""
+    first, eta = psi[0], psi[1]
+    if rule == 0:
+        unit = 1.0 / (1.0 + eta * n)
+        safe = (1.0 - first + eta * (n - bursts)) / (1.0 + eta * n)
+        value[0] = -1.0 / np.log(safe)
+        if slope is not None:
+            rise = value[0] * value[0] * unit / safe
+            slope[0, 0], slope[1, 0] = -rise, rise * (n - bursts - safe * n)
+    else:
+        kept, away = np.exp(-eta * n), bursts / n - first if n > 0 else 0.0
+        value[0] = first + (1.0 - kept) * away
+        if slope is not None:
+            slope[0, 0], slope[1, 0] = kept, n * kept * away
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def gaussian_filter(chosen, inputs, starts, which, psi, before, x):
+def gaussian_filter(chosen, inputs, starts, pairs, psi, value, slope, x, dx):
     """Tendency of a binary input, by the three-level Gaussian filter; NaN where it breaks down.
 
-    psi: kappa, omega of the second and third level. before: mean and variance of both.
+    psi: omega of the second level, exp(omega) of the third, kappa. value: mean and variance of the
+    second level, then of the third, and room for psi: numbers of one array are known not to overlap
+    where they are written. Derivatives are in both omega, and in kappa where there are three.
     """
-    row = 0
-    for k in range(len(which)):
-        kappa, omega2, omega3 = psi[k, 0], psi[k, 1], psi[k, 2]
-        zero = 0.0 * kappa
-        mu2, s2, mu3, s3 = before[0] + zero, before[1] + zero, before[2] + zero, before[3] + zero
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            x[row, 1, 0] = mu2
+    lanes = SIDE_BY_SIDE if dx is None else 1
+    for k in range(len(pairs)):
+        episode, row = pairs[k, 0], pairs[k, 2]
+        n = pairs[k, 1] if dx is None else 1
+        begin, end = starts[episode], starts[episode + 1]
+        state = value[k].ravel()
+        for lane in range(lanes):
+            for a in range(3):
+                state[(4 + a) * lanes + lane] = psi[k, a, lane]
+        for t in range(begin, end):
+            for lane in range(n):
+                at = row + lane * (end - begin)
+                x[at, 0, 0], x[at, 1, 0] = 0.0, state[lane]
+                if dx is not None:
+                    for q in range(len(dx)):
+                        dx[q, at, 0, 0], dx[q, at, 1, 0] = 0.0, slope[k, q, 0, lane]
             row += 1
             u = inputs[t]
             if chosen[t] < 0 or u != u:
                 continue
-            p = 1.0 / (1.0 + np.exp(-mu2))
-            volatility = np.exp(kappa * mu3 + omega2)
-            wide = s2 + volatility
-            new_s2 = 1.0 / (1.0 / wide + p * (1.0 - p))
-            step = new_s2 * (u - p)
-            share = volatility / wide
-            surprise = (new_s2 + step * step) / wide - 1.0
-            precision = 1.0 / (s3 + np.exp(omega3)) + 0.5 * kappa * kappa * share * (
-                share + (2.0 * share - 1.0) * surprise
-            )
-            if precision.real <= 0.0:
-                mu2 = mu2 * np.nan
-                precision = 1.0 + zero
-            mu3 = mu3 + 0.5 * kappa * share * surprise / precision
-            mu2, s2, s3 = mu2 + step, new_s2, 1.0 / precision
-            if not abs(mu2.real) < 1e100:  # a third level so uncertain that it jumps anywhere
-                mu2 = mu2 * np.nan
+            for lane in range(lanes):
+                mu2, s2 = state[lane], state[lanes + lane]
+                mu3, s3 = state[2 * lanes + lane], state[3 * lanes + lane]
+                omega2, drift = state[4 * lanes + lane], state[5 * lanes + lane]
+                kappa = state[6 * lanes + lane]
+                p = 1.0 / (1.0 + exponential(-mu2))
+                volatility = exponential(kappa * mu3 + omega2)
+                wide = s2 + volatility
+                unit = 1.0 / wide
+                new_s2 = 1.0 / (unit + p * (1.0 - p))
+                step = new_s2 * (u - p)
+                share = volatility * unit
+                surprise = (new_s2 + step * step) * unit - 1.0
+                bend = share + (2.0 * share - 1.0) * surprise
+                precise = 1.0 / (s3 + drift)
+                precision = precise + 0.5 * kappa * kappa * share * bend
+                broken = precision <= 0.0
+                new_s3 = 1.0 / (1.0 if broken else precision)
+                jump = 0.5 * kappa * share * surprise * new_s3
+                if dx is not None:
+                    for q in range(len(dx)):
+                        d_mu2, d_s2 = slope[k, q, 0, lane], slope[k, q, 1, lane]
+                        d_mu3, d_s3 = slope[k, q, 2, lane], slope[k, q, 3, lane]
+                        d_kappa = 1.0 if q == 2 else 0.0
+                        d_power = d_kappa * mu3 + kappa * d_mu3 + (1.0 if q == 0 else 0.0)
+                        d_v = volatility * d_power
+                        d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
+                        d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
+                        d_step = d_new * (u - p) - new_s2 * d_p
+                        d_share = (d_v - share * d_wide) * unit
+                        d_surprise = d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide
+                        d_surprise *= unit
+                        d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
+                        d_wide3 = d_s3 + (drift if q == 1 else 0.0)
+                        d_precision = kappa * (
+                            d_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
+                        )
+                        d_precision = 0.0 if broken else d_precision - precise * precise * d_wide3
+                        change = d_kappa * share * surprise
+                        change += kappa * (d_share * surprise + share * d_surprise)
+                        slope[k, q, 0, lane] = d_mu2 + d_step
+                        slope[k, q, 1, lane] = d_new
+                        slope[k, q, 2, lane] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
+                        slope[k, q, 3, lane] = -new_s3 * new_s3 * d_precision
+                mu2 += step
+                far = not abs(mu2) < 1e100  # a third level so uncertain that it jumps anywhere
+                state[lane] = np.nan if broken or far else mu2
+                state[lanes + lane] = new_s2
+                state[2 * lanes + lane], state[3 * lanes + lane] = mu3 + jump, new_s3
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def gaussian_filter_slopes(chosen, inputs, starts, which, psi, before, index, x, dx):
-    """The same with derivatives in one run: index (3,) are the parameters that they are taken in.
+@njit(nogil=True, error_model="numpy")
+def exponential(number):
+    """exp(number) to about 1 unit in the last place, without a call; below -708 it is 3e-308.
 
-    Of every parameter: the derivatives of mean and variance of the second level, then of the third.
+    exp(number) = 2^k exp(rest): k is read from the last digits of a large number, and the rest, at
+    most log(2)/2, is put into a Taylor polynomial.
     """
-    slopes = np.empty((len(index), 4))
-    row = 0
-    for k in range(len(which)):
-        kappa, omega2, drift = psi[k, 0], psi[k, 1], np.exp(psi[k, 2])
-        mu2, s2, mu3, s3 = before
-        slopes[:] = 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            x[row, 1, 0] = mu2
-            for q in range(len(index)):
-                dx[q, row, 1, 0] = slopes[q, 0]
-            row += 1
-            u = inputs[t]
-            if chosen[t] < 0 or u != u:
-                continue
-            p = 1.0 / (1.0 + np.exp(-mu2))
-            volatility = np.exp(kappa * mu3 + omega2)
-            wide = s2 + volatility
-            unit = 1.0 / wide
-            new_s2 = 1.0 / (unit + p * (1.0 - p))
-            step = new_s2 * (u - p)
-            share = volatility / wide
-            surprise = (new_s2 + step * step) / wide - 1.0
-            bend = share + (2.0 * share - 1.0) * surprise
-            precise = 1.0 / (s3 + drift)
-            precision = precise + 0.5 * kappa * kappa * share * bend
-            broken = precision <= 0.0
-            if broken:
-                precision = 1.0
-            new_s3 = 1.0 / precision
-            jump = 0.5 * kappa * share * surprise / precision
-            for q in range(len(index)):
-                d_mu2, d_s2, d_mu3, d_s3 = slopes[q]
-                d_kappa = 1.0 if index[q] == 0 else 0.0
-                d_v = volatility * (d_kappa * mu3 + kappa * d_mu3 + (1.0 if index[q] == 1 else 0.0))
-                d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
-                d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
-                d_step = d_new * (u - p) - new_s2 * d_p
-                d_share = (d_v - share * d_wide) * unit
-                d_surprise = (d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide) * unit
-                d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
-                d_wide3 = d_s3 + (drift if index[q] == 2 else 0.0)
-                d_precision = kappa * (
-                    d_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
-                )
-                d_precision = 0.0 if broken else d_precision - precise * precise * d_wide3
-                change = d_kappa * share * surprise
-                change += kappa * (d_share * surprise + share * d_surprise)
-                slopes[q, 0] = d_mu2 + d_step
-                slopes[q, 1] = d_new
-                slopes[q, 2] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
-                slopes[q, 3] = -new_s3 * new_s3 * d_precision
-            mu2, s2, mu3, s3 = mu2 + step, new_s2, mu3 + jump, new_s3
-            if broken or not abs(mu2) < 1e100:
-                mu2 = np.nan
+    v = -708.0 if number < -708.0 else (710.0 if number > 710.0 else number)
+    large = v * 1.4426950408889634 + ROUNDING
+    k = large - ROUNDING
+    r = (v - k * LOG_2[0]) - k * LOG_2[1]
+    r2 = r * r
+    r4 = r2 * r2
+    low = (1.0 + r) + r2 * (1.0 / 2.0 + r * (1.0 / 6.0))
+    middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + r2 * (1.0 / 720.0 + r * (1.0 / 5040.0))
+    high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r2 * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+    high += r4 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
+    half = np.int64((np.float64(large).view(np.int64) + 1022) << 52).view(np.float64)
+    return 2.0 * ((low + r4 * (middle + r4 * high)) * half)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def volatile(chosen, rewards, starts, which, psi, first, x):
+def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
     """Mean of each option, and its standard deviation; psi: rate and start of volatility, noise.
 
     The volatility of an option is in the units of rewards squared, its start in those of the noise.
+    value: mean, standard deviation, variance and volatility of each option. Without a bonus the
+    mean alone is written.
     """
-    n_options = x.shape[1]
-    row = 0
-    m, w, v = (
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-        np.zeros(n_options, psi.dtype),
-    )
+    m = len(value) // 4
+    w, row = x.shape[1] // m, 0
     for k in range(len(which)):
         rate, noise = psi[k, 0], psi[k, 2]
-        m[:], w[:], v[:] = first + 0.0 * noise, noise, psi[k, 1] * noise
+        clear(value, slope)
+        for i in range(m):
+            sd = np.sqrt(noise + psi[k, 1] * noise)
+            value[4 * i], value[4 * i + 1] = first, sd
+            value[4 * i + 2], value[4 * i + 3] = noise, psi[k, 1] * noise
+            if dx is not None:
+                slope[1, 4 * i + 1], slope[1, 4 * i + 3] = 0.5 * noise / sd, noise
+                slope[2, 4 * i + 1] = 0.5 * (1.0 + psi[k, 1]) / sd
+                slope[2, 4 * i + 2], slope[2, 4 * i + 3] = 1.0, psi[k, 1]
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0], x[row, i, 1] = m[i], np.sqrt(w[i] + v[i])
+            for i in range(m):
+                x[row, i * w] = value[4 * i]
+                if w > 1:
+                    x[row, i * w + 1] = value[4 * i + 1]
+                if dx is not None:
+                    for q in range(len(slope)):
+                        for a in range(w):
+                            dx[q, row, i * w + a] = slope[q, 4 * i + a]
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            wide = w[j] + v[j]
-            gain = wide / (wide + noise)
-            step = gain * (r - m[j])
-            new_w = (1.0 - gain) * wide
-            moved = step * step + w[j] + new_w - 2.0 * (1.0 - gain) * w[j]
-            m[j] += step
-            w[j] = new_w
-            v[j] += rate * (moved - v[j])
+            var, vol, error = value[4 * j + 2], value[4 * j + 3], r - value[4 * j]
+            wide = var + vol
+            unit = 1.0 / (wide + noise)
+            gain = wide * unit
+            step, new = gain * error, (1.0 - gain) * wide
+            moved = step * step + var + new - 2.0 * (1.0 - gain) * var
+            new_vol = vol + rate * (moved - vol)
+            sd = np.sqrt(new + new_vol)
+            value[4 * j] += step
+            value[4 * j + 1], value[4 * j + 2], value[4 * j + 3] = sd, new, new_vol
+            if dx is not None:
+                for q in range(len(slope)):
+                    d_var, d_vol = slope[q, 4 * j + 2], slope[q, 4 * j + 3]
+                    d_wide = d_var + d_vol
+                    d_gain = (d_wide - gain * (d_wide + (1.0 if q == 2 else 0.0))) * unit
+                    d_step = d_gain * error - gain * slope[q, 4 * j]
+                    d_new = (1.0 - gain) * d_wide - d_gain * wide
+                    d_moved = 2.0 * step * d_step + d_var + d_new
+                    d_moved += 2.0 * (d_gain * var - (1.0 - gain) * d_var)
+                    d_vol += (moved - vol if q == 0 else 0.0) + rate * (d_moved - d_vol)
+                    slope[q, 4 * j] += d_step
+                    slope[q, 4 * j + 1] = 0.5 * (d_new + d_vol) / sd
+                    slope[q, 4 * j + 2], slope[q, 4 * j + 3] = d_new, d_vol
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def successors(chosen, rewards, is_choice, state, starts, which, psi, x):
-    """Columns: value by successors, last choice, values of stage 2; psi: rates of both."""
-    row = 0
-    q2 = np.zeros(4, psi.dtype)
-    m = np.zeros((2, 4), psi.dtype)
+def successors(chosen, rewards, is_choice, state, starts, which, psi, value, slope, x, dx):
+    """Columns: value by successors, last choice if asked for, values of stage 2; psi: both rates.
+
+    value: successors of either option among the four of stage 2, then what these pay.
+    """
+    row, w = 0, x.shape[1] // 2
     for k in range(len(which)):
-        q2[:], m[:] = 0.0, 0.0
+        clear(value, slope)
         last, first = -1, -1
         for t in range(starts[which[k]], starts[which[k] + 1]):
             s, j = state[t], chosen[t]
+            blank(x, dx, row)
             if s == 0:
                 for i in range(2):
+                    ahead, by_rate, by_pay = 0.0, 0.0, 0.0
                     for o in range(4):
-                        x[row, i, 0] += m[i, o] * q2[o]
-                if last >= 0:
-                    x[row, last, 1] = 1.0
+                        ahead += value[4 * i + o] * value[8 + o]
+                        if dx is not None:
+                            by_rate += slope[0, 4 * i + o] * value[8 + o]
+                            by_pay += value[4 * i + o] * slope[1, 8 + o]
+                    x[row, i * w] = ahead
+                    if dx is not None:
+                        dx[0, row, i * w], dx[1, row, i * w] = by_rate, by_pay
+                if last >= 0 and w > 2:
+                    x[row, last * w + 1] = 1.0
                 first = j
                 if j >= 0 and is_choice[t]:
                     last = j
             elif s > 0:
-                x[row, 0, 2], x[row, 1, 2] = q2[2 * s - 2], q2[2 * s - 1]
+                for i in range(2):
+                    x[row, i * w + w - 1] = value[6 + 2 * s + i]
+                    if dx is not None:
+                        dx[1, row, i * w + w - 1] = slope[1, 6 + 2 * s + i]
                 r = rewards[t]
                 if j >= 0 and r == r:
                     there = 2 * (s - 1) + j
                     if first >= 0:
                         for o in range(4):
                             came = 1.0 if o == there else 0.0
-                            m[first, o] += psi[k, 0] * (came - m[first, o])
-                    q2[there] += psi[k, 1] * (r - q2[there])
+                            approach(value, slope, 4 * first + o, came, psi[k, 0], 0)
+                    approach(value, slope, 8 + there, r, psi[k, 1], 1)
                 first = -1
             row += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def beads(drawn, firsts, starts, which, psi, share, most, win, loss, x):
-    """Value of drawing on, and of naming either jar, by backward induction; psi: cost of a draw."""
-    log_odds = np.log(share) - np.log(1.0 - share)
-    value = np.zeros((most + 1, most + 1), psi.dtype)
-    on = np.zeros((most + 1, most + 1), psi.dtype)
-    row = 0
+def beads(drawn, firsts, starts, which, psi, chance, share, win, loss, value, slope, x, dx):
+    """Value of drawing on, and of naming either jar, by backward induction; psi: cost of a draw.
+
+    chance (n, b): of the first jar after b of n beads. value: of the best, and of drawing on.
+    """
+    most = len(chance) - 1
+    on, row = len(value) // 2, 0
     for k in range(len(which)):
-        cost = psi[k, 0]
+        clear(value, slope)
         for n in range(most, -1, -1):
             for b in range(n + 1):
-                p = 1.0 / (1.0 + np.exp(-log_odds * (2 * b - n)))
+                p, at = chance[n, b], n * (most + 1) + b
                 named = max(win * p - loss * (1.0 - p), win * (1.0 - p) - loss * p)
-                value[n, b] = named
+                value[at] = named
                 if n < most:
-                    next_first = p * share + (1.0 - p) * (1.0 - share)
-                    on[n, b] = (
-                        next_first * value[n + 1, b + 1]
-                        + (1.0 - next_first) * value[n + 1, b]
-                        - cost
-                    )
-                    if on[n, b].real > named:
-                        value[n, b] = on[n, b]
+                    later = at + most + 1
+                    up = p * share + (1.0 - p) * (1.0 - share)
+                    drawing = up * value[later + 1] + (1.0 - up) * value[later] - psi[k, 0]
+                    value[on + at] = drawing
+                    value[at] = max(drawing, named)
+                    if dx is not None:
+                        for q in range(len(slope)):
+                            rise = up * slope[q, later + 1] + (1.0 - up) * slope[q, later] - 1.0
+                            slope[q, on + at] = rise
+                            slope[q, at] = rise if drawing > named else 0.0
         for t in range(starts[which[k]], starts[which[k] + 1]):
+            blank(x, dx, row)
             n, b = drawn[t], firsts[t]
             if n >= 0 and b >= 0:
-                p = 1.0 / (1.0 + np.exp(-log_odds * (2 * b - n)))
-                x[row, 0, 0] = on[n, b]
-                x[row, 1, 0] = win * p - loss * (1.0 - p)
-                x[row, 2, 0] = win * (1.0 - p) - loss * p
+                p, at = chance[n, b], on + n * (most + 1) + b
+                x[row, 0] = value[at]
+                x[row, 1] = win * p - loss * (1.0 - p)
+                x[row, 2] = win * (1.0 - p) - loss * p
+                if dx is not None:
+                    for q in range(len(slope)):
+                        dx[q, row, 0] = slope[q, at]
             row += 1

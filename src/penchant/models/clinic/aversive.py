@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.clinic._kernels import aversive
-from penchant.models.clinic.recursion import OneValue, rates, unrolled
+from penchant.models.clinic.recursion import OneValue, in_lanes, rates
 from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
@@ -63,11 +62,13 @@ class AversiveLearning(OneValue):
         """No: probabilities are cut off at 0 and 1."""
         return False
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Minus the punishment that is expected of each option."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Minus the punishment that is expected of each option, and its derivatives."""
         sizes = record.kept(SIZES, lambda: np.column_stack([record.before(s) for s in SIZES]))
-        seen = record.chosen, record.after("outcome"), sizes
-        return unrolled(aversive, record, which, psi, (2, 1), *seen)
+        given = record, which, psi, 2 * with_slopes, (2, 1), (0.5,)
+        return in_lanes(aversive, *given, record.chosen, record.after("outcome"), sizes)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> AversiveAgents:
         """Agents who play so."""

@@ -30,7 +30,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import balloons
-from penchant.models.clinic.recursion import Recursion, unrolled
+from penchant.models.clinic.recursion import Recursion, in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import ONE_LESS, Natural, Shape
 from penchant.models.record import Record
@@ -113,11 +113,14 @@ class Balloons(Recursion):
             Natural("loss_aversion", "shape", 2),
         )
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """What a pump is worth; stopping has 0."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """What a pump is worth, and its derivatives; stopping has 0."""
+        given = record, which, psi, psi.shape[1] * with_slopes, (2, 2), 1
         pumps = record.before("balloon"), record.before("pump"), record.after("burst")
-        seen, rule = (record.chosen, *pumps), (0 if self.rule == TARGET else 1,)
-        return unrolled(balloons, record, which, psi, (2, 2), *seen, settings=rule)
+        rule = (0 if self.rule == TARGET else 1,)
+        return in_turn(balloons, *given, record.chosen, *pumps, settings=rule)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> BalloonAgents:
         """Agents who play so."""

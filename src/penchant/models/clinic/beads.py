@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import beads
-from penchant.models.clinic.recursion import OneValue, codes, unrolled
+from penchant.models.clinic.recursion import OneValue, codes, in_turn
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record, known_number
@@ -93,8 +92,10 @@ class Beads(OneValue):
         """No: which value is the larger one changes with the cost."""
         return False
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values of drawing and of naming, at what was seen."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values of drawing and of naming, at what was seen, and their derivatives."""
         drawn = codes(record.before("drawn"), "drawn", 0, self.most - 1, record)
         firsts = codes(record.before("firsts"), "firsts", 0, self.most - 1, record)
         if (firsts > drawn).any():
@@ -103,8 +104,16 @@ class Beads(OneValue):
                 f"before['firsts'] must not exceed before['drawn']; got {firsts[k]} of {drawn[k]} "
                 f"at event {k}. Count beads of the first colour among those drawn."
             )
-        settings = float(self.share), self.most, float(self.win), float(self.loss)
-        return unrolled(beads, record, which, psi, (3, 1), drawn, firsts, settings=settings)
+        settings = self._chance, float(self.share), float(self.win), float(self.loss)
+        given = record, which, psi, 1 * with_slopes, (3, 1), 2 * (self.most + 1) ** 2
+        return in_turn(beads, *given, drawn, firsts, settings=settings)
+
+    @property
+    def _chance(self) -> Matrix:
+        """Of the first jar, after b of n beads: (most + 1, most + 1)."""
+        n, b = np.arange(self.most + 1.0)[:, None], np.arange(self.most + 1.0)
+        log_odds = np.log(self.share) - np.log(1.0 - self.share)
+        return np.asarray(1.0 / (1.0 + np.exp(-log_odds * (2.0 * b - n))))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> BeadsAgents:
         """Agents who play so."""

@@ -27,11 +27,11 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import gaussian_filter, gaussian_filter_slopes
-from penchant.models.clinic.recursion import OneValue, given, unrolled
+from penchant.models.clinic._kernels import gaussian_filter
+from penchant.models.clinic.recursion import OneValue, given, in_lanes
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
-from penchant.models.record import Record, blank_variables
+from penchant.models.record import Record
 
 
 @dataclass(frozen=True)
@@ -75,31 +75,17 @@ class HGF(OneValue):
         )
         return found if self.kappa is not None else (*found, Shape("kappa", 0.1, 3.0, n_grid=n))
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """The tendency before every input."""
-        before = (np.array(self.initial, dtype=np.float64),)
-        seen = record.chosen, record.after("input")
-        every = self._every(psi)
-        return unrolled(gaussian_filter, record, which, every, (2, 1), *seen, settings=before)
-
-    def _every(self, psi: Any) -> Any:
-        """kappa, omega2 and omega3."""
-        every = np.ones((len(psi), 3), dtype=psi.dtype)
-        every[:, 0] = psi[:, 2] if self.kappa is None else self.kappa
-        every[:, 1:] = psi[:, :2]
-        return every
-
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
-        """The tendency before every input, and its derivatives in the same run."""
-        if not with_slopes:
-            return super().explanatory_many(record, which, psi, False)
-        x, slopes = blank_variables(record, which, 2, 1, psi.shape[1])
-        index = np.array([1, 2, 0][: psi.shape[1]])
-        seen = record.chosen, record.after("input"), record.starts, which, self._every(psi)
-        gaussian_filter_slopes(*seen, np.array(self.initial, dtype=np.float64), index, x, slopes)
-        return x, slopes
+        """The tendency before every input, and its derivatives."""
+        n_slopes = psi.shape[1] * with_slopes
+        every = np.empty((len(psi), 3))
+        every[:, 0], every[:, 1] = psi[:, 0], np.exp(psi[:, 1])
+        every[:, 2] = psi[:, 2] if self.kappa is None else self.kappa
+        given = record, which, every, n_slopes, (2, 1), (*self.initial, 0.0, 0.0, 0.0)
+        seen = record.chosen, record.after("input")
+        return in_lanes(gaussian_filter, *given, *seen)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HGFAgents:
         """Agents who play so."""

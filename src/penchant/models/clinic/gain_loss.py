@@ -23,7 +23,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.clinic._kernels import gain_loss
-from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, unrolled
+from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, in_turn
 from penchant.models.model import finite, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
@@ -89,18 +89,17 @@ class GainLoss(Recursion):
             for name in names
         )
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Traces of gains and losses, or their sum."""
-        every = np.full((len(psi), 3), -1.0, dtype=psi.dtype)
-        every[:, 0] = psi[:, 0]
-        every[:, 1] = psi[:, 0 if self.single_rate else 1]
-        if self.decay:
-            every[:, 2] = psi[:, -1]
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Traces of gains and losses, or their sum, and their derivatives."""
+        n = psi.shape[1]
+        index = np.array([0, 0 if self.single_rate else 1, n - 1 if self.decay else -1])
         gains = record.kept("gains", lambda: np.abs(record.after("gain")))
         losses = record.kept("losses", lambda: -np.abs(record.after("loss")))
-        seen = record.chosen, gains, losses
-        x = unrolled(gain_loss, record, which, every, (self.n_options, 2), *seen)
-        return x.sum(axis=2, keepdims=True) if self.single_sensitivity else x
+        size = self.n_options, len(self.weights)
+        given = record, which, psi, n * with_slopes, size, 2 * self.n_options
+        return in_turn(gain_loss, *given, record.chosen, gains, losses, settings=(index,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> GainLossAgents:
         """Agents who play so."""

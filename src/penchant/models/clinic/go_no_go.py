@@ -33,7 +33,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import go_no_go
-from penchant.models.clinic.recursion import Recursion, codes, given, rates, shapes, unrolled
+from penchant.models.clinic.recursion import Recursion, codes, given, in_turn, rates, shapes
 from penchant.models.model import finite, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record
@@ -134,28 +134,26 @@ class GoNoGo(Recursion):
             found.append(Natural("pavlovian", "ratio", len(names) - 1, 0))
         return (*found, *shapes(self))
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values of the cue's responses, of the cue, and 1 for go."""
-        x = self._columns(record, which, psi)
-        values, cue = x[:, :, :2], x[:, :, 2:]
-        if self._searched:
-            events = np.repeat(psi[:, 1], record.lengths(which))
-            values = values + events[:, None, None] * cue
-        parts = [values if self.two_sensitivities else values.sum(axis=2, keepdims=True)]
-        if self.bias:
-            go = np.zeros((len(x), 2, 1), dtype=psi.dtype)
-            go[:, 1] = 1.0
-            parts.append(go)
-        if self.pavlovian == "by valence":
-            parts.append(cue)
-        elif self.pavlovian and not self.two_sensitivities:
-            parts.append(cue.sum(axis=2, keepdims=True))
-        return np.concatenate(parts, axis=2)
-
-    def _columns(self, record: Record, which: IntVector, psi: Any) -> Any:
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values of the cue's responses, of the cue, and 1 for go, and their derivatives."""
         cue = codes(record.before("cue"), "cue", 0, self.n_cues - 1, record)
-        seen, settings = (record.chosen, record.rewards, cue), (self.n_cues,)
-        return unrolled(go_no_go, record, which, psi[:, :1], (2, 4), *seen, settings=settings)
+        size, n_slopes = (2, len(self.weights)), psi.shape[1] * with_slopes
+        given = record, which, psi, n_slopes, size, 6 * self.n_cues
+        seen, columns = (record.chosen, record.rewards, cue), (np.array(self._columns),)
+        return in_turn(go_no_go, *given, *seen, settings=columns)
+
+    @property
+    def _columns(self) -> tuple[int, int, int, int]:
+        """Where values of losses go, the 1 for go, and values of the cue; -1 for nowhere."""
+        names = self.weights
+        bias = names.index("bias") if self.bias else -1
+        if self.pavlovian == "by valence":
+            return 1, bias, len(names) - 2, len(names) - 1
+        told = self.pavlovian and not self.two_sensitivities
+        cue = len(names) - 1 if told else -1
+        return int(self.two_sensitivities), bias, cue, cue
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> GoNoGoAgents:
         """Agents who play so."""
@@ -163,8 +161,8 @@ class GoNoGo(Recursion):
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Value of each response, and of the cue, in units of outcomes."""
-        everyone = np.zeros(1, dtype=np.int64)
-        x = self._columns(Record.of([episode]), everyone, np.asarray(psi, dtype=np.float64)[None])
+        apart = GoNoGo(self.n_cues, False, "by valence", two_sensitivities=True)
+        x = apart.explanatory(episode, psi[0])
         cue = x[:, 1, 2:].sum(axis=1)
         return {"value": x[:, :, :2].sum(axis=2), "cue_value": cue}
 

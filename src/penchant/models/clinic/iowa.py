@@ -43,10 +43,18 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import outcome_frequency, prospect_traces
-from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, rates, shapes, unrolled
+from penchant.models.clinic.recursion import (
+    LEAST,
+    N_GRID,
+    Recursion,
+    in_turn,
+    rates,
+    shapes,
+)
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
 from penchant.models.record import Record
+from penchant.softmax._lanes import whole_blocks
 
 RULES = {"decay": 0, "delta": 1, "perseverance": 2}
 LEAST_POWER, MOST_POWER = 0.05, 2.0
@@ -65,14 +73,28 @@ class Decks(Recursion):
                 f"payscale must be > 0; got {self.payscale}. Give what outcomes are divided by."
             )
 
-    def turned(
-        self, loop: Any, record: Record, which: IntVector, psi: Any, n_weights: int, *settings: int
-    ) -> Any:
-        """What a compiled loop makes of the cards that were turned."""
-        net = record.kept(("net", self.payscale), lambda: record.rewards / self.payscale)
-        seen = record.chosen, net, record.is_choice
-        size = (self.n_options, n_weights)
-        return unrolled(loop, record, which, psi, size, *seen, settings=settings)
+    def net(self, record: Record) -> Vector:
+        """Outcomes of all cards over the payscale."""
+        return np.asarray(
+            record.kept(("net", self.payscale), lambda: record.rewards / self.payscale)
+        )
+
+    def felt(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool, rule: str
+    ) -> tuple[Matrix, Matrix | None]:
+        """Traces of what cards are felt to bring, and of choices, and their derivatives."""
+        net, size = self.net(record), (self.n_options, len(self.weights))
+        log_size = record.kept(("log size", self.payscale), lambda: _log_size(net))
+        room = np.zeros(whole_blocks(int(record.lengths(which).max(initial=0))))
+        given = record, which, psi, psi.shape[1] * with_slopes, size, size[0] * size[1]
+        seen = record.chosen, net, log_size, record.is_choice
+        return in_turn(prospect_traces, *given, *seen, settings=(RULES[rule], room))
+
+
+def _log_size(net: Vector) -> Vector:
+    """log |r|, and 0 where there is nothing to feel."""
+    size = np.abs(net)
+    return np.log(np.where(np.isfinite(size) & (size > 0), size, 1.0))
 
 
 @dataclass(frozen=True)
@@ -134,9 +156,11 @@ class PVL(Decks):
         """c, l, A, s."""
         return (*_prospect(), *shapes(self))
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Traces of gains and of losses."""
-        return self.turned(prospect_traces, record, which, psi, 2, RULES[self.rule])
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Traces of gains and of losses, and their derivatives."""
+        return self.felt(record, which, psi, with_slopes, self.rule)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PVLAgents:
         """Agents who play so."""
@@ -200,9 +224,11 @@ class VPP(Decks):
         )
         return (*_prospect(), *traces, *shapes(self))
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Traces of gains and losses, and of choices that won and lost."""
-        return self.turned(prospect_traces, record, which, psi, 4, RULES["perseverance"])
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Traces of gains and losses, and of choices that won and lost; their derivatives."""
+        return self.felt(record, which, psi, with_slopes, "perseverance")
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PVLAgents:
         """Agents who play so."""
@@ -329,9 +355,13 @@ class ORL(Decks):
         decay = Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3)
         return (*super().natural[:-1], decay)
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values, frequencies of wins, perseverance."""
-        return self.turned(outcome_frequency, record, which, psi, 3)
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values, frequencies of wins, perseverance, and their derivatives."""
+        given = record, which, psi, 3 * with_slopes, (self.n_options, 3), 3 * self.n_options
+        seen = record.chosen, self.net(record), record.is_choice
+        return in_turn(outcome_frequency, *given, *seen)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ORLAgents:
         """Agents who play so."""

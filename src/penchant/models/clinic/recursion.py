@@ -1,31 +1,29 @@
-"""Bases of models whose variables come from a compiled loop that takes complex psi, too.
+"""Bases of models whose variables come from a compiled loop over events, and how it is run.
 
-With psi moved by i h in one coordinate, the imaginary part of the variables over h is their exact
-derivative, as no difference of near numbers is taken (the complex step). A loop is so written once,
-and branches look at real parts.
+A loop writes the variables and, where they are asked for, their derivatives in the shape
+parameters: it carries those of all that it knows from event to event.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
+from penchant.models.clinic._kernels import SIDE_BY_SIDE
 from penchant.models.model import positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 
-STEP = 1e-30  # of psi along the imaginary axis
-NUMBERS_AT_ONCE = 16384  # of explanatory variables that are unfolded with complex psi
 LEAST = 1e-8  # rates are looked for from here: nearer to 0 values move in proportion to the rate
 N_GRID = {1: 33, 2: 17, 3: 13}
 
 
 class Recursion(CompiledModel):
-    """Base of models that define `unfold`, with the number of options and the shape."""
+    """Base of models whose weights and shape parameters are natural parameters, too."""
 
     n_options: int
 
@@ -44,41 +42,6 @@ class Recursion(CompiledModel):
         """The weights and the shape parameters themselves."""
         weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
         return (*weights, *shapes(self))
-
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Variables (rows, n_options, n_weights) of pairs, of the type of psi: float or complex."""
-        raise NotImplementedError
-
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Variables of episode which[k] at psi[k], and their derivatives by the complex step."""
-        record.check_options(self.n_options)
-        psi = np.ascontiguousarray(psi, dtype=np.float64)
-        x = np.asarray(self.unfold(record, which, psi))
-        if not with_slopes:
-            return x, None
-        slopes = np.empty((psi.shape[1], *x.shape))
-        moved = psi.astype(np.complex128)
-        for pairs, rows in _portions(record, which, x.shape[1] * x.shape[2]):
-            for a in range(psi.shape[1]):
-                moved[pairs, a] += 1j * STEP
-                found = np.asarray(self.unfold(record, which[pairs], moved[pairs]))
-                np.multiply(found.imag, 1.0 / STEP, out=slopes[a, rows])
-                moved[pairs, a] = psi[pairs, a]
-        return x, slopes
-
-
-def _portions(record: Record, which: IntVector, width: int) -> Iterator[tuple[slice, slice]]:
-    """Pairs, and their rows, whose variables stay in the cache of a processor together."""
-    ends = np.cumsum(record.lengths(which))
-    portion = ends * width // NUMBERS_AT_ONCE
-    cuts = np.concatenate([np.flatnonzero(np.diff(portion)) + 1, [len(which)]])
-    first = row = 0
-    for last in cuts.tolist():
-        end = int(ends[last - 1]) if last else 0
-        yield slice(first, last), slice(row, end)
-        first, row = last, end
 
 
 class OneValue(Recursion):
@@ -121,19 +84,82 @@ class ValueAgents:
         return softmax(self.values / self.tau)
 
 
-def unrolled(
+def in_lanes(
     loop: Callable[..., None],
     record: Record,
     which: IntVector,
-    psi: Any,
+    psi: Matrix,
+    n_slopes: int,
     size: tuple[int, int],
+    start: Sequence[float] | Vector,
     *seen: Any,
     settings: tuple[Any, ...] = (),
-) -> Any:
-    """Variables of pairs, of the type of psi: zeros that a compiled loop fills event by event."""
-    x = np.zeros((int(record.lengths(which).sum()), *size), dtype=psi.dtype)
-    loop(*seen, record.starts, which, np.ascontiguousarray(psi), *settings, x)
-    return x
+) -> tuple[Matrix, Matrix | None]:
+    """Variables of pairs, and derivatives in the first so many psi, by a loop that has lanes.
+
+    start : what is known before play, n_state numbers
+    """
+    record.check_options(size[0])
+    lengths = record.lengths(which)
+    ends = np.cumsum(lengths)
+    x = np.empty((int(ends[-1]) if len(ends) else 0, *size))
+    first, n = _together(which, 1 if n_slopes else SIDE_BY_SIDE)
+    pairs = np.column_stack((which[first], n, (ends - lengths)[first]))
+    at = _in_lanes(np.asarray(psi, dtype=np.float64), first, n, 1 if n_slopes else SIDE_BY_SIDE)
+    value = np.empty((len(pairs), len(start), at.shape[2]))
+    value[:] = np.asarray(start, dtype=np.float64)[:, None]
+    given = (*seen, record.starts, pairs, at, *settings, value)
+    if not n_slopes:
+        loop(*given, None, x, None)
+        return x, None
+    slopes = np.empty((n_slopes, *x.shape))
+    loop(*given, np.zeros((len(pairs), n_slopes, *value.shape[1:])), x, slopes)
+    return x, slopes
+
+
+def in_turn(
+    loop: Callable[..., None],
+    record: Record,
+    which: IntVector,
+    psi: Matrix,
+    n_slopes: int,
+    size: tuple[int, int],
+    n_state: int,
+    *seen: Any,
+    settings: tuple[Any, ...] = (),
+) -> tuple[Matrix, Matrix | None]:
+    """Variables of pairs, and derivatives in the first so many psi, by a loop over pair by pair.
+
+    n_state : numbers that are known of a pair before an event
+    """
+    record.check_options(size[0])
+    rows, width = int(record.lengths(which).sum()), size[0] * size[1]
+    x, at = np.empty((rows, width)), np.ascontiguousarray(psi, dtype=np.float64)
+    given = (*seen, record.starts, which, at, *settings, np.empty(n_state))
+    if not n_slopes:
+        loop(*given, None, x, None)
+        return x.reshape(rows, *size), None
+    slopes = np.empty((n_slopes, rows, width))
+    loop(*given, np.empty((n_slopes, n_state)), x, slopes)
+    return x.reshape(rows, *size), slopes.reshape(n_slopes, rows, *size)
+
+
+def _together(which: IntVector, most: int) -> tuple[IntVector, IntVector]:
+    """The first of pairs in a row that share an episode, and how many they are."""
+    if most == 1:
+        return np.arange(len(which)), np.ones(len(which), dtype=np.int64)
+    begins = np.flatnonzero(np.diff(which, prepend=-1))
+    place = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
+    first = np.flatnonzero(place % most == 0)
+    return first, np.diff(first, append=len(which))
+
+
+def _in_lanes(psi: Matrix, first: IntVector, n: IntVector, lanes: int) -> Matrix:
+    """Psi of pairs that go together along a last axis, the last of them in lanes left over."""
+    if lanes == 1:
+        return np.ascontiguousarray(psi)[:, :, None]
+    pair = first[:, None] + np.minimum(np.arange(lanes), n[:, None] - 1)
+    return np.ascontiguousarray(psi[pair].transpose(0, 2, 1))
 
 
 def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:

@@ -24,7 +24,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.clinic._kernels import attended, hidden_state
-from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, unrolled
+from penchant.models.clinic.recursion import OneValue, ValueAgents, in_lanes, rates
 from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
@@ -62,10 +62,13 @@ class EWA(OneValue):
         """phi and rho."""
         return rates("value_decay", "experience_decay")
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values before every event."""
-        history, size = (record.chosen, record.rewards), (self.n_options, 1)
-        return unrolled(attended, record, which, psi, size, *history, settings=(False,))
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every event, and their derivatives."""
+        start = (0.0,) * (2 * self.n_options)
+        given = record, which, psi, 2 * with_slopes, (self.n_options, 1), start
+        return in_lanes(attended, *given, record.chosen, record.rewards, settings=(False,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> EWAAgents:
         """Agents who play so."""
@@ -126,10 +129,13 @@ class HiddenState(OneValue):
             Shape("reliability", 0.501, 0.999, n_grid=17),
         )
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Beliefs before every event."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Beliefs before every event, and their derivatives."""
+        given = record, which, psi, 2 * with_slopes, (2, 1), (0.5,)
         history, settings = (record.chosen, record.rewards), (self.log_odds,)
-        return unrolled(hidden_state, record, which, psi, (2, 1), *history, settings=settings)
+        return in_lanes(hidden_state, *given, *history, settings=settings)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HiddenStateAgents:
         """Agents who play so."""

@@ -30,7 +30,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.clinic._kernels import successors
-from penchant.models.clinic.recursion import Recursion, codes, rates, unrolled
+from penchant.models.clinic.recursion import Recursion, codes, in_turn, rates
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
@@ -79,12 +79,14 @@ class Successor(Recursion):
         """a_M and a_R."""
         return rates("successor_rate", "reward_rate")
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values before every decision, by stage."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every decision, by stage, and their derivatives."""
         state = codes(record.before("state"), "state", 0, 2, record)
+        given = record, which, psi, 2 * with_slopes, (2, len(self.weights)), 12
         seen = record.chosen, record.rewards, record.is_choice, state
-        x = unrolled(successors, record, which, psi, (2, 3), *seen)
-        return x if self.stickiness else x[:, :, [0, 2]]
+        return in_turn(successors, *given, *seen)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> SuccessorAgents:
         """Agents who play so."""

@@ -22,14 +22,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.clinic._kernels import attended, confirming
-from penchant.models.clinic.recursion import OneValue, ValueAgents, rates, shapes, unrolled
+from penchant.models.clinic.recursion import (
+    OneValue,
+    ValueAgents,
+    in_lanes,
+    rates,
+    shapes,
+)
 from penchant.models.model import Habits, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
@@ -79,10 +84,13 @@ class PearceHall(OneValue):
         """No: the size of an error has a kink where it is 0."""
         return False
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values before every event."""
-        history, size = (record.chosen, record.rewards), (self.n_options, 1)
-        return unrolled(attended, record, which, psi, size, *history, settings=(True,))
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every event, and their derivatives."""
+        start = (0.0,) * self.n_options + (1.0,) * self.n_options
+        given = record, which, psi, 2 * with_slopes, (self.n_options, 1), start
+        return in_lanes(attended, *given, record.chosen, record.rewards, settings=(True,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> PearceHallAgents:
         """Agents who play so."""
@@ -161,12 +169,17 @@ class ConfirmationBias(OneValue):
         """No: where an error is 0, the other rate takes over."""
         return False
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values before every event."""
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every event, and their derivatives."""
+        given = record, which, psi, 2 * with_slopes, (2, len(self.weights)), (0.0, 0.0)
         seen = record.chosen, record.rewards, record.after("forgone")
-        x = unrolled(confirming, record, which, psi, (2, len(self.weights)), *seen)
+        x, slopes = in_lanes(confirming, *given, *seen)
+        for found in (x,) if slopes is None else (x, slopes):
+            found[..., 1:] = 0.0
         fill_controls(record, which, x, self.stickiness, False)
-        return x
+        return x, slopes
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ConfirmingAgents:
         """Agents who play so."""

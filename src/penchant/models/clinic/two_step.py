@@ -41,10 +41,10 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import stay, two_step
-from penchant.models.clinic.recursion import Recursion, codes, column, rates, shapes, unrolled
+from penchant.models.clinic.recursion import Recursion, codes, column, in_turn, rates, shapes
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import Record, known_number
+from penchant.models.record import Record, blank_variables, known_number
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
@@ -155,22 +155,17 @@ class TwoStep(Recursion):
         ]
         return (*found, *shapes(self))
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Values before every decision, by stage."""
-        both = np.repeat(psi, 2, axis=1) if self.same_rates else psi
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Values before every decision, by stage, and their derivatives."""
+        names, known = self.weights, -1.0 if self.trace_decay is None else self.trace_decay
+        sought = ("stickiness", "inverse_temperature_2")
+        columns = np.array([names.index(name) if name in names else -1 for name in sought])
+        settings = float(self.common), self.trace == "after", float(known), columns
+        given = record, which, psi, psi.shape[1] * with_slopes, (2, len(names)), 8
         seen = record.chosen, record.rewards, record.is_choice, _states(record)
-        settings = float(self.common), self.trace == "after"
-        x = unrolled(two_step, record, which, both, (2, 5), *seen, settings=settings)
-        known = self.trace_decay
-        free = x[:, :, 1:3]
-        if known is not None:
-            free = (1.0 - known) * x[:, :, 1:2] + known * x[:, :, 2:3]
-        parts = [x[:, :, :1], free]
-        if self.same_temperatures:
-            parts = [part + x[:, :, 4:] for part in parts]
-        parts += [x[:, :, 3:4]] if self.stickiness else []
-        parts += [] if self.same_temperatures else [x[:, :, 4:]]
-        return np.concatenate(parts, axis=2)
+        return in_turn(two_step, *given, *seen, settings=settings)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> TwoStepAgents:
         """Agents who play so."""
@@ -296,10 +291,14 @@ class StayRegression(Recursion):
         """None."""
         return ()
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
         """1, reward, transition and their product, for the last first-stage choice."""
+        x, slopes = blank_variables(record, which, 2, 4, 0)
         seen = record.chosen, record.rewards, _states(record)
-        return unrolled(stay, record, which, psi, (2, 4), *seen, settings=(float(self.win_above),))
+        stay(*seen, record.starts, which, float(self.win_above), x)
+        return x, slopes
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> StayAgents:
         """Agents who play so."""

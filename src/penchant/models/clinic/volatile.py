@@ -25,7 +25,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.clinic._kernels import volatile
-from penchant.models.clinic.recursion import N_GRID, Recursion, given, rates, shapes, unrolled
+from penchant.models.clinic.recursion import N_GRID, Recursion, given, in_turn, rates, shapes
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record, in_units_of_temperature, known_number
@@ -94,12 +94,14 @@ class VolatileKalman(Recursion):
         """tau, gamma, and the shape parameters."""
         return (*in_units_of_temperature(self.weights), *shapes(self))
 
-    def unfold(self, record: Record, which: IntVector, psi: Any) -> Any:
-        """Means and standard deviations before every event."""
-        history, size = (record.chosen, record.rewards), (self.n_options, 2)
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Means and standard deviations before every event, and their derivatives."""
+        size = self.n_options, len(self.weights)
+        given = record, which, psi, 3 * with_slopes, size, 4 * self.n_options
         settings = (float(self.initial_value),)
-        x = unrolled(volatile, record, which, psi, size, *history, settings=settings)
-        return x if self.bonus else np.ascontiguousarray(x[:, :, :1])  # as kernels know it
+        return in_turn(volatile, *given, record.chosen, record.rewards, settings=settings)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> VolatileAgents:
         """Agents who play so."""
