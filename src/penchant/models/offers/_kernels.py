@@ -7,7 +7,7 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._lanes import exponentials, logarithms, whole_blocks
+from penchant.softmax._lanes import exponentials, exponentials_of, logarithms, whole_blocks
 
 PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities
 LARGE = 700.0  # exp(700) is all but infinite
@@ -15,49 +15,62 @@ NOTHING = 37.0  # exp(-37) of an amount is less than its rounding error: worth n
 SLOTS = 64  # values of a shape parameter whose powers are kept, while the trials are the same
 
 
+@njit(nogil=True, error_model="numpy")
+def hyperbola(top, weight, rate, value):
+    """A / (1 + k w)."""
+    for j in range(len(value)):
+        value[j] = top[j] / (1.0 + rate * weight[j])
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def hyperbolic(amount, delay, starts, which, psi, x, slopes):
+def hyperbolic(amounts, delays, starts, which, psi, width, x, slopes):
     """A / (1 + k D), and its derivative in k."""
-    steep = slopes.shape[1] > 0
-    row = 0
+    last = 0
     for k in range(len(which)):
-        rate = psi[k, 0]
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(x.shape[1]):
-                factor = 1.0 / (1.0 + rate * delay[t, i])
-                x[row, i, 0] = amount[t, i] * factor
-                if steep:
-                    slopes[0, row, i, 0] = -amount[t, i] * delay[t, i] * factor * factor
-            row += 1
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        first, last = last, last + end - begin
+        amount, delay, value, rate = amounts[begin:end], delays[begin:end], x[first:last], psi[k, 0]
+        for j in range(len(value)):
+            value[j] = amount[j] / (1.0 + rate * delay[j])
+        fall = slopes[first:last]
+        for j in range(len(fall)):
+            factor = 1.0 / (1.0 + rate * delay[j])
+            fall[j] = -amount[j] * delay[j] * factor * factor
+
+
+@njit(nogil=True, error_model="numpy")
+def hyperbola_slopes(value, weight, log_amount, rate, utility, by_rate, by_power):
+    """Its derivatives in k, and in the exponent of the top or, with a minus, of the weight."""
+    for j in range(len(value)):
+        by_rate[j] = -value[j] * weight[j] / (1.0 + rate * weight[j])
+    for j in range(len(value)):
+        by_power[j] = (value[j] if utility else -rate * by_rate[j]) * log_amount[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def by_magnitude(amount, delay, log_amount, starts, which, psi, utility, x, slopes):
-    """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
-    steep, m = slopes.shape[1] > 0, x.shape[1]
-    room = np.zeros(whole_blocks(longest_of(starts, which) * m))
-    row = 0
+def by_magnitude(attributes, starts, which, psi, width, utility, room, x, slopes):
+    """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters.
+
+    attributes : (3, n), amounts, delays and logarithms of amounts
+    """
+    last = 0
     for k in range(len(which)):
-        rate, begin = psi[k, 0], starts[which[k]]
-        exponent = psi[k, 1] if utility else -psi[k, 1]
-        n = starts[which[k] + 1] - begin
-        powers = room[: whole_blocks(n * m)]
-        for t in range(n):
-            for i in range(m):
-                powers[t * m + i] = min(exponent * log_amount[begin + t, i], LARGE)
-        exponentials(powers)
-        for t in range(n):
-            for i in range(m):
-                a, d, power = amount[begin + t, i], delay[begin + t, i], powers[t * m + i]
-                weight = d if utility else d * power
-                value = (power if utility else a) / (1.0 + rate * weight)
-                x[row, i, 0] = value
-                if steep:
-                    fall = -value * weight / (1.0 + rate * weight)
-                    by_power = value if utility else -rate * fall
-                    slopes[0, row, i, 0] = fall
-                    slopes[1, row, i, 0] = by_power * log_amount[begin + t, i]
-            row += 1
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        delay, log_amount = attributes[1, begin:end], attributes[2, begin:end]
+        first, last = last, last + end - begin
+        rate, exponent, power = psi[k, 0], psi[k, 1], room[: end - begin]
+        for j in range(len(power)):
+            power[j] = min((exponent if utility else -exponent) * log_amount[j], LARGE)
+        exponentials_of(room, len(power))
+        top, weight, value = power, delay, x[first:last]
+        if not utility:
+            for j in range(len(power)):
+                power[j] *= delay[j]
+            top, weight = attributes[0, begin:end], power
+        hyperbola(top, weight, rate, value)
+        if slopes.shape[1] > 0:
+            steep = slopes[0, first:last], slopes[1, first:last]
+            hyperbola_slopes(value, weight, log_amount, rate, utility, *steep)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -105,70 +118,71 @@ def longest_of(starts, which):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def exponential(amount, delay, starts, which, psi, x, slopes):
-    """A exp(-k D), and its derivative in k; with two weights the first is of what comes now."""
-    steep = slopes.shape[1] > 0
-    m, last = x.shape[1], x.shape[2] - 1
-    room = np.zeros(whole_blocks(longest_of(starts, which) * m))
-    row = 0
+def exponential(attributes, starts, which, psi, width, room, x, slopes):
+    """A exp(-k D), and its derivative in k.
+
+    attributes : (2, n), amounts and delays
+    """
+    last = 0
     for k in range(len(which)):
-        rate, begin = psi[k, 0], starts[which[k]]
-        n = starts[which[k] + 1] - begin
-        factor = room[: whole_blocks(n * m)]
-        for t in range(n):
-            for i in range(m):
-                factor[t * m + i] = -rate * delay[begin + t, i]
-        exponentials(factor)
-        for t in range(begin, begin + n):
-            for i in range(m):
-                if last > 0:
-                    for a in range(last + 1):
-                        x[row, i, a] = 0.0
-                        if steep:
-                            slopes[0, row, i, a] = 0.0
-                later = last if delay[t, i] > 0 else 0
-                worth = rate * delay[t, i] <= NOTHING
-                value = amount[t, i] * factor[(t - begin) * m + i] if worth else 0.0
-                x[row, i, later] = value
-                if steep:
-                    slopes[0, row, i, later] = -delay[t, i] * value
-            row += 1
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        amount, delay = attributes[0, begin:end], attributes[1, begin:end]
+        first, last = last, last + end - begin
+        rate, factor, value = psi[k, 0], room[: end - begin], x[first:last]
+        for j in range(len(factor)):
+            factor[j] = -rate * delay[j]
+        exponentials_of(room, len(factor))
+        for j in range(len(value)):
+            value[j] = amount[j] * factor[j] if rate * delay[j] <= NOTHING else 0.0
+        if slopes.shape[1] > 0:
+            fall = slopes[0, first:last]
+            for j in range(len(fall)):
+                fall[j] = -delay[j] * value[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def constant_sensitivity(amount, delay, starts, which, psi, x, slopes):
-    """A exp(-z) with z = (a D)^s, and its derivatives in a and s."""
-    steep = slopes.shape[1] > 0
-    m = x.shape[1]
-    size = whole_blocks(longest_of(starts, which) * m)
-    log_delay, powers, factors = np.zeros(size), np.zeros(size), np.zeros(size)
-    row, current = 0, -1
+def now_or_later(delay, starts, which, width, value, x):
+    """Values of what comes now in the first of two columns, of what comes later in the second."""
+    j = 0
+    for e in which:
+        for t in range(width * starts[e], width * starts[e + 1]):
+            later = delay[t] > 0
+            x[2 * j] = 0.0 if later else value[j]
+            x[2 * j + 1] = value[j] if later else 0.0
+            j += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def constant_sensitivity(attributes, starts, which, psi, width, rooms, x, slopes):
+    """A exp(-z) with z = (a D)^s, and its derivatives in a and s.
+
+    attributes : (3, n), amounts, delays and logarithms of delays, 0 where there is none
+    """
+    last = 0
     for k in range(len(which)):
-        log_rate, power, begin = np.log(psi[k, 0]), psi[k, 1], starts[which[k]]
-        n = starts[which[k] + 1] - begin
-        if which[k] != current:
-            current = which[k]
-            for t in range(n):
-                for i in range(m):
-                    now = delay[begin + t, i] == 0
-                    log_delay[t * m + i] = 0.0 if now else np.log(delay[begin + t, i])
-        z, factor = powers[: whole_blocks(n * m)], factors[: whole_blocks(n * m)]
-        for j in range(n * m):
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        first, last = last, last + end - begin
+        log_rate, power = np.log(psi[k, 0]), psi[k, 1]
+        z, factor, value = rooms[0, : end - begin], rooms[1, : end - begin], x[first:last]
+        amount, delay = attributes[0, begin:end], attributes[1, begin:end]
+        log_delay = attributes[2, begin:end]
+        for j in range(len(z)):
             z[j] = min(power * (log_rate + log_delay[j]), LARGE)
-        exponentials(z)
-        for j in range(n * m):
+        exponentials_of(rooms[0], len(z))
+        for j in range(len(z)):
+            z[j] = 0.0 if delay[j] == 0 else z[j]
+        for j in range(len(z)):
             factor[j] = -min(z[j], NOTHING + 1.0)
-        exponentials(factor)
-        for t in range(n):
-            for i in range(m):
-                j, now = t * m + i, delay[begin + t, i] == 0
-                value = amount[begin + t, i] * factor[j] if z[j] <= NOTHING else 0.0
-                x[row, i, 0] = amount[begin + t, i] if now else value
-                if steep:
-                    fall = 0.0 if now or z[j] > NOTHING else -value * z[j]
-                    slopes[0, row, i, 0] = fall * power / psi[k, 0]
-                    slopes[1, row, i, 0] = fall * (log_rate + log_delay[j])
-            row += 1
+        exponentials_of(rooms[1], len(z))
+        for j in range(len(value)):
+            value[j] = amount[j] * factor[j] if z[j] <= NOTHING else 0.0
+        if slopes.shape[1] > 0:
+            by_rate, by_power = slopes[0, first:last], slopes[1, first:last]
+            for j in range(len(value)):
+                by_rate[j] = -value[j] * z[j] * power / psi[k, 0] if z[j] <= NOTHING else 0.0
+            for j in range(len(value)):
+                fall = -value[j] * z[j] if z[j] <= NOTHING else 0.0
+                by_power[j] = fall * (log_rate + log_delay[j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
