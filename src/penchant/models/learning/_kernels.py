@@ -4,91 +4,159 @@ Every loop runs over pairs k of an episode, which[k], and a psi; its events are 
 to starts[e + 1], and row after row is filled. x is (rows, n_options, n_weights) and dx the same for
 every shape parameter along a first axis, which is empty where no derivatives are asked for; both
 come as zeros. Row t is written before event t is learnt from. chosen is -1 where nothing was chosen
-in time, and rewards are NaN where there was none.
-
-Compiled loops of learning models for variables alone: what a grid of psi asks for.
-
-As in `_kernels`, without derivatives; arguments are the same.
+in time, and rewards are NaN where there was none. Loops on lines take eight pairs at a time.
 """
 
 import numpy as np
 
 from penchant._compiled import njit
+from penchant.models.learning._lines import (
+    CHOSEN,
+    HABIT,
+    N_TOLD,
+    REWARD,
+    SHOWN,
+    copy,
+    move,
+    negate,
+    pick,
+    read_events,
+    speed,
+    take_seats,
+    tilt,
+    write_planes,
+)
+from penchant.softmax._lanes import LANES
 
 FORGETTING, FICTITIOUS, TIED = 1, 2, 3
 BY_OUTCOME = 4  # added to the rule of options not taken: the sign of the reward picks the rate
 
 
+# -- the Rescorla-Wagner learner -----------------------------------------------------------------
+# Lines, see `_lines`: numbers that stay; numbers of options; rates of the option taken and of the
+# others, of gains, of losses, of options not chosen, of choice traces; b, f and the trace of every
+# option. Rates and what is learnt have a line for the value and one for each of its slopes.
+
+ZERO, ONE, MINUS, START, SHARE, LEAST, AWAY, OPTIONS = 0, 4, 5, 6, 7, 8, 9, 10
+TINY = 5e-324  # the least number above 0
+
+
+def n_lines_of_learner(n_options: int, n_planes: int) -> int:
+    """Number of lines but for events."""
+    return OPTIONS + n_options + (6 + 3 * n_options) * n_planes
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def learner(
-    chosen, rewards, is_choice, starts, which, rates, index, initial, others, columns, x, dx
-):
+def learner(told, starts, which, rates, index, initial, others, columns, room, shape, out):
     """Values b + Q0 f and choice traces of the composable Rescorla-Wagner learner.
 
+    told : (3 n_events,), see `Record.told`
     rates : (pairs, 4), of gains, of losses, of options not chosen, of choice traces
     index : (4,), which shape parameter each of them is, or -1
     initial : value before play, 0 where it is estimated
     others : what options not chosen do: 0 nothing, FORGETTING, FICTITIOUS, or TIED: fictitious at
         the rate of the option chosen; and BY_OUTCOME more
     columns : (2,), where f and the choice traces go, or -1
+    room : lines, most events of an episode, seats
+    shape, out : (1 + n_slopes, rows, n_options, n_weights), variables and then slopes, in a row
     """
-    n_options, n_slopes = x.shape[1], dx.shape[0]
-    at_f, at_trace = columns
-    b, f, trace = np.empty(n_options), np.empty(n_options), np.empty(n_options)
-    db, df = np.empty((n_slopes, n_options)), np.empty((n_slopes, n_options))
-    d_trace = np.empty((n_slopes, n_options))
+    lines, events, longest, seats = room
+    n_planes, _, n_options, n_weights = shape
+    rule, shown = others % BY_OUTCOME, events + N_TOLD * longest
+    speeds = OPTIONS + n_options + 2 * n_planes
+    state = speeds + 4 * n_planes
+    for lane in range(LANES):
+        lines[ONE * LANES + lane], lines[MINUS * LANES + lane] = 1.0, -1.0
+        lines[START * LANES + lane], lines[LEAST * LANES + lane] = initial, TINY
+        lines[SHARE * LANES + lane] = 1.0 if rule == FORGETTING else 0.0
+        for i in range(n_options):
+            lines[(OPTIONS + i) * LANES + lane] = i
     row = 0
-    for k in range(len(which)):
-        up, down, other, trace_rate = rates[k]
-        b[:], f[:], trace[:] = initial, 1.0, 0.0
-        db[:], df[:], d_trace[:] = 0.0, 0.0, 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            show(b, db, row, 0, x, dx)
-            if at_f >= 0:
-                show(f, df, row, at_f, x, dx)
-            if at_trace >= 0:
-                show(trace, d_trace, row, at_trace, x, dx)
-            row += 1
-            j, reward = chosen[t], rewards[t]
-            if j < 0 or reward != reward:
-                continue
-            gains = reward > 0 if others >= BY_OUTCOME else reward >= b[j]
-            rate, own = (up, index[0]) if gains else (down, index[1])
-            approach(b, db, j, reward, rate, own)
-            if at_f >= 0:
-                approach(f, df, j, 0.0, rate, own)
-            rule = others % BY_OUTCOME
-            if rule:
-                target, share = (initial, 1.0) if rule == FORGETTING else (-reward, 0.0)
-                speed, whose = (rate, own) if rule == TIED else (other, index[2])
+    for first in range(0, len(which), LANES):
+        row, n, fewest, same, new = take_seats(
+            starts, which, first, n_options * n_weights, row, seats
+        )
+        if new:
+            read_events(told, seats, n, fewest, lines, events)
+        for a in range(4):
+            for lane in range(LANES):
+                k = first + lane if first + lane < len(which) else first
+                for q in range(n_planes):
+                    place = (speeds + a * n_planes + q) * LANES + lane
+                    lines[place] = rates[k, a] if q == 0 else 1.0 * (index[a] == q - 1)
+        for k in range(3 * n_options):
+            for q in range(n_planes):
+                start = START if k < n_options else ONE if k < 2 * n_options else ZERO
+                copy(lines, (state + k * n_planes + q, start if q == 0 else ZERO))
+        for begin in range(0, n, SHOWN):
+            end = min(begin + SHOWN, n)
+            for t in range(begin, end):
                 for i in range(n_options):
-                    if i != j:
-                        approach(b, db, i, target, speed, whose)
-                        if at_f >= 0:
-                            approach(f, df, i, share, speed, whose)
-            if at_trace >= 0 and is_choice[t]:
-                for i in range(n_options):
-                    approach(trace, d_trace, i, 1.0 if i == j else 0.0, trace_rate, index[3])
+                    for q in range(n_planes):
+                        to = shown + ((q * SHOWN + t - begin) * n_options + i) * n_weights
+                        b = state + i * n_planes + q
+                        copy(lines, (to, b))
+                        if columns[0] >= 0:
+                            copy(lines, (to + columns[0], b + n_options * n_planes))
+                        if columns[1] >= 0:
+                            copy(lines, (to + columns[1], b + 2 * n_options * n_planes))
+                event = events + N_TOLD * t
+                taken = int(lines[event * LANES]) if same else -2
+                if taken != -1:
+                    learn_lines(lines, event, taken, others, columns, n_options, n_planes)
+            write_planes(lines, shown, begin, end, fewest, seats, shape, out)
 
 
-@njit(inline="always", nogil=True, error_model="numpy")
-def show(values, slopes, row, column, x, dx):
-    """Write the values of all options, and their slopes, into a column."""
-    for i in range(len(values)):
-        x[row, i, column] = values[i]
-        for q in range(len(slopes)):
-            dx[q, row, i, column] = slopes[q, i]
+@njit(nogil=True, error_model="numpy", forceinline=True)
+def learn_lines(lines, event, taken, others, columns, n_options, n_planes):
+    """Learn from an event; `taken` is the option that all of a line took, or -2."""
+    rule, by_outcome = others % BY_OUTCOME, others >= BY_OUTCOME
+    own = OPTIONS + n_options
+    up = own + 2 * n_planes
+    down, other, trace, b = up + n_planes, up + 2 * n_planes, up + 3 * n_planes, up + 4 * n_planes
+    f, habits = b + n_options * n_planes, b + 2 * n_options * n_planes
+    chosen, reward, habit = event + CHOSEN, event + REWARD, event + HABIT
+    rest = own + n_planes if rule else ZERO
+    if rule == TIED:
+        for i in range(n_options):
+            level = LEAST if by_outcome else b + i * n_planes
+            for q in range(n_planes):
+                to = own + q
+                speed(lines, (to, chosen, OPTIONS + i, reward, level, up + q, down + q, to))
+        other = own
+    if rule:
+        for q in range(n_planes):
+            pick(lines, (rest + q, chosen, MINUS, ZERO, other + q))
+        if rule == FORGETTING:
+            copy(lines, (AWAY, START))
+        else:
+            negate(lines, (AWAY, reward))
+    for i in range(n_options):
+        if rule == 0 and taken >= 0 and taken != i:
+            continue
+        level = LEAST if by_outcome else b + i * n_planes
+        how = chosen, OPTIONS + i, reward, level
+        if columns[0] >= 0:
+            approach(lines, f + i * n_planes, how, (ZERO, SHARE), (up, down, rest), n_planes)
+        approach(lines, b + i * n_planes, how, (reward, AWAY), (up, down, rest), n_planes)
+    if columns[1] >= 0:
+        still = own + n_planes
+        for q in range(n_planes):
+            pick(lines, (still + q, habit, MINUS, ZERO, trace + q))
+        for i in range(n_options):
+            how = habit, OPTIONS + i, ONE, ONE
+            approach(
+                lines, habits + i * n_planes, how, (ONE, ZERO), (trace, trace, still), n_planes
+            )
 
 
-@njit(inline="always", nogil=True, error_model="numpy")
-def approach(values, slopes, i, target, rate, own):
-    """Move values[i] to the target by a rate, which is shape parameter `own`, or none."""
-    gap = target - values[i]
-    for q in range(len(slopes)):
-        slopes[q, i] *= 1.0 - rate
-        if q == own:
-            slopes[q, i] += gap
-    values[i] += rate * gap
+@njit(nogil=True, error_model="numpy")
+def approach(lines, value, how, targets, rates, n_planes):
+    """Move a value, and its slopes in the lines after it, to the target."""
+    up, down, rest = rates
+    for q in range(1, n_planes):
+        tilt(lines, (value + q, value, *how, *targets, *rates, up + q, down + q, rest + q))
+    move(lines, (value, *how, *targets, *rates))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -297,103 +365,6 @@ def hybrid(chosen, rewards, starts, which, priors, index, initial_mean, noise_sd
             row += 1
             if chosen[t] >= 0 and rewards[t] == rewards[t]:
                 observe(state, slopes, chosen[t], rewards[t], noises[chosen[t]])
-
-
-SIDE_BY_SIDE = 8  # psi of one episode whose values are learnt together
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def learner_values(chosen, rewards, is_choice, starts, which, rates, initial, others, columns, x):
-    """Values b + Q0 f and choice traces of the composable Rescorla-Wagner learner.
-
-    Neighbours that share an episode are learnt side by side: events are read once for all of them.
-    """
-    n_options = x.shape[1]
-    b, f = np.empty((n_options, SIDE_BY_SIDE)), np.empty((n_options, SIDE_BY_SIDE))
-    trace, mine = np.empty((n_options, SIDE_BY_SIDE)), np.empty((4, SIDE_BY_SIDE))
-    first, row = 0, 0
-    while first < len(which):
-        episode, n = which[first], 1
-        while n < SIDE_BY_SIDE and first + n < len(which) and which[first + n] == episode:
-            n += 1
-        for a in range(4):
-            for lane in range(SIDE_BY_SIDE):
-                mine[a, lane] = rates[first + (lane if lane < n else 0), a]
-        b[:], f[:], trace[:] = initial, 1.0, 0.0
-        history = chosen, rewards, is_choice, starts[episode], starts[episode + 1]
-        if n == 1:
-            values_of_one(history, mine, initial, others, columns, (b, f, trace), row, x)
-        else:
-            values_of_many(history, mine, initial, others, columns, (b, f, trace), row, n, x)
-        row += n * (starts[episode + 1] - starts[episode])
-        first += n
-
-
-@njit(nogil=True, error_model="numpy")
-def values_of_one(history, rates, initial, others, columns, state, row, x):
-    """Those of one pair, from `row` on; rates and state are in the first lane."""
-    chosen, rewards, is_choice, begin, end = history
-    at_f, at_trace = columns
-    n_options, speed = x.shape[1], rates[:, 0].copy()
-    b, f, trace = state[0][:, 0].copy(), state[1][:, 0].copy(), state[2][:, 0].copy()
-    for t in range(begin, end):
-        for i in range(n_options):
-            x[row, i, 0] = b[i]
-        if at_f >= 0:
-            for i in range(n_options):
-                x[row, i, at_f] = f[i]
-        if at_trace >= 0:
-            for i in range(n_options):
-                x[row, i, at_trace] = trace[i]
-        row += 1
-        j, reward = chosen[t], rewards[t]
-        if j < 0 or reward != reward:
-            continue
-        learn(b, f, j, reward, speed, initial, others)
-        if at_trace >= 0 and is_choice[t]:
-            trace_choice(trace, j, speed[3])
-
-
-@njit(nogil=True, error_model="numpy")
-def values_of_many(history, rates, initial, others, columns, state, row, n, x):
-    """Those of n pairs, from `row` on, one lane each."""
-    chosen, rewards, is_choice, begin, end = history
-    b, f, trace = state
-    at_f, at_trace = columns
-    n_options, n_events = x.shape[1], end - begin
-    rule, by_outcome = others % BY_OUTCOME, others >= BY_OUTCOME
-    rate, speed = np.empty(SIDE_BY_SIDE), np.empty(SIDE_BY_SIDE)
-    for t in range(begin, end):
-        for i in range(n_options):
-            for lane in range(n):
-                x[row + lane * n_events, i, 0] = b[i, lane]
-                if at_f >= 0:
-                    x[row + lane * n_events, i, at_f] = f[i, lane]
-                if at_trace >= 0:
-                    x[row + lane * n_events, i, at_trace] = trace[i, lane]
-        row += 1
-        j, reward = chosen[t], rewards[t]
-        if j < 0 or reward != reward:
-            continue
-        for lane in range(SIDE_BY_SIDE):
-            gains = reward > 0 if by_outcome else reward >= b[j, lane]
-            rate[lane] = rates[0, lane] if gains else rates[1, lane]
-            speed[lane] = rate[lane] if rule == TIED else rates[2, lane]
-        if rule:
-            target, share = (initial, 1.0) if rule == FORGETTING else (-reward, 0.0)
-            for i in range(n_options):
-                if i != j:
-                    for lane in range(SIDE_BY_SIDE):
-                        b[i, lane] += speed[lane] * (target - b[i, lane])
-                        f[i, lane] += speed[lane] * (share - f[i, lane])
-        for lane in range(SIDE_BY_SIDE):
-            b[j, lane] += rate[lane] * (reward - b[j, lane])
-            f[j, lane] += rate[lane] * (0.0 - f[j, lane])
-        if at_trace >= 0 and is_choice[t]:
-            for i in range(n_options):
-                habit = 1.0 if i == j else 0.0
-                for lane in range(SIDE_BY_SIDE):
-                    trace[i, lane] += rates[3, lane] * (habit - trace[i, lane])
 
 
 @njit(inline="always", nogil=True, error_model="numpy")

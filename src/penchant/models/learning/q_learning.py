@@ -43,7 +43,7 @@ from penchant.models.learning._kernels import (
     TIED,
     learner,
     learner_goes_on,
-    learner_values,
+    n_lines_of_learner,
 )
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
@@ -52,12 +52,12 @@ from penchant.models.record import (
     OpenModel,
     Record,
     Task,
-    blank_variables,
     control_names,
     doubts_of_start,
     fill_controls,
     in_units_of_temperature,
     known_number,
+    room_for,
     start_words,
     with_start,
     with_starts,
@@ -521,17 +521,24 @@ class QLearning(OpenModel):
         """Values before every event, and what the options add; with derivatives in the rates."""
         rates = self._rates
         n_slopes = len(rates.estimated) if with_slopes else 0
-        x, dx = blank_variables(record, which, self.n_options, len(self.weights), n_slopes)
-        history = record.chosen, record.rewards, record.is_choice, record.starts, which
-        learning = (
+        record.check_options(self.n_options)
+        n_rows = int(record.lengths(which).sum())
+        whole = np.empty((1 + n_slopes, n_rows, self.n_options, len(self.weights)))
+        room = room_for(record, n_lines_of_learner(self.n_options, len(whole)), whole.shape)
+        learner(
+            record.told,
+            record.starts,
+            which,
+            rates.at(psi),
+            rates.index(),
             float(self._start or 0.0),
             self._others,
             np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
+            room,
+            whole.shape,
+            whole.reshape(-1),
         )
-        if with_slopes:
-            learner(*history, rates.at(psi), rates.index(), *learning, x, dx)
-        else:
-            learner_values(*history, rates.at(psi), *learning, x)
+        x, dx = whole[0], whole[1:]
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
 
