@@ -237,19 +237,32 @@ def blank_variables(
 
 
 Shown = tuple[int, int, int, int]  # planes of variables and slopes, rows, options, weights
+Room = tuple[Vector, Vector, IntVector, int, Matrix]
 
 
-def room_for(record: Record, n_own: int, shape: Shown) -> tuple[Vector, int, int, Matrix]:
-    """Lines of a loop: n_own of its own, those of events, of what is shown; and seats of pairs.
+def room_for(record: Record, which: IntVector, own: Matrix, shape: Shown) -> Room:
+    """Room of a loop that takes eight pairs at a time.
 
     Returns
     -------
-    The lines, after how many those of events begin, for how many events they are, and the seats.
+    Lines: its own, those of events, and of what is shown; its own before play; the first row of
+    each pair; for how many events the lines are; and seats of pairs.
     """
     n_planes, _, n_options, n_weights = shape
+    lengths = record.lengths(which)
     n_shown = n_planes * SHOWN * n_options * n_weights
-    lines = np.zeros((n_own + N_TOLD * record.most_events + n_shown) * LANES)
-    return lines, n_own, record.most_events, np.full((3, LANES), -1)
+    lines = np.zeros((len(own) + N_TOLD * record.most_events + n_shown) * LANES)
+    rows = np.cumsum(lengths) - lengths
+    return lines, own.reshape(-1), rows, record.most_events, np.full((3, LANES), -1)
+
+
+def in_lines(numbers: Matrix) -> Matrix:
+    """Numbers (n_pairs, n) of pairs as lines of groups of eight: (n_groups, 8 n)."""
+    n_groups, n = -(-len(numbers) // LANES), numbers.shape[1]
+    pairs = np.arange(n_groups * LANES)
+    pairs[len(numbers) :] = (n_groups - 1) * LANES
+    grouped = numbers[pairs].reshape(n_groups, LANES, n).transpose(0, 2, 1)
+    return np.ascontiguousarray(grouped).reshape(n_groups, n * LANES)
 
 
 def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ from penchant.models.learning._kernels import (
     TIED,
     learner,
     learner_goes_on,
-    n_lines_of_learner,
+    lines_of_learner,
 )
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
@@ -55,6 +55,7 @@ from penchant.models.record import (
     control_names,
     doubts_of_start,
     fill_controls,
+    in_lines,
     in_units_of_temperature,
     known_number,
     room_for,
@@ -200,6 +201,13 @@ class LearningRates:
         columns = zip(self.all_four, self.index(), strict=True)
         found = [psi[:, q] if q >= 0 else np.full(len(psi), rate) for rate, q in columns]
         return np.column_stack(found)
+
+    def with_slopes(self, psi: Matrix, n_slopes: int) -> Matrix:
+        """The four rates, each with its derivatives in psi: (n_psi, 4 (1 + n_slopes))."""
+        found = np.empty((len(psi), 4, 1 + n_slopes))
+        found[:, :, 0] = self.at(psi)
+        found[:, :, 1:] = self.index()[:, None] == np.arange(n_slopes)
+        return found.reshape(len(psi), 4 * (1 + n_slopes))
 
 
 def _limits(
@@ -524,17 +532,16 @@ class QLearning(OpenModel):
         record.check_options(self.n_options)
         n_rows = int(record.lengths(which).sum())
         whole = np.empty((1 + n_slopes, n_rows, self.n_options, len(self.weights)))
-        room = room_for(record, n_lines_of_learner(self.n_options, len(whole)), whole.shape)
+        start, others = float(self._start or 0.0), self._others
+        own = lines_of_learner(self.n_options, others % BY_OUTCOME, start, len(whole))
         learner(
             record.told,
             record.starts,
             which,
-            rates.at(psi),
-            rates.index(),
-            float(self._start or 0.0),
-            self._others,
+            in_lines(rates.with_slopes(psi, n_slopes)),
+            others,
             np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
-            room,
+            room_for(record, which, own, whole.shape),
             whole.shape,
             whole.reshape(-1),
         )
