@@ -9,7 +9,7 @@ in time, and rewards are NaN where there was none. Loops on lines take eight pai
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._compiled import njit, part
 from penchant._typing import Matrix, Vector
 from penchant.models.learning._lines import (
     CHOSEN,
@@ -25,7 +25,6 @@ from penchant.models.learning._lines import (
     narrow,
     negate,
     over,
-    part,
     pick,
     plus,
     read_events,

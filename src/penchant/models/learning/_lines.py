@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from penchant._compiled import njit
+from penchant._compiled import njit, part
 from penchant.softmax._lanes import LANES, Emit, at
 
 SHOWN = 16  # events whose variables are collected before they are written
@@ -17,9 +17,15 @@ BEGIN, SIZE, PLACE = 0, 1, 2  # rows of seats: first event, number of events, wh
 CHOSEN, REWARD, HABIT, N_TOLD = 0, 1, 2, 3  # what `Record.told` tells of an event
 
 
-_PART = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cpython_wrapper": True}
-part = njit(**_PART, no_cfunc_wrapper=True)  # of a loop: Python does not call it
-step = njit(**_PART, no_cfunc_wrapper=True, forceinline=True)  # one that every event takes
+# a part that every event takes
+step = njit(
+    nogil=True,
+    error_model="numpy",
+    _nrt=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    forceinline=True,
+)
 
 
 def _on_lines(operation):
