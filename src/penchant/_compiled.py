@@ -38,6 +38,12 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     return decorated
 
 
+# of a compiled loop: Python does not call it, and it counts no references to arrays
+part = njit(
+    nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
+
+
 def _follow_sources(function: Any, path: str) -> None:
     """Compile it again where a loop that it calls has changed, in whatever file.
 

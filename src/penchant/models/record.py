@@ -24,9 +24,11 @@ from penchant.bandit.episode import Episode, highest_option, learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, either
 from penchant.models.learning._kernels import last_choice
+from penchant.models.learning._lines import CHOSEN, HABIT, N_TOLD, REWARD, SHOWN
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
+from penchant.softmax._lanes import LANES
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
 
@@ -153,6 +155,23 @@ class Record:
         """Whether each event was a choice, rather than an option shown."""
         return np.concatenate([episode.is_choice for episode in self.episodes])
 
+    @cached_property
+    def told(self) -> Vector:
+        """Of each event the option learnt from or -1, its reward, the habit or -1, in a row."""
+        learnt = (self.chosen >= 0) & ~np.isnan(self.rewards)
+        habits = learnt & self.is_choice
+        columns = {
+            CHOSEN: np.where(learnt, self.chosen, -1),
+            REWARD: np.where(learnt, self.rewards, 0.0),
+            HABIT: np.where(habits, self.chosen, -1),
+        }
+        return np.column_stack([columns[a] for a in range(N_TOLD)]).reshape(-1)
+
+    @cached_property
+    def most_events(self) -> int:
+        """Of any episode."""
+        return int(np.diff(self.starts).max(initial=0))
+
     def lengths(self, which: IntVector) -> IntVector:
         """Number of events of some episodes."""
         return self.starts[which + 1] - self.starts[which]
@@ -215,6 +234,35 @@ def blank_variables(
     record.check_options(n_options)
     shape = (int(record.lengths(which).sum()), n_options, n_weights)
     return np.zeros(shape), np.zeros((n_slopes, *shape))
+
+
+Shown = tuple[int, int, int, int]  # planes of variables and slopes, rows, options, weights
+Room = tuple[Vector, Vector, IntVector, int, Matrix]
+
+
+def room_for(record: Record, which: IntVector, own: Matrix, shape: Shown) -> Room:
+    """Room of a loop that takes eight pairs at a time.
+
+    Returns
+    -------
+    Lines: its own, those of events, and of what is shown; its own before play; the first row of
+    each pair; for how many events the lines are; and seats of pairs.
+    """
+    n_planes, _, n_options, n_weights = shape
+    lengths = record.lengths(which)
+    n_shown = n_planes * SHOWN * n_options * n_weights
+    lines = np.zeros((len(own) + N_TOLD * record.most_events + n_shown) * LANES)
+    rows = np.cumsum(lengths) - lengths
+    return lines, own.reshape(-1), rows, record.most_events, np.full((3, LANES), -1)
+
+
+def in_lines(numbers: Matrix) -> Matrix:
+    """Numbers (n_pairs, n) of pairs as lines of groups of eight: (n_groups, 8 n)."""
+    n_groups, n = -(-len(numbers) // LANES), numbers.shape[1]
+    pairs = np.arange(n_groups * LANES)
+    pairs[len(numbers) :] = (n_groups - 1) * LANES
+    grouped = numbers[pairs].reshape(n_groups, LANES, n).transpose(0, 2, 1)
+    return np.ascontiguousarray(grouped).reshape(n_groups, n * LANES)
 
 
 def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:

@@ -4,91 +4,162 @@ Every loop runs over pairs k of an episode, which[k], and a psi; its events are 
 to starts[e + 1], and row after row is filled. x is (rows, n_options, n_weights) and dx the same for
 every shape parameter along a first axis, which is empty where no derivatives are asked for; both
 come as zeros. Row t is written before event t is learnt from. chosen is -1 where nothing was chosen
-in time, and rewards are NaN where there was none.
-
-Compiled loops of learning models for variables alone: what a grid of psi asks for.
-
-As in `_kernels`, without derivatives; arguments are the same.
+in time, and rewards are NaN where there was none. Loops on lines take eight pairs at a time.
 """
 
 import numpy as np
 
-from penchant._compiled import njit
+from penchant._compiled import njit, part
+from penchant._typing import Matrix, Vector
+from penchant.models.learning._lines import (
+    CHOSEN,
+    HABIT,
+    N_TOLD,
+    REWARD,
+    SHOWN,
+    copy,
+    lay_out,
+    lean,
+    learn_mean,
+    move,
+    narrow,
+    negate,
+    over,
+    pick,
+    plus,
+    read_events,
+    root,
+    scale,
+    share,
+    speed,
+    step,
+    take_seats,
+    tilt,
+    tilt_mean,
+    tilt_variance,
+    times,
+    trust,
+    write_planes,
+)
+from penchant.softmax._lanes import LANES
 
 FORGETTING, FICTITIOUS, TIED = 1, 2, 3
 BY_OUTCOME = 4  # added to the rule of options not taken: the sign of the reward picks the rate
 
 
+# -- the Rescorla-Wagner learner -----------------------------------------------------------------
+# Lines, see `_lines`: numbers that stay; numbers of options; rates of the option taken and of the
+# others, of gains, of losses, of options not chosen, of choice traces; b, f and the trace of every
+# option. Rates and what is learnt have a line for the value and one for each of its slopes.
+
+ZERO, ONE, MINUS, START, SHARE, LEAST, AWAY, OPTIONS = 0, 4, 5, 6, 7, 8, 9, 10
+TINY = 5e-324  # the least number above 0
+
+
+def lines_of_learner(n_options: int, rule: int, initial: float, n_planes: int) -> Matrix:
+    """Lines before play, but for the rates."""
+    lines = np.zeros((OPTIONS + n_options + (6 + 3 * n_options) * n_planes, LANES))
+    lines[ONE], lines[MINUS], lines[START], lines[LEAST] = 1.0, -1.0, initial, TINY
+    lines[SHARE] = rule == FORGETTING
+    lines[OPTIONS : OPTIONS + n_options] = np.arange(n_options)[:, None]
+    state = lines[-3 * n_options * n_planes :: n_planes]
+    state[:n_options], state[n_options : 2 * n_options] = initial, 1.0
+    return lines
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
-def learner(
-    chosen, rewards, is_choice, starts, which, rates, index, initial, others, columns, x, dx
-):
+def learner(told, starts, which, rates, others, columns, room, shape, out):
     """Values b + Q0 f and choice traces of the composable Rescorla-Wagner learner.
 
-    rates : (pairs, 4), of gains, of losses, of options not chosen, of choice traces
-    index : (4,), which shape parameter each of them is, or -1
-    initial : value before play, 0 where it is estimated
+    told : (3 n_events,), see `Record.told`
+    rates : (groups, n), of gains, of losses, of options not chosen, of choice traces, each with
+        its slopes, in lines
     others : what options not chosen do: 0 nothing, FORGETTING, FICTITIOUS, or TIED: fictitious at
         the rate of the option chosen; and BY_OUTCOME more
     columns : (2,), where f and the choice traces go, or -1
+    room : see `room_for`
+    shape, out : (1 + n_slopes, rows, n_options, n_weights), variables and then slopes, in a row
     """
-    n_options, n_slopes = x.shape[1], dx.shape[0]
-    at_f, at_trace = columns
-    b, f, trace = np.empty(n_options), np.empty(n_options), np.empty(n_options)
-    db, df = np.empty((n_slopes, n_options)), np.empty((n_slopes, n_options))
-    d_trace = np.empty((n_slopes, n_options))
-    row = 0
-    for k in range(len(which)):
-        up, down, other, trace_rate = rates[k]
-        b[:], f[:], trace[:] = initial, 1.0, 0.0
-        db[:], df[:], d_trace[:] = 0.0, 0.0, 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            show(b, db, row, 0, x, dx)
-            if at_f >= 0:
-                show(f, df, row, at_f, x, dx)
-            if at_trace >= 0:
-                show(trace, d_trace, row, at_trace, x, dx)
-            row += 1
-            j, reward = chosen[t], rewards[t]
-            if j < 0 or reward != reward:
-                continue
-            gains = reward > 0 if others >= BY_OUTCOME else reward >= b[j]
-            rate, own = (up, index[0]) if gains else (down, index[1])
-            approach(b, db, j, reward, rate, own)
-            if at_f >= 0:
-                approach(f, df, j, 0.0, rate, own)
-            rule = others % BY_OUTCOME
-            if rule:
-                target, share = (initial, 1.0) if rule == FORGETTING else (-reward, 0.0)
-                speed, whose = (rate, own) if rule == TIED else (other, index[2])
+    lines, own, rows, longest, seats = room
+    n_planes, _, n_options, n_weights = shape
+    events = len(own) // LANES
+    shown, speeds = events + N_TOLD * longest, OPTIONS + n_options + 2 * n_planes
+    state = speeds + 4 * n_planes
+    for first in range(0, len(which), LANES):
+        width = n_options * n_weights
+        n, fewest, same, new = take_seats(starts, which, first, rows, width, seats)
+        if new:
+            read_events(told, seats, n, fewest, lines, events)
+        lay_out(lines, own, rates, first // LANES, speeds)
+        for begin in range(0, n, SHOWN):
+            end = min(begin + SHOWN, n)
+            for t in range(begin, end):
                 for i in range(n_options):
-                    if i != j:
-                        approach(b, db, i, target, speed, whose)
-                        if at_f >= 0:
-                            approach(f, df, i, share, speed, whose)
-            if at_trace >= 0 and is_choice[t]:
-                for i in range(n_options):
-                    approach(trace, d_trace, i, 1.0 if i == j else 0.0, trace_rate, index[3])
+                    for q in range(n_planes):
+                        to = shown + ((q * SHOWN + t - begin) * n_options + i) * n_weights
+                        b = state + i * n_planes + q
+                        copy(lines, (to, b))
+                        if columns[0] >= 0:
+                            copy(lines, (to + columns[0], b + n_options * n_planes))
+                        if columns[1] >= 0:
+                            copy(lines, (to + columns[1], b + 2 * n_options * n_planes))
+                event = events + N_TOLD * t
+                taken = int(lines[event * LANES]) if same else -2
+                if taken != -1:
+                    learn_lines(lines, event, taken, others, columns, n_options, n_planes)
+            write_planes(lines, shown, begin, end, fewest, seats, shape, out)
 
 
-@njit(inline="always", nogil=True, error_model="numpy")
-def show(values, slopes, row, column, x, dx):
-    """Write the values of all options, and their slopes, into a column."""
-    for i in range(len(values)):
-        x[row, i, column] = values[i]
-        for q in range(len(slopes)):
-            dx[q, row, i, column] = slopes[q, i]
+@step
+def learn_lines(lines, event, taken, others, columns, n_options, n_planes):
+    """Learn from an event; `taken` is the option that all of a line took, or -2."""
+    rule, by_outcome = others % BY_OUTCOME, others >= BY_OUTCOME
+    own = OPTIONS + n_options
+    up = own + 2 * n_planes
+    down, other, trace, b = up + n_planes, up + 2 * n_planes, up + 3 * n_planes, up + 4 * n_planes
+    f, habits = b + n_options * n_planes, b + 2 * n_options * n_planes
+    chosen, reward, habit = event + CHOSEN, event + REWARD, event + HABIT
+    rest = own + n_planes if rule else ZERO
+    if rule == TIED:
+        for i in range(n_options):
+            level = LEAST if by_outcome else b + i * n_planes
+            for q in range(n_planes):
+                to = own + q
+                speed(lines, (to, chosen, OPTIONS + i, reward, level, up + q, down + q, to))
+        other = own
+    if rule:
+        for q in range(n_planes):
+            pick(lines, (rest + q, chosen, MINUS, ZERO, other + q))
+        if rule == FORGETTING:
+            copy(lines, (AWAY, START))
+        else:
+            negate(lines, (AWAY, reward))
+    for i in range(n_options):
+        if rule == 0 and taken >= 0 and taken != i:
+            continue
+        level = LEAST if by_outcome else b + i * n_planes
+        how = chosen, OPTIONS + i, reward, level
+        if columns[0] >= 0:
+            approach(lines, f + i * n_planes, how, (ZERO, SHARE), (up, down, rest), n_planes)
+        approach(lines, b + i * n_planes, how, (reward, AWAY), (up, down, rest), n_planes)
+    if columns[1] >= 0:
+        still = own + n_planes
+        for q in range(n_planes):
+            pick(lines, (still + q, habit, MINUS, ZERO, trace + q))
+        for i in range(n_options):
+            how = habit, OPTIONS + i, ONE, ONE
+            approach(
+                lines, habits + i * n_planes, how, (ONE, ZERO), (trace, trace, still), n_planes
+            )
 
 
-@njit(inline="always", nogil=True, error_model="numpy")
-def approach(values, slopes, i, target, rate, own):
-    """Move values[i] to the target by a rate, which is shape parameter `own`, or none."""
-    gap = target - values[i]
-    for q in range(len(slopes)):
-        slopes[q, i] *= 1.0 - rate
-        if q == own:
-            slopes[q, i] += gap
-    values[i] += rate * gap
+@part
+def approach(lines, value, how, targets, rates, n_planes):
+    """Move a value, and its slopes in the lines after it, to the target."""
+    up, down, rest = rates
+    for q in range(1, n_planes):
+        tilt(lines, (value + q, value, *how, *targets, *rates, up + q, down + q, rest + q))
+    move(lines, (value, *how, *targets, *rates))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -182,218 +253,189 @@ def counts_and_means(chosen, rewards, starts, which, initial, columns, x):
 
 # -- the Kalman filter ---------------------------------------------------------------------------
 # Of every option: b, f and g, whose mean is b + m0 f + c g for an initial mean m0 and a centre c
-# that are estimated, and the variance s in units of the noise variance: state (4, n_options).
-# slopes is (n_slopes, 4, n_options). filters (pairs, 3): prior variance and drift variance in the
-# same units with the decay between them; index (3,): which shape parameter each is, or -1.
+# that are estimated, and the variance s in units of the noise variance, each with its slopes.
+# Lines: numbers that stay, with the centre of b, f and g; numbers of pairs, with the pull (1 -
+# decay) centre; numbers of options and their noise; standard deviation of every option and its
+# derivative in s; the state.
+
+NOTHING, SINGLE, SCALE, GAIN, KEPT, UNIT, SUM, TOTAL, GROWTH, CENTRES = range(10)
+PRIOR, DECAY, SQUARE, TWICE, DRIFT, PULLS, NUMBERS = 13, 14, 15, 16, 17, 18, 21
+
+
+def lines_of_filter(
+    n_options: int, start: Vector, centre: Vector, noise: tuple[float, Vector], n_planes: int
+) -> Matrix:
+    """Lines before play, but for the numbers of pairs: prior, decay, and what follows from it.
+
+    noise : standard deviation, and noise variances of all options in units of its square
+    """
+    lines = np.zeros((NUMBERS + 4 * n_options + 4 * n_options * n_planes, LANES))
+    lines[SINGLE], lines[SCALE] = 1.0, noise[0]
+    lines[CENTRES : CENTRES + 3] = centre[:, None]
+    lines[NUMBERS : NUMBERS + n_options] = np.arange(n_options)[:, None]
+    lines[NUMBERS + n_options : NUMBERS + 2 * n_options] = noise[1][:, None]
+    means = lines[-4 * n_options * n_planes :].reshape(4, n_options, n_planes, LANES)[:3, :, 0]
+    means[:] = start[:, None, None]
+    return lines
+
+
+def numbers_of_filter(filters: Matrix, centre: Vector) -> Matrix:
+    """Of every pair (prior variance, decay, drift variance): the numbers of its lines."""
+    prior, decay, drift = filters.T
+    pulls = np.outer(1.0 - decay, centre)
+    return np.column_stack([prior, decay, decay * decay, 2.0 * decay, drift, pulls])
+
+
+@part
+def before_play(lines, index, n_options, n_planes):
+    """The prior of eight pairs."""
+    for i in range(n_options):
+        s = NUMBERS + 4 * n_options + (3 * n_options + i) * n_planes
+        copy(lines, (s, PRIOR))
+        if 0 <= index[0] < n_planes - 1:
+            copy(lines, (s + 1 + index[0], SINGLE))
+        spread(lines, i, n_options, n_planes)
+
+
+@step
+def spread(lines, i, n_options, n_planes):
+    """Standard deviation of option i, and its derivative in the variance."""
+    sd = NUMBERS + 2 * n_options + i
+    variance = NUMBERS + 4 * n_options + (3 * n_options + i) * n_planes
+    root(lines, (sd, sd + n_options, variance, SCALE))
+
+
+@step
+def observe(lines, event, i, n_means, n_options, n_planes):
+    """Learn from the reward of option i, where it is that of the event."""
+    chosen, reward, option = event + CHOSEN, event + REWARD, NUMBERS + i
+    noise, state, more = option + n_options, NUMBERS + 4 * n_options, n_options * n_planes
+    mean, s = state + i * n_planes, state + 3 * more + i * n_planes
+    trust(lines, (GAIN, KEPT, UNIT, chosen, option, s, noise))
+    for a in range(n_means):
+        target = reward if a == 0 else NOTHING
+        for q in range(1, n_planes):
+            v = mean + a * more
+            tilt_mean(lines, (v + q, s + q, v, target, KEPT, UNIT))
+    for q in range(1, n_planes):
+        tilt_variance(lines, (s + q, KEPT, UNIT, noise, chosen, option))
+    learn_mean(lines, (mean, reward, GAIN))
+    for a in range(1, n_means):
+        times(lines, (mean + a * more, mean + a * more, KEPT))
+    narrow(lines, (s, GAIN, noise, chosen, option))
+
+
+@step
+def diffuse(lines, i, n_means, index, n_options, n_planes):
+    """One step of time: means of option i go to the centre, its variance grows by the drift."""
+    state, more = NUMBERS + 4 * n_options, n_options * n_planes
+    s = state + 3 * more + i * n_planes
+    for a in range(n_means):
+        v = state + a * more + i * n_planes
+        for q in range(1, n_planes):
+            if index[1] == q - 1:
+                lean(lines, (v + q, DECAY, v, SINGLE, CENTRES + a))
+            else:
+                times(lines, (v + q, v + q, DECAY))
+        scale(lines, (v, DECAY, PULLS + a))
+    for q in range(1, n_planes):
+        if index[1] == q - 1:
+            lean(lines, (s + q, SQUARE, s, TWICE, NOTHING))
+        else:
+            scale(lines, (s + q, SQUARE, SINGLE if index[2] == q - 1 else NOTHING))
+    scale(lines, (s, SQUARE, DRIFT))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def before_play(state, slopes, start, variance, index):
-    """The prior: start (3,) is that of b, f and g."""
-    slopes[:] = 0.0
-    for i in range(state.shape[1]):
-        for a in range(3):
-            state[a, i] = start[a]
-        state[3, i] = variance
-        if len(slopes) and index[0] >= 0:
-            slopes[index[0], 3, i] = 1.0
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def observe(state, slopes, j, reward, noise):
-    """Learn from the reward of option j, whose noise variance is in the same units."""
-    s = state[3, j]
-    gain, kept = (s / (noise + s), noise / (noise + s)) if s > 0 else (0.0, 1.0)
-    unit = 1.0 / (noise + s) if s > 0 else 0.0
-    for q in range(len(slopes)):
-        d_gain = slopes[q, 3, j] * kept * unit
-        slopes[q, 0, j] = kept * slopes[q, 0, j] + d_gain * (reward - state[0, j])
-        for a in range(1, 3):
-            slopes[q, a, j] = kept * slopes[q, a, j] - d_gain * state[a, j]
-        slopes[q, 3, j] = d_gain * noise
-    state[0, j] += gain * (reward - state[0, j])
-    state[1, j] *= kept
-    state[2, j] *= kept
-    state[3, j] = gain * noise
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def diffuse(state, slopes, centre, decay, drift, index):
-    """One step of time: means go to the centre (3,), variances grow by the drift."""
-    for i in range(state.shape[1]):
-        for q in range(len(slopes)):
-            own = 1.0 if index[1] == q else 0.0
-            for a in range(3):
-                slopes[q, a, i] = decay * slopes[q, a, i] + own * (state[a, i] - centre[a])
-            slopes[q, 3, i] = decay * decay * slopes[q, 3, i] + 2.0 * decay * own * state[3, i]
-            if index[2] == q:
-                slopes[q, 3, i] += 1.0
-        for a in range(3):
-            state[a, i] = decay * state[a, i] + (1.0 - decay) * centre[a]
-        state[3, i] = decay * decay * state[3, i] + drift
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def kalman(chosen, rewards, starts, which, filters, index, start, centre, noise_sd, columns, x, dx):
+def kalman(told, starts, which, filters, index, columns, room, shape, out):
     """Means and standard deviations of the Kalman filter.
 
+    filters : (groups, n), see `numbers_of_filter`, in lines
+    index : (4,), which shape parameters prior variance, decay and drift variance are, or -1; and
+        whether anything happens as time goes by
     columns : (3,), where f, g and the standard deviation go, or -1
+    told, room, shape, out : as for `learner`
     """
-    n_options, n_slopes = x.shape[1], dx.shape[0]
-    state, slopes = np.empty((4, n_options)), np.empty((n_slopes, 4, n_options))
-    row = 0
-    for k in range(len(which)):
-        prior, decay, drift = filters[k]
-        restless = decay != 1.0 or drift != 0.0 or index[1] >= 0 or index[2] >= 0
-        before_play(state, slopes, start, prior, index)
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = state[0, i]
-                for q in range(n_slopes):
-                    dx[q, row, i, 0] = slopes[q, 0, i]
-                for a in range(2):
-                    if columns[a] >= 0:
-                        x[row, i, columns[a]] = state[a + 1, i]
-                        for q in range(n_slopes):
-                            dx[q, row, i, columns[a]] = slopes[q, a + 1, i]
-                if columns[2] >= 0:
-                    sd = np.sqrt(state[3, i])
-                    x[row, i, columns[2]] = noise_sd * sd
-                    for q in range(n_slopes):
-                        if sd > 0:
-                            dx[q, row, i, columns[2]] = noise_sd * slopes[q, 3, i] / (2.0 * sd)
-            row += 1
-            if chosen[t] >= 0 and rewards[t] == rewards[t]:
-                observe(state, slopes, chosen[t], rewards[t], 1.0)
-            if restless:
-                diffuse(state, slopes, centre, decay, drift, index)
+    lines, own, rows, longest, seats = room
+    n_planes, _, n_options, n_weights = shape
+    n_means = 3 if columns[0] >= 0 or columns[1] >= 0 else 1
+    events, state, sds = len(own) // LANES, NUMBERS + 4 * n_options, NUMBERS + 2 * n_options
+    shown, moves = events + N_TOLD * longest, index[3] > 0
+    for first in range(0, len(which), LANES):
+        width = n_options * n_weights
+        n, fewest, same, new = take_seats(starts, which, first, rows, width, seats)
+        if new:
+            read_events(told, seats, n, fewest, lines, events)
+        lay_out(lines, own, filters, first // LANES, PRIOR)
+        before_play(lines, index, n_options, n_planes)
+        for begin in range(0, n, SHOWN):
+            end = min(begin + SHOWN, n)
+            for t in range(begin, end):
+                for i in range(n_options):
+                    for q in range(n_planes):
+                        to = shown + ((q * SHOWN + t - begin) * n_options + i) * n_weights
+                        v = state + i * n_planes + q
+                        copy(lines, (to, v))
+                        for a in range(2):
+                            if columns[a] >= 0:
+                                copy(lines, (to + columns[a], v + (a + 1) * n_options * n_planes))
+                        if columns[2] >= 0 and q == 0:
+                            copy(lines, (to + columns[2], sds + i))
+                        elif columns[2] >= 0:
+                            s = v + 3 * n_options * n_planes
+                            times(lines, (to + columns[2], s, sds + n_options + i))
+                event = events + N_TOLD * t
+                taken = int(lines[event * LANES]) if same else -2
+                for i in range(n_options):
+                    if taken == -2 or taken == i:
+                        observe(lines, event, i, n_means, n_options, n_planes)
+                    if moves:
+                        diffuse(lines, i, n_means, index, n_options, n_planes)
+                    if columns[2] >= 0 and (moves or taken == -2 or taken == i):
+                        spread(lines, i, n_options, n_planes)
+            write_planes(lines, shown, begin, end, fewest, seats, shape, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hybrid(chosen, rewards, starts, which, priors, index, initial_mean, noise_sd, noises, x, dx):
+def hybrid(told, starts, which, filters, index, room, shape, out):
     """Mean, standard deviation, and mean over total uncertainty of two options.
 
-    priors : (pairs,), prior variance in units of the noise variance
-    noises : (2,), noise variance of each option in these units
+    Arguments are those of `kalman`.
     """
-    n_slopes = dx.shape[0]
-    state, slopes = np.empty((4, 2)), np.empty((n_slopes, 4, 2))
-    start = np.array([initial_mean, 0.0, 0.0])
-    row = 0
-    for k in range(len(which)):
-        before_play(state, slopes, start, priors[k], index)
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            total = noise_sd * np.sqrt(state[3, 0] + state[3, 1])
-            for i in range(2):
-                sd = np.sqrt(state[3, i])
-                x[row, i, 0] = state[0, i]
-                x[row, i, 1] = noise_sd * sd
-                x[row, i, 2] = state[0, i] / total
-                for q in range(n_slopes):
-                    growth = (slopes[q, 3, 0] + slopes[q, 3, 1]) / (state[3, 0] + state[3, 1])
-                    dx[q, row, i, 0] = slopes[q, 0, i]
-                    dx[q, row, i, 1] = noise_sd * slopes[q, 3, i] / (2.0 * sd) if sd > 0 else 0.0
-                    dx[q, row, i, 2] = (slopes[q, 0, i] - state[0, i] * growth / 2.0) / total
-            row += 1
-            if chosen[t] >= 0 and rewards[t] == rewards[t]:
-                observe(state, slopes, chosen[t], rewards[t], noises[chosen[t]])
-
-
-SIDE_BY_SIDE = 8  # psi of one episode whose values are learnt together
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def learner_values(chosen, rewards, is_choice, starts, which, rates, initial, others, columns, x):
-    """Values b + Q0 f and choice traces of the composable Rescorla-Wagner learner.
-
-    Neighbours that share an episode are learnt side by side: events are read once for all of them.
-    """
-    n_options = x.shape[1]
-    b, f = np.empty((n_options, SIDE_BY_SIDE)), np.empty((n_options, SIDE_BY_SIDE))
-    trace, mine = np.empty((n_options, SIDE_BY_SIDE)), np.empty((4, SIDE_BY_SIDE))
-    first, row = 0, 0
-    while first < len(which):
-        episode, n = which[first], 1
-        while n < SIDE_BY_SIDE and first + n < len(which) and which[first + n] == episode:
-            n += 1
-        for a in range(4):
-            for lane in range(SIDE_BY_SIDE):
-                mine[a, lane] = rates[first + (lane if lane < n else 0), a]
-        b[:], f[:], trace[:] = initial, 1.0, 0.0
-        history = chosen, rewards, is_choice, starts[episode], starts[episode + 1]
-        if n == 1:
-            values_of_one(history, mine, initial, others, columns, (b, f, trace), row, x)
-        else:
-            values_of_many(history, mine, initial, others, columns, (b, f, trace), row, n, x)
-        row += n * (starts[episode + 1] - starts[episode])
-        first += n
-
-
-@njit(nogil=True, error_model="numpy")
-def values_of_one(history, rates, initial, others, columns, state, row, x):
-    """Those of one pair, from `row` on; rates and state are in the first lane."""
-    chosen, rewards, is_choice, begin, end = history
-    at_f, at_trace = columns
-    n_options, speed = x.shape[1], rates[:, 0].copy()
-    b, f, trace = state[0][:, 0].copy(), state[1][:, 0].copy(), state[2][:, 0].copy()
-    for t in range(begin, end):
-        for i in range(n_options):
-            x[row, i, 0] = b[i]
-        if at_f >= 0:
-            for i in range(n_options):
-                x[row, i, at_f] = f[i]
-        if at_trace >= 0:
-            for i in range(n_options):
-                x[row, i, at_trace] = trace[i]
-        row += 1
-        j, reward = chosen[t], rewards[t]
-        if j < 0 or reward != reward:
-            continue
-        learn(b, f, j, reward, speed, initial, others)
-        if at_trace >= 0 and is_choice[t]:
-            trace_choice(trace, j, speed[3])
-
-
-@njit(nogil=True, error_model="numpy")
-def values_of_many(history, rates, initial, others, columns, state, row, n, x):
-    """Those of n pairs, from `row` on, one lane each."""
-    chosen, rewards, is_choice, begin, end = history
-    b, f, trace = state
-    at_f, at_trace = columns
-    n_options, n_events = x.shape[1], end - begin
-    rule, by_outcome = others % BY_OUTCOME, others >= BY_OUTCOME
-    rate, speed = np.empty(SIDE_BY_SIDE), np.empty(SIDE_BY_SIDE)
-    for t in range(begin, end):
-        for i in range(n_options):
-            for lane in range(n):
-                x[row + lane * n_events, i, 0] = b[i, lane]
-                if at_f >= 0:
-                    x[row + lane * n_events, i, at_f] = f[i, lane]
-                if at_trace >= 0:
-                    x[row + lane * n_events, i, at_trace] = trace[i, lane]
-        row += 1
-        j, reward = chosen[t], rewards[t]
-        if j < 0 or reward != reward:
-            continue
-        for lane in range(SIDE_BY_SIDE):
-            gains = reward > 0 if by_outcome else reward >= b[j, lane]
-            rate[lane] = rates[0, lane] if gains else rates[1, lane]
-            speed[lane] = rate[lane] if rule == TIED else rates[2, lane]
-        if rule:
-            target, share = (initial, 1.0) if rule == FORGETTING else (-reward, 0.0)
-            for i in range(n_options):
-                if i != j:
-                    for lane in range(SIDE_BY_SIDE):
-                        b[i, lane] += speed[lane] * (target - b[i, lane])
-                        f[i, lane] += speed[lane] * (share - f[i, lane])
-        for lane in range(SIDE_BY_SIDE):
-            b[j, lane] += rate[lane] * (reward - b[j, lane])
-            f[j, lane] += rate[lane] * (0.0 - f[j, lane])
-        if at_trace >= 0 and is_choice[t]:
-            for i in range(n_options):
-                habit = 1.0 if i == j else 0.0
-                for lane in range(SIDE_BY_SIDE):
-                    trace[i, lane] += rates[3, lane] * (habit - trace[i, lane])
+    lines, own, rows, longest, seats = room
+    n_planes, _, n_options, n_weights = shape
+    events, state, sds = len(own) // LANES, NUMBERS + 4 * n_options, NUMBERS + 2 * n_options
+    shown, s = events + N_TOLD * longest, state + 3 * n_options * n_planes
+    for first in range(0, len(which), LANES):
+        width = n_options * n_weights
+        n, fewest, same, new = take_seats(starts, which, first, rows, width, seats)
+        if new:
+            read_events(told, seats, n, fewest, lines, events)
+        lay_out(lines, own, filters, first // LANES, PRIOR)
+        before_play(lines, index, n_options, n_planes)
+        for begin in range(0, n, SHOWN):
+            end = min(begin + SHOWN, n)
+            for t in range(begin, end):
+                plus(lines, (SUM, s, s + n_planes))
+                root(lines, (TOTAL, GROWTH, SUM, SCALE))
+                for q in range(n_planes):
+                    for i in range(n_options):
+                        to = shown + ((q * SHOWN + t - begin) * n_options + i) * n_weights
+                        v = state + i * n_planes + q
+                        copy(lines, (to, v))
+                        if q == 0:
+                            copy(lines, (to + 1, sds + i))
+                            over(lines, (to + 2, v, TOTAL))
+                        else:
+                            times(lines, (to + 1, s + i * n_planes + q, sds + n_options + i))
+                            share(lines, (to + 2, v, v - q, s + q, s + n_planes + q, SUM, TOTAL))
+                event = events + N_TOLD * t
+                taken = int(lines[event * LANES]) if same else -2
+                for i in range(n_options):
+                    if taken == -2 or taken == i:
+                        observe(lines, event, i, 1, n_options, n_planes)
+                        spread(lines, i, n_options, n_planes)
+            write_planes(lines, shown, begin, end, fewest, seats, shape, out)
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
@@ -463,46 +505,3 @@ def learner_goes_on(
             if at_trace >= 0 and is_choice[t]:
                 trace_choice(trace, j, rates[k, 3])
         last[0] = made
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def kalman_values(chosen, rewards, starts, which, filters, start, centre, noise_sd, columns, x):
-    """Means and standard deviations of the Kalman filter."""
-    n_options = x.shape[1]
-    at_f, at_g, at_sd = columns
-    b, f, g, s = np.empty((4, n_options))
-    affine = at_f >= 0 or at_g >= 0
-    row = 0
-    for k in range(len(which)):
-        prior, decay, drift = filters[k]
-        restless = decay != 1.0 or drift != 0.0
-        rest = 1.0 - decay
-        b[:], f[:], g[:], s[:] = start[0], start[1], start[2], prior
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = b[i]
-            if at_f >= 0:
-                for i in range(n_options):
-                    x[row, i, at_f] = f[i]
-            if at_g >= 0:
-                for i in range(n_options):
-                    x[row, i, at_g] = g[i]
-            if at_sd >= 0:
-                for i in range(n_options):
-                    x[row, i, at_sd] = noise_sd * np.sqrt(s[i])
-            row += 1
-            j, reward = chosen[t], rewards[t]
-            if j >= 0 and reward == reward:
-                gain, kept = s[j] / (1.0 + s[j]), 1.0 / (1.0 + s[j])
-                b[j] += gain * (reward - b[j])
-                f[j] *= kept
-                g[j] *= kept
-                s[j] = gain
-            if restless:
-                for i in range(n_options):
-                    b[i] = decay * b[i] + rest * centre[0]
-                    s[i] = decay * decay * s[i] + drift
-                if affine:
-                    for i in range(n_options):
-                        f[i] = decay * f[i] + rest * centre[1]
-                        g[i] = decay * g[i] + rest * centre[2]

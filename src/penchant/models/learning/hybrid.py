@@ -26,7 +26,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, argument
-from penchant.models.learning._kernels import hybrid
+from penchant.models.learning._kernels import hybrid, lines_of_filter, numbers_of_filter
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
     N_GRID,
@@ -42,12 +42,13 @@ from penchant.models.record import (
     OpenModel,
     Record,
     Task,
-    blank_variables,
     control_names,
     doubts_of_noise,
     doubts_of_start,
     fill_controls,
+    in_lines,
     known_number,
+    room_for,
     start_words,
 )
 
@@ -170,29 +171,28 @@ class GershmanHybrid(OpenModel):
     ) -> tuple[Matrix, Matrix | None]:
         """(m, sqrt(s), m / TU) of both options, and controls; with derivatives."""
         n_shape = len(self.shape)
-        n_slopes = n_shape if with_slopes else 0
-        x, dx = blank_variables(record, which, 2, len(self.weights), n_slopes)
+        record.check_options(2)
+        n_rows = int(record.lengths(which).sum())
+        whole = np.empty((1 + (n_shape if with_slopes else 0), n_rows, 2, len(self.weights)))
+        filters = np.tile([np.nan, 1.0, 0.0], (len(which), 1))
         known = self.prior_variance
-        priors = (
-            np.ascontiguousarray(psi[:, 0])
-            if known is None
-            else np.full(len(which), known / self._unit)
-        )
+        filters[:, 0] = psi[:, 0] if known is None else known / self._unit
+        start = np.array([float(self._start), 0.0, 0.0])
+        noises = np.array([self.noise_of(i) / self._unit for i in range(2)])
+        noise = float(np.sqrt(self._unit)), noises
+        own = lines_of_filter(2, start, start, noise, len(whole))
         hybrid(
-            record.chosen,
-            record.rewards,
+            record.told,
             record.starts,
             which,
-            priors,
-            np.array([n_shape - 1, -1, -1]),
-            float(self._start),
-            float(np.sqrt(self._unit)),
-            np.array([self.noise_of(i) / self._unit for i in range(2)]),
-            x,
-            dx,
+            in_lines(numbers_of_filter(filters, start)),
+            np.array([n_shape - 1, -1, -1, 0]),
+            room_for(record, which, own, whole.shape),
+            whole.shape,
+            whole.reshape(-1),
         )
-        fill_controls(record, which, x, self.stickiness, self.bias)
-        return x, dx if with_slopes else None
+        fill_controls(record, which, whole[0], self.stickiness, self.bias)
+        return whole[0], whole[1:] if with_slopes else None
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HybridAgents:
         """Agents who play so."""

@@ -32,7 +32,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError, argument
-from penchant.models.learning._kernels import kalman, kalman_values
+from penchant.models.learning._kernels import kalman, lines_of_filter, numbers_of_filter
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
@@ -40,13 +40,14 @@ from penchant.models.record import (
     OpenModel,
     Record,
     Task,
-    blank_variables,
     control_names,
     doubts_of_noise,
     doubts_of_start,
     fill_controls,
+    in_lines,
     in_units_of_temperature,
     known_number,
+    room_for,
     start_words,
     with_starts,
 )
@@ -369,25 +370,31 @@ class KalmanFilter(OpenModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Means, their parts, standard deviations and controls; with derivatives."""
         names = [s.name for s in self.shape]
-        x, dx = blank_variables(
-            record, which, self.n_options, len(self.weights), len(names) if with_slopes else 0
-        )
+        record.check_options(self.n_options)
+        n_rows = int(record.lengths(which).sum())
+        n_planes = 1 + (len(names) if with_slopes else 0)
+        whole = np.empty((n_planes, n_rows, self.n_options, len(self.weights)))
         filters = np.empty((len(which), 3))
         for a, (name, known) in enumerate(self._filter.items()):
             filters[:, a] = psi[:, names.index(name)] if known is None else known
-        history = record.chosen, record.rewards, record.starts, which
-        index = np.array([names.index(name) if name in names else -1 for name in self._filter])
-        tracking = (
-            *self._start_and_centre(),
-            float(np.sqrt(self.noise_variance)),
+        start, centre = self._start_and_centre()
+        noise = float(np.sqrt(self.noise_variance)), np.ones(self.n_options)
+        own = lines_of_filter(self.n_options, start, centre, noise, n_planes)
+        index = [names.index(name) if name in names else -1 for name in self._filter]
+        restless = self.decay != 1.0 or self.drift_variance != 0.0
+        kalman(
+            record.told,
+            record.starts,
+            which,
+            in_lines(numbers_of_filter(filters, centre)),
+            np.array([*index, restless]),
             np.array([self._column(name) for name in ("initial_mean", "centre")] + [self._bonus]),
+            room_for(record, which, own, whole.shape),
+            whole.shape,
+            whole.reshape(-1),
         )
-        if with_slopes:
-            kalman(*history, filters, index, *tracking, x, dx)
-        else:
-            kalman_values(*history, filters, *tracking, x)
-        fill_controls(record, which, x, self.stickiness, self.bias)
-        return x, dx if with_slopes else None
+        fill_controls(record, which, whole[0], self.stickiness, self.bias)
+        return whole[0], whole[1:] if with_slopes else None
 
     def _column(self, name: str) -> int:
         """Where a weight in units of the temperature stands, or -1."""

@@ -43,7 +43,7 @@ from penchant.models.learning._kernels import (
     TIED,
     learner,
     learner_goes_on,
-    learner_values,
+    lines_of_learner,
 )
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
@@ -52,12 +52,13 @@ from penchant.models.record import (
     OpenModel,
     Record,
     Task,
-    blank_variables,
     control_names,
     doubts_of_start,
     fill_controls,
+    in_lines,
     in_units_of_temperature,
     known_number,
+    room_for,
     start_words,
     with_start,
     with_starts,
@@ -200,6 +201,13 @@ class LearningRates:
         columns = zip(self.all_four, self.index(), strict=True)
         found = [psi[:, q] if q >= 0 else np.full(len(psi), rate) for rate, q in columns]
         return np.column_stack(found)
+
+    def with_slopes(self, psi: Matrix, n_slopes: int) -> Matrix:
+        """The four rates, each with its derivatives in psi: (n_psi, 4 (1 + n_slopes))."""
+        found = np.empty((len(psi), 4, 1 + n_slopes))
+        found[:, :, 0] = self.at(psi)
+        found[:, :, 1:] = self.index()[:, None] == np.arange(n_slopes)
+        return found.reshape(len(psi), 4 * (1 + n_slopes))
 
 
 def _limits(
@@ -521,17 +529,23 @@ class QLearning(OpenModel):
         """Values before every event, and what the options add; with derivatives in the rates."""
         rates = self._rates
         n_slopes = len(rates.estimated) if with_slopes else 0
-        x, dx = blank_variables(record, which, self.n_options, len(self.weights), n_slopes)
-        history = record.chosen, record.rewards, record.is_choice, record.starts, which
-        learning = (
-            float(self._start or 0.0),
-            self._others,
+        record.check_options(self.n_options)
+        n_rows = int(record.lengths(which).sum())
+        whole = np.empty((1 + n_slopes, n_rows, self.n_options, len(self.weights)))
+        start, others = float(self._start or 0.0), self._others
+        own = lines_of_learner(self.n_options, others % BY_OUTCOME, start, len(whole))
+        learner(
+            record.told,
+            record.starts,
+            which,
+            in_lines(rates.with_slopes(psi, n_slopes)),
+            others,
             np.array([self._column("initial_value/temperature"), self._column("choice_kernel")]),
+            room_for(record, which, own, whole.shape),
+            whole.shape,
+            whole.reshape(-1),
         )
-        if with_slopes:
-            learner(*history, rates.at(psi), rates.index(), *learning, x, dx)
-        else:
-            learner_values(*history, rates.at(psi), *learning, x)
+        x, dx = whole[0], whole[1:]
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
 

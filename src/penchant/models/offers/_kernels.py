@@ -6,58 +6,71 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 
 import numpy as np
 
-from penchant._compiled import njit
-from penchant.softmax._lanes import exponentials, logarithms, whole_blocks
+from penchant._compiled import njit, part
+from penchant.softmax._lanes import exponentials_of, logarithms
 
 PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities
 LARGE = 700.0  # exp(700) is all but infinite
 NOTHING = 37.0  # exp(-37) of an amount is less than its rounding error: worth nothing
-SLOTS = 64  # values of a shape parameter whose powers are kept, while the trials are the same
+SLOTS = 24  # values of a shape parameter whose powers are kept, while the trials are the same
+
+
+@part
+def hyperbola(top, weight, rate, value):
+    """A / (1 + k w)."""
+    for j in range(len(value)):
+        value[j] = top[j] / (1.0 + rate * weight[j])
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def hyperbolic(amount, delay, starts, which, psi, x, slopes):
+def hyperbolic(amounts, delays, starts, which, psi, width, x, slopes):
     """A / (1 + k D), and its derivative in k."""
-    steep = slopes.shape[1] > 0
-    row = 0
+    last = 0
     for k in range(len(which)):
-        rate = psi[k, 0]
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(x.shape[1]):
-                factor = 1.0 / (1.0 + rate * delay[t, i])
-                x[row, i, 0] = amount[t, i] * factor
-                if steep:
-                    slopes[0, row, i, 0] = -amount[t, i] * delay[t, i] * factor * factor
-            row += 1
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        first, last = last, last + end - begin
+        amount, delay, value, rate = amounts[begin:end], delays[begin:end], x[first:last], psi[k, 0]
+        for j in range(len(value)):
+            value[j] = amount[j] / (1.0 + rate * delay[j])
+        fall = slopes[first:last]
+        for j in range(len(fall)):
+            factor = 1.0 / (1.0 + rate * delay[j])
+            fall[j] = -amount[j] * delay[j] * factor * factor
+
+
+@part
+def hyperbola_slopes(value, weight, log_amount, rate, utility, by_rate, by_power):
+    """Its derivatives in k, and in the exponent of the top or, with a minus, of the weight."""
+    for j in range(len(value)):
+        by_rate[j] = -value[j] * weight[j] / (1.0 + rate * weight[j])
+    for j in range(len(value)):
+        by_power[j] = (value[j] if utility else -rate * by_rate[j]) * log_amount[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def by_magnitude(amount, delay, log_amount, starts, which, psi, utility, x, slopes):
-    """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
-    steep, m = slopes.shape[1] > 0, x.shape[1]
-    room = np.zeros(whole_blocks(longest_of(starts, which) * m))
-    row = 0
+def by_magnitude(attributes, starts, which, psi, width, utility, room, x, slopes):
+    """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters.
+
+    attributes : (3, n), amounts, delays and logarithms of amounts
+    """
+    last = 0
     for k in range(len(which)):
-        rate, begin = psi[k, 0], starts[which[k]]
-        exponent = psi[k, 1] if utility else -psi[k, 1]
-        n = starts[which[k] + 1] - begin
-        powers = room[: whole_blocks(n * m)]
-        for t in range(n):
-            for i in range(m):
-                powers[t * m + i] = min(exponent * log_amount[begin + t, i], LARGE)
-        exponentials(powers)
-        for t in range(n):
-            for i in range(m):
-                a, d, power = amount[begin + t, i], delay[begin + t, i], powers[t * m + i]
-                weight = d if utility else d * power
-                value = (power if utility else a) / (1.0 + rate * weight)
-                x[row, i, 0] = value
-                if steep:
-                    fall = -value * weight / (1.0 + rate * weight)
-                    by_power = value if utility else -rate * fall
-                    slopes[0, row, i, 0] = fall
-                    slopes[1, row, i, 0] = by_power * log_amount[begin + t, i]
-            row += 1
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        delay, log_amount = attributes[1, begin:end], attributes[2, begin:end]
+        first, last = last, last + end - begin
+        rate, exponent, power = psi[k, 0], psi[k, 1], room[: end - begin]
+        for j in range(len(power)):
+            power[j] = min((exponent if utility else -exponent) * log_amount[j], LARGE)
+        exponentials_of(room, len(power))
+        top, weight, value = power, delay, x[first:last]
+        if not utility:
+            for j in range(len(power)):
+                power[j] *= delay[j]
+            top, weight = attributes[0, begin:end], power
+        hyperbola(top, weight, rate, value)
+        if slopes.shape[1] > 0:
+            steep = slopes[0, first:last], slopes[1, first:last]
+            hyperbola_slopes(value, weight, log_amount, rate, utility, *steep)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -96,234 +109,224 @@ def against_norms(offer, chosen, starts, which, psi, first, count, x, slopes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def longest_of(starts, which):
-    """Most decisions that any of the trials has."""
-    most = 0
+def exponential(attributes, starts, which, psi, width, room, x, slopes):
+    """A exp(-k D), and its derivative in k.
+
+    attributes : (2, n), amounts and delays
+    """
+    last = 0
+    for k in range(len(which)):
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        amount, delay = attributes[0, begin:end], attributes[1, begin:end]
+        first, last = last, last + end - begin
+        rate, factor, value = psi[k, 0], room[: end - begin], x[first:last]
+        for j in range(len(factor)):
+            factor[j] = -rate * delay[j]
+        exponentials_of(room, len(factor))
+        for j in range(len(value)):
+            value[j] = amount[j] * factor[j] if rate * delay[j] <= NOTHING else 0.0
+        if slopes.shape[1] > 0:
+            fall = slopes[0, first:last]
+            for j in range(len(fall)):
+                fall[j] = -delay[j] * value[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def now_or_later(delay, starts, which, width, value, x):
+    """Values of what comes now in the first of two columns, of what comes later in the second."""
+    j = 0
     for e in which:
-        most = max(most, starts[e + 1] - starts[e])
-    return most
+        for t in range(width * starts[e], width * starts[e + 1]):
+            later = delay[t] > 0
+            x[2 * j] = 0.0 if later else value[j]
+            x[2 * j + 1] = value[j] if later else 0.0
+            j += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def exponential(amount, delay, starts, which, psi, x, slopes):
-    """A exp(-k D), and its derivative in k; with two weights the first is of what comes now."""
-    steep = slopes.shape[1] > 0
-    m, last = x.shape[1], x.shape[2] - 1
-    room = np.zeros(whole_blocks(longest_of(starts, which) * m))
-    row = 0
-    for k in range(len(which)):
-        rate, begin = psi[k, 0], starts[which[k]]
-        n = starts[which[k] + 1] - begin
-        factor = room[: whole_blocks(n * m)]
-        for t in range(n):
-            for i in range(m):
-                factor[t * m + i] = -rate * delay[begin + t, i]
-        exponentials(factor)
-        for t in range(begin, begin + n):
-            for i in range(m):
-                if last > 0:
-                    for a in range(last + 1):
-                        x[row, i, a] = 0.0
-                        if steep:
-                            slopes[0, row, i, a] = 0.0
-                later = last if delay[t, i] > 0 else 0
-                worth = rate * delay[t, i] <= NOTHING
-                value = amount[t, i] * factor[(t - begin) * m + i] if worth else 0.0
-                x[row, i, later] = value
-                if steep:
-                    slopes[0, row, i, later] = -delay[t, i] * value
-            row += 1
+def constant_sensitivity(attributes, starts, which, psi, width, rooms, x, slopes):
+    """A exp(-z) with z = (a D)^s, and its derivatives in a and s.
 
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def constant_sensitivity(amount, delay, starts, which, psi, x, slopes):
-    """A exp(-z) with z = (a D)^s, and its derivatives in a and s."""
-    steep = slopes.shape[1] > 0
-    m = x.shape[1]
-    size = whole_blocks(longest_of(starts, which) * m)
-    log_delay, powers, factors = np.zeros(size), np.zeros(size), np.zeros(size)
-    row, current = 0, -1
+    attributes : (3, n), amounts, delays and logarithms of delays, 0 where there is none
+    """
+    last = 0
     for k in range(len(which)):
-        log_rate, power, begin = np.log(psi[k, 0]), psi[k, 1], starts[which[k]]
-        n = starts[which[k] + 1] - begin
-        if which[k] != current:
-            current = which[k]
-            for t in range(n):
-                for i in range(m):
-                    now = delay[begin + t, i] == 0
-                    log_delay[t * m + i] = 0.0 if now else np.log(delay[begin + t, i])
-        z, factor = powers[: whole_blocks(n * m)], factors[: whole_blocks(n * m)]
-        for j in range(n * m):
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        first, last = last, last + end - begin
+        log_rate, power = np.log(psi[k, 0]), psi[k, 1]
+        z, factor, value = rooms[0, : end - begin], rooms[1, : end - begin], x[first:last]
+        amount, delay = attributes[0, begin:end], attributes[1, begin:end]
+        log_delay = attributes[2, begin:end]
+        for j in range(len(z)):
             z[j] = min(power * (log_rate + log_delay[j]), LARGE)
-        exponentials(z)
-        for j in range(n * m):
+        exponentials_of(rooms[0], len(z))
+        for j in range(len(z)):
+            z[j] = 0.0 if delay[j] == 0 else z[j]
+        for j in range(len(z)):
             factor[j] = -min(z[j], NOTHING + 1.0)
-        exponentials(factor)
-        for t in range(n):
-            for i in range(m):
-                j, now = t * m + i, delay[begin + t, i] == 0
-                value = amount[begin + t, i] * factor[j] if z[j] <= NOTHING else 0.0
-                x[row, i, 0] = amount[begin + t, i] if now else value
-                if steep:
-                    fall = 0.0 if now or z[j] > NOTHING else -value * z[j]
-                    slopes[0, row, i, 0] = fall * power / psi[k, 0]
-                    slopes[1, row, i, 0] = fall * (log_rate + log_delay[j])
-            row += 1
+        exponentials_of(rooms[1], len(z))
+        for j in range(len(value)):
+            value[j] = amount[j] * factor[j] if z[j] <= NOTHING else 0.0
+        if slopes.shape[1] > 0:
+            by_rate, by_power = slopes[0, first:last], slopes[1, first:last]
+            for j in range(len(value)):
+                by_rate[j] = -value[j] * z[j] * power / psi[k, 0] if z[j] <= NOTHING else 0.0
+            for j in range(len(value)):
+                fall = -value[j] * z[j] if z[j] <= NOTHING else 0.0
+                by_power[j] = fall * (log_rate + log_delay[j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _slot(known, n_known, value):
-    """Where a value is kept, and whether it was there already."""
+@part
+def slot_of(known, value):
+    """Where a value is kept, and whether it was there already; known[0] counts those that were."""
+    n_known = int(known[0])
     for a in range(min(n_known, SLOTS)):
-        if known[a] == value:
+        if known[1 + a] == value:
             return a, True
+    known[0] = n_known + 1
+    known[1 + n_known % SLOTS] = value
     return n_known % SLOTS, False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill_utilities(outcome, log_size, rho, utility):
+@part
+def fill_utilities(sign, log_size, rho, utility):
     """sign(z) |z|^rho of outcomes; utility has room for whole blocks of eight."""
-    for j in range(len(outcome)):
+    for j in range(len(sign)):
         utility[j] = min(rho * log_size[j], LARGE)
-    exponentials(utility)
-    for j in range(len(outcome)):
-        utility[j] *= np.sign(outcome[j])
+    exponentials_of(utility, len(sign))
+    for j in range(len(sign)):
+        utility[j] *= sign[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def prelec_weights(p, log_l, gamma, power, weight, tilt):
+@part
+def prelec_weights(log_l, gamma, power, weight, tilt):
     """exp(-L^gamma) with L = -log p, and its derivative."""
-    n = len(p)
+    n = len(log_l)
     for j in range(n):
         power[j] = gamma * log_l[j]
-    exponentials(power)
+    exponentials_of(power, n)
     for j in range(n):
         weight[j] = -min(power[j], NOTHING + 1.0)
-    exponentials(weight)
+    exponentials_of(weight, n)
     for j in range(n):
-        nothing = power[j] > NOTHING
-        weight[j] = 0.0 if nothing else weight[j]
-        tilt[j] = 0.0 if nothing else -weight[j] * power[j] * log_l[j]
+        weight[j] = 0.0 if power[j] > NOTHING else weight[j]
+    for j in range(n):
+        tilt[j] = 0.0 if power[j] > NOTHING else -weight[j] * power[j] * log_l[j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def tversky_kahneman_weights(p, log_p, log_rest, gamma, power, weight, tilt):
+@part
+def tversky_kahneman_weights(log_p, log_rest, gamma, power, weight, tilt):
     """p^g / S^(1/g) with S = p^g + (1 - p)^g, and its derivative."""
-    n = len(p)
+    n = len(log_p)
     for j in range(n):
         power[j], tilt[j] = gamma * log_p[j], gamma * log_rest[j]
-    exponentials(power)
-    exponentials(tilt)
+    exponentials_of(power, n)
+    exponentials_of(tilt, n)
     for j in range(n):
         change = power[j] * log_p[j] + tilt[j] * log_rest[j]
         power[j] += tilt[j]
         tilt[j] = change / (gamma * power[j])
+    for j in range(n, len(power)):
+        power[j] = 1.0
     logarithms(power)
     for j in range(n):
         weight[j] = gamma * log_p[j] - power[j] / gamma
-    exponentials(weight)
+    exponentials_of(weight, n)
     for j in range(n):
         tilt[j] = weight[j] * (log_p[j] + power[j] / (gamma * gamma) - tilt[j])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def fill_weights(chances, gamma, weighting, room, weight, tilt):
-    """Weights of probabilities, and their derivatives in gamma; rooms are whole blocks of eight.
-
-    chances : probabilities, and what `gambles` says of logarithms
-    """
-    p, log_p, log_rest = chances
+@part
+def fill_weights(p, log_p, log_rest, gamma, weighting, room, weight, tilt):
+    """Weights of probabilities, and their derivatives in gamma; rooms are whole blocks of eight."""
     if weighting == PRELEC:
-        prelec_weights(p, log_p, gamma, room, weight, tilt)
+        prelec_weights(log_p, gamma, room, weight, tilt)
     elif weighting == TVERSKY_KAHNEMAN:
-        tversky_kahneman_weights(p, log_p, log_rest, gamma, room, weight, tilt)
-    for j in range(len(p)):
-        if weighting == 0 or p[j] <= 0.0 or p[j] >= 1.0:
+        tversky_kahneman_weights(log_p, log_rest, gamma, room, weight, tilt)
+    if weighting == 0:
+        for j in range(len(p)):
             weight[j], tilt[j] = p[j], 0.0
+        return
+    for j in range(len(p)):
+        weight[j] = p[j] if (p[j] <= 0.0) | (p[j] >= 1.0) else weight[j]
+    for j in range(len(p)):
+        tilt[j] = 0.0 if (p[j] <= 0.0) | (p[j] >= 1.0) else tilt[j]
+
+
+@part
+def add_parts(weight, utility, factor, gains, losses):
+    """Add weighted utilities times a factor to those of gains, or of losses."""
+    for j in range(len(factor)):
+        part = weight[j] * utility[j] * factor[j]
+        gains[j] += 0.0 if utility[j] < 0 else part
+        losses[j] += part if utility[j] < 0 else 0.0
+
+
+@part
+def first_parts(weight, utility, factor, gains, losses):
+    """The same of the first outcome, to which others are added."""
+    for j in range(len(factor)):
+        part = weight[j] * utility[j] * factor[j]
+        gains[j] = 0.0 if utility[j] < 0 else part
+        losses[j] = part if utility[j] < 0 else 0.0
+
+
+@part
+def add_up(weights, utilities, factors, begin, end, sums, row, x):
+    """Sums over outcomes: of gains in the first column, of losses in the last.
+
+    factors : of all options, of which those from `begin` to `end` count
+    row : where the first of them goes in x, which has one column or two
+    """
+    gains, losses = sums[0], sums[1]
+    first_parts(weights[0], utilities[0], factors[0, begin:end], gains, losses)
+    for o in range(1, len(factors)):
+        add_parts(weights[o], utilities[o], factors[o, begin:end], gains, losses)
+    column = x[row : row + end - begin].reshape(-1)
+    if x.shape[1] == 1:
+        for j in range(len(column)):
+            column[j] = gains[j] + losses[j]
+    else:
+        for j in range(end - begin):
+            column[2 * j] = gains[j]
+            column[2 * j + 1] = losses[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gambles(prepared, starts, which, psi, weighting, x, slopes):
+def gambles(attributes, starts, which, psi, weighting, width, rooms, x, slopes):
     """Weighted utility of gains, and of losses; in one column if there is but one.
 
-    prepared : outcomes, probabilities, log |outcome|, and two logarithms of the probabilities:
-        log(-log p) for PRELEC, otherwise log p; and log(1 - p)
+    attributes : (n_attributes, n_outcomes, n), signs of outcomes, and log |outcome|; probabilities,
+        and logarithms of them: log(-log p) for PRELEC; log p and log(1 - p) for TVERSKY_KAHNEMAN
     weighting : 0 none, PRELEC or TVERSKY_KAHNEMAN
+    rooms : one for numbers of a person, ones of all outcomes, two for sums, SLOTS for utilities,
+        weights and slopes of weights, and for psi that they are of, after how many there are
 
     Utilities of outcomes and weights of probabilities are kept from one psi to the next, as points
     of a grid share them.
     """
-    n_options, n_outcomes = x.shape[1], prepared[0].shape[2]
-    width = n_options * n_outcomes
-    outcomes, chances, log_sizes = (
-        prepared[0].reshape(-1),
-        prepared[1].reshape(-1),
-        prepared[2].reshape(-1),
-    )
-    log_p, log_rest = prepared[3].reshape(-1), prepared[4].reshape(-1)
-    size = whole_blocks(longest_of(starts, which) * width)
-    room, utilities = np.ones(size), np.zeros((SLOTS, size))
-    weights, tilts = np.zeros((SLOTS, size)), np.zeros((SLOTS, size))
-    curvatures, sensitivities = np.empty(SLOTS), np.empty(SLOTS)
-    n_curvatures, n_sensitivities, current = 0, 0, -1
-    row = 0
+    room, ones, sums, utilities, weights, tilts, known = rooms
+    signs, log_sizes, chances = attributes[0], attributes[1], attributes[2]
+    log_p, log_rest = attributes[min(3, len(attributes) - 1)], attributes[len(attributes) - 1]
+    row, current = 0, -1
     for k in range(len(which)):
-        begin = starts[which[k]]
-        n = starts[which[k] + 1] - begin
-        mine, blocks = slice(begin * width, (begin + n) * width), whole_blocks(n * width)
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
         if which[k] != current:
-            current, n_curvatures, n_sensitivities = which[k], 0, 0
-        u, known = _slot(curvatures, n_curvatures, psi[k, 0])
-        utility = utilities[u, :blocks]
-        if not known:
-            curvatures[u] = psi[k, 0]
-            n_curvatures += 1
-            fill_utilities(outcomes[mine], log_sizes[mine], psi[k, 0], utility)
-        gamma = psi[k, 1] if weighting > 0 else 1.0
-        w, known = _slot(sensitivities, n_sensitivities, gamma)
-        weight, tilt = weights[w, :blocks], tilts[w, :blocks]
-        if not known:
-            sensitivities[w] = gamma
-            n_sensitivities += 1
-            said = chances[mine], log_p[mine], log_rest[mine]
-            fill_weights(said, gamma, weighting, room[:blocks], weight, tilt)
-        add_up(utility, weight, n, n_outcomes, x[row : row + n])
+            current, known[0, 0], known[1, 0] = which[k], 0.0, 0.0
+        rho, gamma = psi[k, 0], psi[k, 1] if weighting > 0 else 1.0
+        u, is_known = slot_of(known[0], rho)
+        if not is_known:
+            for o in range(len(signs)):
+                mine = signs[o, begin:end], log_sizes[o, begin:end]
+                fill_utilities(*mine, rho, utilities[u, o])
+        w, is_known = slot_of(known[1], gamma)
+        if not is_known:
+            for o in range(len(signs)):
+                said = chances[o, begin:end], log_p[o, begin:end], log_rest[o, begin:end]
+                fill_weights(*said, gamma, weighting, room, weights[w, o], tilts[w, o])
+        add_up(weights[w], utilities[u], ones, 0, end - begin, sums, row, x)
         if slopes.shape[1] > 0:
-            steep = slopes[:, row : row + n]
-            add_up_slopes(utility, weight, tilt, log_sizes[mine], n, n_outcomes, steep)
-        row += n
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_up_slopes(utility, weight, tilt, log_size, n, n_outcomes, slopes):
-    """Derivatives of weighted utilities in the curvature, and in gamma if there is one."""
-    n_options, last = slopes.shape[2], slopes.shape[3] - 1
-    j = 0
-    for t in range(n):
-        for i in range(n_options):
-            for q in range(len(slopes)):
-                for a in range(last + 1):
-                    slopes[q, t, i, a] = 0.0
-            for _ in range(n_outcomes):
-                a = last if utility[j] < 0 else 0
-                slopes[0, t, i, a] += weight[j] * utility[j] * log_size[j]
-                if len(slopes) > 1:
-                    slopes[1, t, i, a] += tilt[j] * utility[j]
-                j += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def add_up(utility, weight, n, n_outcomes, x):
-    """Weighted utilities of gains in the first column, of losses in the last."""
-    n_options, last = x.shape[1], x.shape[2] - 1
-    j = 0
-    for t in range(n):
-        for i in range(n_options):
-            gains, losses = 0.0, 0.0
-            for _ in range(n_outcomes):
-                part = weight[j] * utility[j]
-                gains += max(part, 0.0)
-                losses += min(part, 0.0)
-                j += 1
-            x[t, i, 0] = gains
-            x[t, i, last] = losses if last > 0 else gains + losses
+            add_up(weights[w], utilities[u], log_sizes, begin, end, sums, row, slopes[0])
+        if slopes.shape[1] > 0 and len(slopes) > 1:
+            add_up(tilts[w], utilities[u], ones, 0, end - begin, sums, row, slopes[1])
+        row += end - begin

@@ -13,6 +13,7 @@ from penchant.errors import DataError, nearest
 from penchant.models.model import Described, natural_parameters
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.softmax._lanes import LANES
 
 Prepared = tuple[Matrix, ...]  # what does not depend on psi
 Pairs = tuple[IntVector, IntVector, Matrix]  # where each person starts, which person, at which psi
@@ -78,6 +79,17 @@ class StaticModel(CompiledModel):
         pairs = record.starts, which, np.ascontiguousarray(psi)
         self.fill(record.prepared[self], pairs, x, slopes)
         return x, slopes if with_slopes else None
+
+
+def side_by_side(*attributes: Matrix) -> Matrix:
+    """Attributes as rows, one option of a decision after another: (n_attributes, n)."""
+    return np.stack([attribute.reshape(-1) for attribute in attributes])
+
+
+def blocks_for(pairs: Pairs, width: int, n_rooms: int = 1) -> Matrix:
+    """Rooms for `width` numbers of every decision of any person, in whole blocks of eight."""
+    longest = int(np.diff(pairs[0]).max(initial=0))
+    return np.zeros((n_rooms, -(-longest * width // LANES) * LANES))
 
 
 def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> None:

@@ -23,7 +23,14 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.attributes import Pairs, Prepared, StaticModel, check_attributes
+from penchant.models.offers.attributes import (
+    Pairs,
+    Prepared,
+    StaticModel,
+    blocks_for,
+    check_attributes,
+    side_by_side,
+)
 
 Option = tuple[Vector, Vector]  # amount and delay
 
@@ -102,6 +109,10 @@ class _OneRate(StaticModel):
         """The discount rate, on a logarithmic scale."""
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
 
+    def prepare(self, offers: Described) -> Prepared:
+        """Amounts and delays."""
+        return (side_by_side(*super().prepare(offers)),)
+
     def indifferent_at(self, one: Option, other: Option) -> Vector:
         """Rate at which two options, each (amount, delay), are worth the same; NaN for none."""
         raise NotImplementedError
@@ -151,8 +162,7 @@ class HyperbolicDiscounting(_OneRate):
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V, and dV/dk = -A D / (1 + k D)^2."""
-        amount, delay = prepared
-        _kernels.hyperbolic(amount, delay, *pairs, x, slopes)
+        _kernels.hyperbolic(*prepared[0], *pairs, x.shape[1], x.reshape(-1), slopes.reshape(-1))
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D)."""
@@ -185,8 +195,7 @@ class ExponentialDiscounting(_OneRate):
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V, and dV/dk = -D V."""
-        amount, delay = prepared
-        _kernels.exponential(amount, delay, *pairs, x, slopes)
+        _fill_exponential(prepared, pairs, x, slopes)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A delta^D with the discount factor delta = exp(-k)."""
@@ -201,6 +210,14 @@ class ExponentialDiscounting(_OneRate):
 
     def __str__(self) -> str:
         return "exponential discounting, A exp(-k D)"
+
+
+def _fill_exponential(prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+    """A exp(-k D), and its derivative in k, in one column."""
+    width = x.shape[1]
+    steep = slopes.reshape(len(slopes), -1)
+    room = blocks_for(pairs, width)[0]
+    _kernels.exponential(*prepared, *pairs, width, room, x.reshape(-1), steep)
 
 
 @dataclass(frozen=True)
@@ -228,10 +245,19 @@ class QuasiHyperbolicDiscounting(StaticModel):
         """The discount rate, on a logarithmic scale."""
         return (Shape("discount_rate", *self.rates, scale="log", n_grid=N_RATES),)
 
+    def prepare(self, offers: Described) -> Prepared:
+        """Amounts and delays."""
+        return (side_by_side(*super().prepare(offers)),)
+
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """A where D = 0, and A exp(-k D) where D > 0."""
-        amount, delay = prepared
-        _kernels.exponential(amount, delay, *pairs, x, slopes)
+        value, fall = np.empty(x.shape[:2]), np.empty(slopes.shape[:3])
+        _fill_exponential(prepared, pairs, value, fall)
+        starts, which, _ = pairs
+        where = prepared[0][1], starts, which, x.shape[1]
+        _kernels.now_or_later(*where, value.reshape(-1), x.reshape(-1))
+        if slopes.shape[1]:
+            _kernels.now_or_later(*where, fall.reshape(-1), slopes.reshape(-1))
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A now, b A delta^D later."""
@@ -274,10 +300,17 @@ class ConstantSensitivityDiscounting(StaticModel):
             Shape("time_sensitivity", *self.sensitivities, scale="log", n_grid=11),
         )
 
+    def prepare(self, offers: Described) -> Prepared:
+        """Amounts, delays, and logarithms of the delays that are not 0."""
+        amount, delay = super().prepare(offers)
+        return (side_by_side(amount, delay, np.log(np.where(delay == 0, 1.0, delay))),)
+
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
-        amount, delay = prepared
-        _kernels.constant_sensitivity(amount, delay, *pairs, x, slopes)
+        width = x.shape[1]
+        steep = slopes.reshape(len(slopes), -1)
+        rooms = blocks_for(pairs, width, 2)
+        _kernels.constant_sensitivity(*prepared, *pairs, width, rooms, x.reshape(-1), steep)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A exp(-(a D)^s)."""

@@ -24,7 +24,13 @@ from penchant.errors import DataError, either
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
-from penchant.models.offers.attributes import LinearModel, Pairs, Prepared, StaticModel
+from penchant.models.offers.attributes import (
+    LinearModel,
+    Pairs,
+    Prepared,
+    StaticModel,
+    blocks_for,
+)
 
 
 def prelec(p: Matrix, gamma: float) -> Matrix:
@@ -89,7 +95,7 @@ class ExpectedUtility(StaticModel):
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Sum of p u(x), and of its derivative p u(x) log |x|."""
-        _kernels.gambles(prepared, *pairs, 0, x, slopes)
+        _fill_gambles(prepared, pairs, 0, x, slopes)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """Sum over outcomes of p u(x)."""
@@ -192,12 +198,12 @@ class ProspectValue(StaticModel):
         """Weighted utility of the gains, and minus that of the losses."""
         number = ("none", *WEIGHTINGS).index(self.weighting)
         if self.curvature is None:
-            _kernels.gambles(prepared, *pairs, number, x, slopes)
+            _fill_gambles(prepared, pairs, number, x, slopes)
             return
         starts, which, psi = pairs
         held = np.concatenate([np.full((len(psi), 1), self.curvature), psi], axis=1)
         whole = np.empty((held.shape[1], *slopes.shape[1:]))
-        _kernels.gambles(prepared, starts, which, held, number, x, whole)
+        _fill_gambles(prepared, (starts, which, held), number, x, whole)
         slopes[:] = whole[1 : 1 + len(slopes)]
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
@@ -267,18 +273,33 @@ def _both(offers: Described) -> tuple[Matrix, Matrix]:
 
 
 def _with_logarithms(offers: Described, weighting: str) -> Prepared:
-    """Outcomes and probabilities with log |x|, and what a weighting takes logarithms of.
+    """What `gambles` needs of outcomes and probabilities, with log |x| and those of a weighting.
 
-    Where there is none, for outcomes of 0 and for probabilities of 0 or 1, it is 0.
+    Where there is no logarithm, for outcomes of 0 and for probabilities of 0 or 1, it is 0.
     """
     outcome, p = _both(offers)
-    inside = (p > 0) & (p < 1)
-    chance = np.where(inside, p, 0.5)
-    first = np.log(-np.log(chance)) if weighting == "prelec" else np.log(chance)
-    size = np.where(outcome == 0, 1.0, np.abs(outcome))
-    logarithms = (
-        np.log(size),
-        np.where(inside, first, 0.0),
-        np.where(inside, np.log1p(-chance), 0.0),
-    )
-    return tuple(map(np.ascontiguousarray, (outcome, p, *logarithms)))
+    attributes = [np.sign(outcome), np.log(np.where(outcome == 0, 1.0, np.abs(outcome))), p]
+    if weighting != "none":
+        inside = (p > 0) & (p < 1)
+        chance = np.where(inside, p, 0.5)
+        logs = [np.log(chance), np.log1p(-chance)]
+        if weighting == "prelec":
+            logs = [np.log(-logs[0])]
+        attributes += [np.where(inside, log, 0.0) for log in logs]
+    n_outcomes = outcome.shape[2]
+    return (np.stack([a.transpose(2, 0, 1).reshape(n_outcomes, -1) for a in attributes]),)
+
+
+def _fill_gambles(
+    prepared: Prepared, pairs: Pairs, weighting: int, x: Matrix, slopes: Matrix
+) -> None:
+    """The columns of gambles at every psi, with room for what psi share."""
+    (attributes,) = prepared
+    n_options, n_columns = x.shape[1:]
+    (room,) = blocks_for(pairs, n_options)
+    kept = (_kernels.SLOTS, attributes.shape[1], len(room))
+    sums, known = np.empty((2, len(room))), np.zeros((2, 1 + _kernels.SLOTS))
+    rooms = room, np.ones(kept[1:]), sums, np.empty(kept), np.empty(kept), np.empty(kept), known
+    steep = slopes.reshape(len(slopes), -1, n_columns)
+    flat = x.reshape(-1, n_columns)
+    _kernels.gambles(attributes, *pairs, weighting, n_options, rooms, flat, steep)

@@ -24,7 +24,9 @@ from penchant.models.offers.attributes import (
     Pairs,
     Prepared,
     StaticModel,
+    blocks_for,
     shapes,
+    side_by_side,
 )
 from penchant.models.offers.discounting import RATES
 
@@ -83,11 +85,14 @@ class MagnitudeDiscounting(StaticModel):
                 "offers['amount'] must be positive for MagnitudeDiscounting; got "
                 f"{offers['amount'].min():g}. Leave such decisions out."
             )
-        return (*super().prepare(offers), np.log(offers["amount"]))
+        return (side_by_side(*super().prepare(offers), np.log(offers["amount"])),)
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
-        by_magnitude(*prepared, *pairs, self.kind == "utility", x, slopes)
+        width = x.shape[1]
+        steep = slopes.reshape(len(slopes), -1)
+        utility, room = self.kind == "utility", blocks_for(pairs, width)[0]
+        by_magnitude(*prepared, *pairs, width, utility, room, x.reshape(-1), steep)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D) with k = k0 / A^m, or A^s / (1 + k D)."""

@@ -1,0 +1,282 @@
+"""Eight pairs of an episode and a psi side by side, for loops that learn from event to event.
+
+A line is eight numbers, one of every pair. All lines of a loop are in one array, and operations
+take the numbers of lines: `move(lines, (value, target, rate))`. Every pair has its numbers whatever
+the others are: nothing is summed across a line, and no product is fused with a sum.
+"""
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from penchant._compiled import njit, part
+from penchant.softmax._lanes import LANES, Emit, at
+
+SHOWN = 16  # events whose variables are collected before they are written
+BEGIN, SIZE, PLACE = 0, 1, 2  # rows of seats: first event, number of events, where variables go
+CHOSEN, REWARD, HABIT, N_TOLD = 0, 1, 2, 3  # what `Record.told` tells of an event
+
+
+# a part that every event takes
+step = njit(
+    nogil=True,
+    error_model="numpy",
+    _nrt=False,
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    forceinline=True,
+)
+
+
+def _on_lines(operation):
+    """An intrinsic that replaces the first lines by what an operation makes of all of them."""
+
+    def replace(typingctx, lines, numbers):
+        def build(context, builder, signature, arguments):
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            emit = Emit(builder)
+            each = [builder.extract_value(arguments[1], k) for k in range(len(numbers))]
+            places = [builder.mul(number, at(LANES)) for number in each]
+            given = [emit.load(data, place) for place in places]
+            for result, place in zip(operation(emit, *given), places, strict=False):
+                emit.store(result, data, place)
+            return context.get_dummy_value()
+
+        return types.void(lines, types.UniTuple(types.int64, len(numbers))), build
+
+    return intrinsic(replace)
+
+
+def _moved(emit, value, *how):
+    """v + rate (target - v)."""
+    builder = emit.builder
+    rate, target = _speed(emit, *how[:4], *how[6:]), _chosen_or(emit, *how[:2], *how[4:6])
+    return (builder.fadd(value, builder.fmul(rate, builder.fsub(target, value))),)
+
+
+def _tilted(emit, slope, value, *how):
+    """(1 - rate) dv + drate (target - v)."""
+    builder = emit.builder
+    rate, own = (_speed(emit, *how[:4], *rates) for rates in (how[6:9], how[9:]))
+    target = _chosen_or(emit, *how[:2], *how[4:6])
+    kept = builder.fmul(builder.fsub(emit.all(1.0), rate), slope)
+    return (builder.fadd(kept, builder.fmul(own, builder.fsub(target, value))),)
+
+
+def _speed(emit, chosen, option, reward, level, up, down, rest):
+    """The rate up or down by what an option taken gave, and the rest of others."""
+    gains = emit.builder.fcmp_ordered(">=", reward, level)
+    return _chosen_or(emit, chosen, option, emit.builder.select(gains, up, down), rest)
+
+
+def _chosen_or(emit, chosen, option, yes, no):
+    taken = emit.builder.fcmp_ordered("==", chosen, option)
+    return emit.builder.select(taken, yes, no)
+
+
+def _trusted(emit, gain, kept, unit, chosen, option, variance, noise):
+    """Gain s / (v + s), kept v / (v + s), 1 / (v + s); 0, 1 and 0 but of the option taken."""
+    builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    both, unsure = builder.fadd(noise, variance), builder.fcmp_ordered(">", variance, none)
+    share = builder.fdiv(one, both)
+    gained = builder.select(unsure, builder.fdiv(variance, both), none)
+    left = builder.select(unsure, builder.fmul(noise, share), one)
+    found = (gained, none), (left, one), (builder.select(unsure, share, none), none)
+    return [_chosen_or(emit, chosen, option, yes, no) for yes, no in found]
+
+
+def _learnt_mean(emit, mean, reward, gain):
+    builder = emit.builder
+    return (builder.fadd(mean, builder.fmul(gain, builder.fsub(reward, mean))),)
+
+
+def _tilted_mean(emit, slope, variance_slope, mean, reward, kept, unit):
+    builder = emit.builder
+    gained = builder.fmul(builder.fmul(variance_slope, kept), unit)
+    change = builder.fmul(gained, builder.fsub(reward, mean))
+    return (builder.fadd(builder.fmul(kept, slope), change),)
+
+
+def _tilted_variance(emit, slope, kept, unit, noise, chosen, option):
+    builder = emit.builder
+    gained = builder.fmul(builder.fmul(slope, kept), unit)
+    return (_chosen_or(emit, chosen, option, builder.fmul(gained, noise), slope),)
+
+
+def _narrowed(emit, variance, gain, noise, chosen, option):
+    narrow = emit.builder.fmul(gain, noise)
+    return (_chosen_or(emit, chosen, option, narrow, variance),)
+
+
+def _rooted(emit, sd, half, variance, unit):
+    """Unit sqrt(s), and its derivative in s."""
+    builder, none = emit.builder, emit.all(0.0)
+    kind = ir.FunctionType(emit.vector, [emit.vector])
+    root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
+    plain = builder.call(root, [variance])
+    steep = builder.fdiv(unit, builder.fmul(emit.all(2.0), plain))
+    unsure = builder.fcmp_ordered(">", plain, none)
+    return builder.fmul(unit, plain), builder.select(unsure, steep, none)
+
+
+def _scaled(emit, value, factor, more):
+    return (emit.builder.fadd(emit.builder.fmul(factor, value), more),)
+
+
+def _leaned(emit, slope, factor, value, by, centre):
+    builder = emit.builder
+    lean = builder.fmul(by, builder.fsub(value, centre))
+    return (builder.fadd(builder.fmul(factor, slope), lean),)
+
+
+def _shared(emit, _, slope, mean, one, other, variance, total):
+    """Derivative of m / total, total^2 being in proportion to the variance."""
+    builder = emit.builder
+    growth = builder.fdiv(builder.fadd(one, other), variance)
+    fall = builder.fmul(emit.all(0.5), builder.fmul(mean, growth))
+    return (builder.fdiv(builder.fsub(slope, fall), total),)
+
+
+copy = _on_lines(lambda emit, _, value: (value,))
+negate = _on_lines(lambda emit, _, value: (emit.builder.fsub(emit.all(0.0), value),))
+times = _on_lines(lambda emit, _, one, other: (emit.builder.fmul(one, other),))
+over = _on_lines(lambda emit, _, one, other: (emit.builder.fdiv(one, other),))
+plus = _on_lines(lambda emit, _, one, other: (emit.builder.fadd(one, other),))
+pick = _on_lines(lambda emit, _, *how: (_chosen_or(emit, *how),))  # (to, chosen, option, yes, no)
+# (to, chosen, option, reward, level, up, down, rest)
+speed = _on_lines(lambda emit, _, *how: (_speed(emit, *how),))
+# (value, chosen, option, reward, level, its target, that of others, up, down, rest)
+move = _on_lines(_moved)
+# (slope, value, the same, derivatives of the three rates): before the value moves
+tilt = _on_lines(_tilted)
+trust = _on_lines(_trusted)  # (gain, kept, unit, chosen, option, variance, noise)
+learn_mean = _on_lines(_learnt_mean)  # (mean, reward, gain)
+tilt_mean = _on_lines(_tilted_mean)  # (slope, that of the variance, mean, reward, kept, unit)
+tilt_variance = _on_lines(_tilted_variance)  # (slope, kept, unit, noise, chosen, option)
+narrow = _on_lines(_narrowed)  # (variance, gain, noise, chosen, option)
+root = _on_lines(_rooted)  # (sd, half, variance, unit)
+share = _on_lines(_shared)  # (to, slope, mean, both slopes of variances, their sum, total)
+scale = _on_lines(_scaled)  # (value, factor, more)
+lean = _on_lines(_leaned)  # (slope, factor, value, by, centre)
+
+
+@intrinsic
+def _write_eight(typingctx, lines, first, seats, offset, out):
+    """Write eight lines from `first` on as eight numbers of every pair, from place + offset on."""
+
+    def build(context, builder, signature, arguments):
+        data, seats, out = _pointers(context, builder, signature, arguments)
+        emit, start = Emit(builder), builder.mul(arguments[1], at(LANES))
+        rows = [emit.load(data, builder.add(start, at(k * LANES))) for k in range(LANES)]
+        for lane, row in enumerate(_transposed(emit, rows)):
+            place = builder.load(builder.gep(seats, [at(PLACE * LANES + lane)]))
+            emit.store(row, out, builder.add(place, arguments[3]))
+        return context.get_dummy_value()
+
+    return types.void(lines, types.int64, seats, types.int64, out), build
+
+
+@intrinsic
+def _read_eight(typingctx, lines, first, seats, offset, told):
+    """Read eight numbers that every pair is told, from `offset` of its own on, as eight lines."""
+
+    def build(context, builder, signature, arguments):
+        data, seats, told = _pointers(context, builder, signature, arguments)
+        emit, start = Emit(builder), builder.mul(arguments[1], at(LANES))
+        rows = []
+        for lane in range(LANES):
+            begin = builder.load(builder.gep(seats, [at(BEGIN * LANES + lane)]))
+            place = builder.add(builder.mul(begin, at(N_TOLD)), arguments[3])
+            rows.append(emit.load(told, place))
+        for k, row in enumerate(_transposed(emit, rows)):
+            emit.store(row, data, builder.add(start, at(k * LANES)))
+        return context.get_dummy_value()
+
+    return types.void(lines, types.int64, seats, types.int64, told), build
+
+
+def _pointers(context, builder, signature, arguments):
+    """Where the numbers of the three arrays are."""
+    return (
+        context.make_array(signature.args[k])(context, builder, arguments[k]).data
+        for k in (0, 2, 4)
+    )
+
+
+def _transposed(emit, rows):
+    """Eight lines with their numbers changed places: halves, quarters, neighbours."""
+    index = ir.VectorType(ir.IntType(32), LANES)
+    for step in (4, 2, 1):
+        low = [j if not j & step else LANES + j - step for j in range(LANES)]
+        high = [j + step if not j & step else LANES + j for j in range(LANES)]
+        masks = [ir.Constant(index, numbers) for numbers in (low, high)]
+        for k in range(LANES):
+            if not k & step:
+                both = rows[k], rows[k + step]
+                rows[k], rows[k + step] = (emit.builder.shuffle_vector(*both, m) for m in masks)
+    return rows
+
+
+@part
+def lay_out(lines, own, given, group, line):
+    """Lines before play: what all pairs have, and from `line` on what each of a group has."""
+    for k in range(len(own)):
+        lines[k] = own[k]
+    for k in range(given.shape[1]):
+        lines[line * LANES + k] = given[group, k]
+
+
+@part
+def take_seats(starts, which, first, rows, width, seats):
+    """Seat the eight pairs from `first` on; where there are fewer, the first takes their seats.
+
+    rows : (pairs,), where the variables of each begin
+
+    Returns
+    -------
+    Most and fewest events of any, whether all have the same episode, and whether episodes are
+    others than before.
+    """
+    most, fewest, same, new = 0, -1, True, False
+    for lane in range(LANES):
+        k = first + lane if first + lane < len(which) else first
+        begin = starts[which[k]]
+        size = starts[which[k] + 1] - begin
+        new = new or seats[BEGIN, lane] != begin or seats[SIZE, lane] != size
+        seats[BEGIN, lane], seats[SIZE, lane], seats[PLACE, lane] = begin, size, rows[k] * width
+        most = max(most, size)
+        fewest = size if lane == 0 else min(fewest, size)
+        same = same and which[k] == which[first]
+    return most, fewest, same, new
+
+
+@part
+def read_events(told, seats, n, fewest, lines, line):
+    """What is told of the first n events of every seat; nothing happens after the last."""
+    whole = N_TOLD * fewest // LANES * LANES
+    for k in range(0, whole, LANES):
+        _read_eight(lines, line + k, seats, k, told)
+    for lane in range(LANES):
+        begin, size = N_TOLD * seats[BEGIN, lane], N_TOLD * seats[SIZE, lane]
+        for k in range(whole, N_TOLD * n):
+            nothing = 0.0 if k % N_TOLD == REWARD else -1.0
+            lines[(line + k) * LANES + lane] = told[begin + k] if k < size else nothing
+
+
+@part
+def write_planes(lines, line, begin, end, fewest, seats, shape, out):
+    """Write what lines show of the events from `begin` to `end`, as far as pairs have them.
+
+    shape : (n_planes, rows, n_options, n_weights), of which out has all numbers
+    """
+    n_planes, rows, n_options, n_weights = shape
+    width = n_options * n_weights
+    n, before = (end - begin) * width, begin * width
+    whole = n // LANES * LANES if end <= fewest else 0
+    for q in range(n_planes):
+        first, offset = line + q * SHOWN * width, q * rows * width + before
+        for k in range(0, whole, LANES):
+            _write_eight(lines, first + k, seats, offset + k, out)
+        for lane in range(LANES):
+            for k in range(whole, min(n, seats[SIZE, lane] * width - before)):
+                out[seats[PLACE, lane] + offset + k] = lines[(first + k) * LANES + lane]
