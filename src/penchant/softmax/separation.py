@@ -26,6 +26,8 @@ SAME = 1e-9  # along a direction: what a linear program calls 0
 HARDLY = 1e-12  # and what it takes for 0 whatever its tolerance
 STRICT = 1e-7  # a difference along the direction above this is positive
 ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
+CLEARLY = 1e-9  # a multiplier above this holds a vertex where it is
+MOST_TURNS = 50  # of constraints around a vertex
 EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
 ROWS_MORE = 1_000
@@ -270,7 +272,10 @@ def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vecto
     step = max(1, len(differences) // ROWS_AT_FIRST)
     active = np.arange(0, len(differences), step)
     while True:
-        direction = _solve(goal, np.vstack([differences[active], allowed]))
+        rows = np.vstack([differences[active], allowed])
+        direction = _only_vertex(goal, rows)
+        if direction is None:
+            direction = _solve(goal, rows)
         along = differences @ direction
         broken = np.setdiff1d(np.flatnonzero(along < -SAME), active, assume_unique=True)
         if not broken.size:
@@ -349,6 +354,47 @@ def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = Non
     best = allowed[np.argmax(allowed @ goal)] if len(allowed) else np.zeros(2)
     best = best if best @ goal > 0 else np.zeros(2)
     return np.where(np.abs(best) < ROUNDED, 0.0, best)
+
+
+def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
+    """The vertex that a linear program ends at, where there can be but one; else None.
+
+    From the corner of the box that is furthest, constraints that are broken replace others, the
+    most broken first: the dual simplex method, which for a handful of parameters takes as many
+    steps. The vertex is the only one if all that it rests on holds it back, and if no other
+    constraint is so nearly broken that it might count as one or not.
+    """
+    d = len(goal)
+    if not (np.isfinite(rows).all() and (np.abs(goal) > CLEARLY).all()):
+        return None
+    eye, sign = np.eye(d), np.sign(goal)
+    normals = np.vstack([rows, eye, -eye])
+    bounds = np.concatenate([np.zeros(len(rows)), np.full(2 * d, -1.0)])
+    held = len(rows) + np.arange(d) + d * (sign > 0)
+    pull = np.abs(goal)  # of each constraint held: together they outweigh the goal
+    inverse, direction = np.diag(-sign), sign
+    for _ in range(MOST_TURNS):
+        room = normals @ direction - bounds
+        room[held] = np.inf
+        worst = int(np.argmin(room))
+        if room[worst] >= -HARDLY:
+            clear = ((room > SAME) | (np.abs(room) < HARDLY)).all() and (pull > CLEARLY).all()
+            return np.where(np.abs(direction) < SAME, 0.0, direction) if clear else None
+        share = normals[worst] @ inverse
+        taking = share > HARDLY
+        if not taking.any():
+            return None
+        ratio = np.divide(pull, share, out=np.full(d, np.inf), where=taking)
+        gone = int(np.argmin(ratio))
+        pull = pull - ratio[gone] * share
+        pull[gone] = ratio[gone]
+        held[gone] = worst
+        try:
+            inverse = np.linalg.inv(normals[held])
+        except np.linalg.LinAlgError:
+            return None
+        direction = inverse @ bounds[held]
+    return None
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:
