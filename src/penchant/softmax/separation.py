@@ -46,11 +46,14 @@ class Recession:
         Rows whose probability falls to 0 along it.
     proven
         No difference falls along it, to the last digits; else to the linear program's tolerance.
+    differences
+        Those that it was found from.
     """
 
     direction: Vector
     resolved: BoolVector
-    proven: bool = True
+    proven: bool
+    differences: Differences
 
 
 def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float) -> bool:
@@ -116,7 +119,7 @@ def recession(
     resolved = np.zeros(choices.n_rows, dtype=bool)
     resolved[found.rows] = along > STRICT
     proven = bool((along >= -found.rounding).all())
-    return Recession(direction / found.unit, resolved, proven)
+    return Recession(direction / found.unit, resolved, proven, found)
 
 
 def is_separated(choices: Choices, scale: Vector, cone: Matrix | None = None) -> bool:
@@ -138,7 +141,8 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     differences = sizes_of_differences(choices)
     if not len(differences):
         return np.where(scale > 0, scale, 1.0)
-    size = np.quantile(differences, 0.99, axis=0, method="lower")
+    place = int(0.99 * (len(differences) - 1))
+    size = np.partition(differences, place, axis=0)[place]
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
@@ -416,17 +420,17 @@ def _solve(total: Vector, rows: Matrix) -> Vector:
     raise RuntimeError(f"the linear program for separation failed: {solution.message}")
 
 
-def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
+def limits(found: Differences, direction: Vector) -> Vector:
     """Where each parameter goes along the recession directions: +inf, -inf, or 0 for nowhere.
 
     NaN where some directions let it rise and others fall.
     """
-    found = differences_of(choices, scale)
-    free = np.empty((0, len(scale)))
-    result = np.zeros(len(scale))
+    d = len(direction)
+    free = np.empty((0, d))
+    result = np.zeros(d)
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
-        goal = -sign * np.eye(len(scale))[a]
+        goal = -sign * np.eye(d)[a]
         opposite = _balance(goal, found.values, free).shows()
         if opposite is None:
             opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
@@ -435,12 +439,19 @@ def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
 
 
 def limit_along(
-    choices: Choices, known: Identification, direction: Vector, rest: Solution
+    choices: Choices,
+    known: Identification,
+    direction: Vector,
+    rest: Solution,
+    found: Differences | None = None,
 ) -> tuple[Vector, Matrix]:
-    """Parameters in the limit: infinite along the direction, finite where the rest identifies."""
+    """Parameters in the limit: infinite along the direction, finite where the rest identifies.
+
+    `found` are the differences of the choices, if they are known.
+    """
     where = np.zeros(len(direction))
     if known.complete:
-        where = limits(choices, known.scale, direction)
+        where = limits(differences_of(choices, known.scale) if found is None else found, direction)
     return finite_where(where, known, rest)
 
 

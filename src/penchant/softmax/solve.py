@@ -169,7 +169,8 @@ def _separated(
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
         direction = separating.combined(choices, known.scale, direction, rest.recession)
-    theta, covariance = limit_along(choices, known, direction, rest)
+    differences = found.differences if known.basis is None else None
+    theta, covariance = limit_along(choices, known, direction, rest, differences)
     return replace(
         rest,
         theta=theta,
