@@ -235,6 +235,12 @@ class Profiles:
         found.__dict__.update(known)
         return found
 
+    def of_one(self, k: int) -> Problem:
+        """The profile of one of the subjects by itself."""
+        found = Problem(self.model, self.groups[k], self.prior)
+        found.__dict__["profiles"] = self.of_others((self.groups[k],))
+        return found
+
     # -- scales of psi -----------------------------------------------------------------------------
 
     @cached_property
