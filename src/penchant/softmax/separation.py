@@ -8,6 +8,7 @@ differences have a maximum that is far out and hangs on these differences.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -320,17 +321,27 @@ class _Balance:
 
 def _balance(goal: Vector, differences: Matrix, allowed: Matrix) -> _Balance:
     """Non-negative least squares, where they cost less than a linear program."""
+    return _balances([goal], differences, allowed)[0]
+
+
+def _balances(goals: Sequence[Vector], differences: Matrix, allowed: Matrix) -> list[_Balance]:
+    """The same for several goals."""
     largest = np.abs(allowed).max(axis=1, keepdims=True, initial=1.0)
     rows = np.vstack([differences, allowed / largest])
-    unknown = _Balance(np.inf, np.nan)
-    if len(goal) < 3 or len(rows) > ROWS_AT_FIRST or not np.isfinite(rows).all():
-        return unknown
+    d = rows.shape[1]
+    if d < 3 or len(rows) > ROWS_AT_FIRST or not np.isfinite(rows).all():
+        return [_Balance(np.inf, np.nan)] * len(goals)
+    size = np.abs(rows)
+    return [_balanced(goal, rows, size) for goal in goals]
+
+
+def _balanced(goal: Vector, rows: Matrix, sizes: Matrix) -> _Balance:
     try:
         multipliers, _ = scipy.optimize.nnls(rows.T, -goal)
     except RuntimeError:  # it goes round in circles
-        return unknown
+        return _Balance(np.inf, np.nan)
     rest = goal + rows.T @ multipliers
-    noise = EPSILON * (np.abs(rows.T) @ multipliers + np.abs(goal)).sum()
+    noise = EPSILON * (sizes.T @ multipliers + np.abs(goal)).sum()
     highest = np.abs(rest).sum() + len(rows) * noise + SAME * multipliers.sum()
     size = np.abs(rest).max()
     if not size > 0:
@@ -425,16 +436,16 @@ def limits(found: Differences, direction: Vector) -> Vector:
 
     NaN where some directions let it rise and others fall.
     """
-    d = len(direction)
-    free = np.empty((0, d))
-    result = np.zeros(d)
-    for a in np.flatnonzero(direction):
-        sign = np.sign(direction[a])
-        goal = -sign * np.eye(d)[a]
-        opposite = _balance(goal, found.values, free).shows()
+    free = np.empty((0, len(direction)))
+    result = np.zeros(len(direction))
+    going = np.flatnonzero(direction)
+    goals = [-np.sign(direction[a]) * np.eye(len(direction))[a] for a in going]
+    balances = _balances(goals, found.values, free)
+    for a, goal, balance in zip(going, goals, balances, strict=True):
+        opposite = balance.shows()
         if opposite is None:
             opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
-        result[a] = np.nan if opposite else sign * np.inf
+        result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf
     return result
 
 

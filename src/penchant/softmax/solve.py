@@ -262,6 +262,12 @@ class Careful:
         return np.diff(self.choices.first_row)
 
     @cached_property
+    def _times(self) -> int | IntVector:
+        """The same as one number, if all sets have as many: repeating is quicker then."""
+        sizes = self._sizes
+        return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
+
+    @cached_property
     def _chosen(self) -> IntVector:
         """Of every row, the row that was chosen in its set."""
         return np.repeat(self.choices.chosen_row, self._sizes)
@@ -314,8 +320,8 @@ class Careful:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
         q, error = self.objectives(theta)
-        starts, sizes, missed = c.first_row[:-1], self._sizes, self._missed
-        weights = np.ones(len(sizes)) if c.weights is None else c.weights
+        starts, sizes, missed = c.first_row[:-1], self._times, self._missed
+        weights = np.ones(c.n_decisions) if c.weights is None else c.weights
         top = np.maximum.reduceat(q, starts)
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
         first = at_top[np.searchsorted(at_top, starts)]
@@ -325,7 +331,8 @@ class Careful:
         log_p = q - np.repeat(top + np.log1p(others), sizes)
         unit = float(log_p[missed].max(initial=-np.inf))
         unit = unit if np.isfinite(unit) and unit < CERTAIN else 0.0
-        log_p[missed] -= unit
+        if unit:
+            log_p[missed] -= unit
         p = np.exp(np.where(missed, log_p, np.minimum(log_p, 0.0)))
         if unit:
             value = -float(weights @ np.add.reduceat(np.where(missed, p, 0.0), starts))
@@ -353,7 +360,8 @@ class Careful:
         gradient, noise, information = np.zeros(d), np.zeros(d), np.zeros((d, d))
         for begin, end in pairwise(self._marks):
             edges = c.first_row[begin : end + 1]
-            rows, sizes = slice(int(edges[0]), int(edges[-1])), self._sizes[begin:end]
+            rows = slice(int(edges[0]), int(edges[-1]))
+            sizes = self._times if self._is_small else self._sizes[begin:end]
             z, of_z = self._relative(rows)
             y = c.explanatory[rows] - c.explanatory[np.repeat(first[begin:end], sizes)]
             if c.available is not None:
