@@ -30,6 +30,7 @@ MOST_STEPS = 80
 MOST_RETURNS = 10  # to a profile that is still above its target at another psi
 RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
+ROUNDED = 1e-6  # log-units that a cell may be worth more than its value says
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
@@ -501,8 +502,7 @@ class _Tasks:
         )
         short = self._short(points.value, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
-        away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
-        far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
+        far = self._are_far(profiles.to_search(psi[best]), task[best])
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
         moved = task[best]
         if not len(moved):
@@ -529,13 +529,34 @@ class _Tasks:
             away = np.abs(u[:, q] - found[which, None])
             near = away <= away.min(axis=1, keepdims=True, initial=np.inf) + 1e-9
         else:
-            target = self.highest[which] - self.drop[which]
-            near = self.grids.values[which] - target[:, None] > -BETWEEN
+            near = self._may_be_above(u, which)
         row, cell = np.nonzero(near)
         task, at = which[row], u[cell]
         if self.line.is_shape:
             at[:, q] = found[task]
         return task, profiles.from_search(at), self.grids.theta[task, cell]
+
+    def _may_be_above(self, u: Matrix, which: IntVector) -> BoolVector:
+        """Cells (n, n_psi) that may be above the target, or nearly, where weights are held.
+
+        Weights that are held can but lower what a cell is worth: what was looked at and is so far
+        below need not be solved again. Between cells a peak may be higher than they are.
+        """
+        values = self.grids.values[which]
+        target = self.highest[which] - self.drop[which]
+        near = values - target[:, None] > -BETWEEN
+        row, cell = np.nonzero(near & self.grids.looked[which])
+        task = which[row]
+        short = self._short(values[row, cell] + ROUNDED, task)
+        lost = short >= np.where(self._are_far(u[cell], task), NEARLY, -RETURN)
+        near[row[lost], cell[lost]] = False
+        return near
+
+    def _are_far(self, u: Matrix, task: IntVector) -> BoolVector:
+        """Whether places are not beside the psi that led to the ends of tasks."""
+        profiles = self.line.profiles
+        away = np.abs(u - profiles.to_search(self.psi[task]))
+        return np.asarray((away > 1.5 * grid_steps(profiles.shape)).any(axis=1))
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""
