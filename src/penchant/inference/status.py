@@ -263,9 +263,13 @@ def told_estimate(
     """The estimate of subject k, of whom all is known."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
     null = -n_decisions * math.log(profiles.n_options)
-    n_subjects = _n_subjects(episodes)
+    whose = {episode.subject for episode in episodes}
+    n_subjects = len(whose)  # episodes of nobody in particular are of one
+    if subject is None and n_subjects == 1:
+        (subject,) = whose
     return _estimate(
         FromEpisodes(profiles.model, episodes, grid, peak, profiles.prior),
+        (*profiles.weights, *(shape.name for shape in profiles.shape)),
         verdict.status,
         verdict.message,
         theta,
@@ -275,7 +279,7 @@ def told_estimate(
         n_decisions,
         log_posterior=None if profiles.prior is None else peak.point.value,
         n_options=(profiles.n_options, profiles.n_options),
-        subject=_whose(episodes, subject),
+        subject=subject,
         notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
         n_subjects=n_subjects,
     )
@@ -283,6 +287,7 @@ def told_estimate(
 
 def _estimate(
     source: FromEpisodes,
+    names: tuple[str, ...],
     status: Status,
     message: str,
     theta: Vector,
@@ -297,7 +302,7 @@ def _estimate(
     return Estimate(
         status=status,
         message=advised(message, model, checks) if status == "not identified" else message,
-        names=(*model.weights, *(s.name for s in model.shape)),
+        names=names,
         theta=theta,
         covariance=covariance,
         inverse_information=covariance,
@@ -491,16 +496,6 @@ def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tup
     return (*of_data, *doubts_of(profiles.model, episodes), *few)
 
 
-def _whose(episodes: Sequence[Any], subject: Any) -> Any:
-    subjects = {episode.subject for episode in episodes}
-    return subjects.pop() if subject is None and len(subjects) == 1 else subject
-
-
-def _n_subjects(episodes: Sequence[Any]) -> int:
-    """How many people are pooled; episodes of nobody in particular are of one."""
-    return len({episode.subject for episode in episodes})
-
-
 def _looked_into(problem: Problem, choices: Choices, peak: Peak, found: Verdict) -> Verdict:
     """What can be said of weights that Newton's method alone proves nothing about."""
     has_prior = holds_weights(problem)
@@ -601,6 +596,7 @@ def nothing_known(problem: Problem, subject: Any = None) -> Estimate:
     peak = Peaks.none(problem.profiles, 1)[0]
     return _estimate(
         FromEpisodes(problem.model, problem.episodes, nowhere, peak, problem.prior),
+        (*problem.profiles.weights, *(shape.name for shape in problem.profiles.shape)),
         "not identified",
         "No decision has been made that could tell anything. Observe some.",
         np.full(d + n, np.nan),
