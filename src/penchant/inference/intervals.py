@@ -487,20 +487,24 @@ class _Tasks:
         """
         profiles = self.line.profiles
         which = which[np.isfinite(found[which])]
-        task, psi, near = self._cells(found, which)
+        task, cell, psi = self._cells(found, which)
         if not len(task):
             return which[:0], self
         fixed, planes = self._held(found[task])
-        points = profiles.solve(
-            self.whose[task],
-            psi,
-            near,
-            with_slopes=False,
-            patient=not self.coarse,
-            planes=planes,
-            proven=False,
-        )
-        short = self._short(points.value, task)
+        near = self.grids.theta[task, cell]
+        if planes is None:
+            values = profiles.solve(
+                self.whose[task],
+                psi,
+                near,
+                with_slopes=False,
+                patient=not self.coarse,
+                proven=False,
+            ).value
+        else:
+            place = self.whose[task] * len(self.grids.psi) + cell
+            values = profiles.heights(self.whose[task], psi, near, planes, not self.coarse, place)
+        short = self._short(values, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         far = self._are_far(profiles.to_search(psi[best]), task[best])
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
@@ -519,8 +523,8 @@ class _Tasks:
         kept = short < -RETURN
         return moved[kept], self._begun_at(moved[kept], found, short[kept], climbed.take(kept))
 
-    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix, Matrix]:
-        """Cells of the grid that may be above the target: their tasks, psi, and weights there."""
+    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, IntVector, Matrix]:
+        """Cells of the grid that may be above the target: their tasks, which they are, and psi."""
         profiles, q = self.line.profiles, self.line.natural.index
         u = profiles.to_search(self.grids.psi)
         if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
@@ -534,7 +538,7 @@ class _Tasks:
         task, at = which[row], u[cell]
         if self.line.is_shape:
             at[:, q] = found[task]
-        return task, profiles.from_search(at), self.grids.theta[task, cell]
+        return task, cell, profiles.from_search(at)
 
     def _may_be_above(self, u: Matrix, which: IntVector) -> BoolVector:
         """Cells (n, n_psi) that may be above the target, or nearly, where weights are held.
