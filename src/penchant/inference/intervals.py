@@ -206,25 +206,31 @@ class Line:
         error = np.sqrt(variance) / np.sqrt(scale)
         if self.natural.is_logarithmic:
             return np.asarray(np.clip(error / centre, 1e-3, 2.0))
-        error = np.minimum(error, centre + self._telling(points.psi, subjects))
+        error = np.minimum(error, centre + self._telling(points, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
-    def _telling(self, psi: Matrix, subjects: IntVector) -> Vector:
+    def _telling(self, points: Points, subjects: IntVector) -> Vector:
         """Changes of a weight, or a ratio, after which some choice is surely another.
 
         Where choices are separated, the curvature is that of where Newton's method stopped, and a
         standard error by it may have any length.
         """
+        largest = points.largest[:, 1].copy()
+        unknown = np.flatnonzero(~largest.any(axis=1))
+        largest[unknown] = self._largest(points.psi[unknown], subjects[unknown])
+        own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(own > 0, LONGEST * reach / own, np.inf)
+
+    def _largest(self, psi: Matrix, subjects: IntVector) -> Matrix:
+        """The largest |x_i - x_chosen| of each variable, where nothing told it."""
         parts = [np.empty((0, self.profiles.n_weights))]
-        for begin, end in self.profiles.portions(subjects):
+        for begin, end in self.profiles.portions(subjects) if len(subjects) else ():
             x, _ = self.profiles.variables(subjects[begin:end], psi[begin:end], False)
             rows = self.profiles.rows(subjects[begin:end])
             away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
             parts.append(np.maximum.reduceat(away.max(axis=1), rows.bounds[:-1]))
-        largest = np.concatenate(parts)
-        own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(own > 0, LONGEST * reach / own, np.inf)
+        return np.concatenate(parts)
 
     def limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
         """Positions beyond which nothing is looked for."""
