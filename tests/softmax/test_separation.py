@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
-from penchant.softmax.separation import _balance, _furthest_in_plane, _solve, certificate
+from penchant.softmax.separation import (
+    _balance,
+    _furthest_in_plane,
+    _only_vertex,
+    _solve,
+    certificate,
+)
 
 
 def _direction(estimate):
@@ -396,3 +402,27 @@ def test_multipliers_leave_to_the_linear_program_what_is_nearly_balanced():
     assert _balance(rows.sum(axis=0), rows, np.empty((0, 3))).shows(4) is True
     rows[2:] = [[0.5, -1.0, 1e-6], [-0.5, 1.0, 0.0]]
     assert _balance(rows.sum(axis=0), rows, np.empty((0, 3))).shows(4) is None
+
+
+@given(seed=st.integers(0, 10**6), whole=st.booleans())
+def test_the_only_vertex_is_where_the_linear_program_ends(seed, whole):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 60)), int(rng.integers(3, 7))
+    rows = rng.integers(-2, 3, size=(n, d)).astype(float) if whole else rng.normal(size=(n, d))
+    if rng.random() < 0.7:
+        rows *= np.where(rows @ rng.integers(-2, 3, size=d) < 0, -1.0, 1.0)[:, None]
+    rows = rows[rows.any(axis=1)] / np.abs(rows[rows.any(axis=1)]).max(axis=1, keepdims=True)
+    if not len(rows):
+        return
+    found = _only_vertex(rows.mean(axis=0), rows)
+    if found is not None:
+        expected = _solve(rows.mean(axis=0), rows)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)  # of the linear program
+
+
+def test_a_vertex_that_is_not_the_only_one_is_left_to_the_linear_program():
+    assert _only_vertex(np.array([1.0, 1.0, 0.0]), np.eye(3)) is None  # nothing tells the third
+    edge = np.array([[1.0, -1.0, -1.0]])  # along it the second and the third stand for each other
+    assert _only_vertex(np.array([0.5, 0.25, 0.25]), edge) is None
+    found = _only_vertex(np.array([0.5, 0.3, 0.2]), edge)
+    np.testing.assert_allclose(found, [1.0, 1.0, 0.0], rtol=0, atol=1e-15)

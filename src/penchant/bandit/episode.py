@@ -340,8 +340,8 @@ class Episode:
         if without:
             said = counted(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
-        other = int(np.count_nonzero(self.chosen != self.executed))
-        if other:
+        if self.learnt_from is not self:
+            other = int(np.count_nonzero(self.chosen != self.executed))
             notes.append(
                 f"{counted(other, 'decision')} executed otherwise than chosen: the choice is "
                 "scored, what was executed is learnt from."

@@ -598,12 +598,13 @@ class Choices:
     _frame_kind: Backend | None = None
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+        for name, value in tuple(self.__dict__.items()):
             if isinstance(value, np.ndarray):
-                locked = np.ascontiguousarray(value).view()
-                locked.flags.writeable = False
-                object.__setattr__(self, field.name, locked)
+                flags = value.flags
+                if flags.writeable or not flags.c_contiguous:
+                    locked = np.ascontiguousarray(value).view()
+                    locked.flags.writeable = False
+                    object.__setattr__(self, name, locked)
 
     from_arrays = classmethod(from_arrays)
     from_frame = classmethod(from_frame)

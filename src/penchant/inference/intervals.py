@@ -30,6 +30,7 @@ MOST_STEPS = 80
 MOST_RETURNS = 10  # to a profile that is still above its target at another psi
 RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
+ROUNDED = 1e-6  # log-units that a cell may be worth more than its value says
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
@@ -205,25 +206,31 @@ class Line:
         error = np.sqrt(variance) / np.sqrt(scale)
         if self.natural.is_logarithmic:
             return np.asarray(np.clip(error / centre, 1e-3, 2.0))
-        error = np.minimum(error, centre + self._telling(points.psi, subjects))
+        error = np.minimum(error, centre + self._telling(points, subjects))
         return np.asarray(np.maximum(error, np.maximum(1e-6 * centre, 1e-9)))
 
-    def _telling(self, psi: Matrix, subjects: IntVector) -> Vector:
+    def _telling(self, points: Points, subjects: IntVector) -> Vector:
         """Changes of a weight, or a ratio, after which some choice is surely another.
 
         Where choices are separated, the curvature is that of where Newton's method stopped, and a
         standard error by it may have any length.
         """
+        largest = points.largest[:, 1].copy()
+        unknown = np.flatnonzero(~largest.any(axis=1))
+        largest[unknown] = self._largest(points.psi[unknown], subjects[unknown])
+        own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(own > 0, LONGEST * reach / own, np.inf)
+
+    def _largest(self, psi: Matrix, subjects: IntVector) -> Matrix:
+        """The largest |x_i - x_chosen| of each variable, where nothing told it."""
         parts = [np.empty((0, self.profiles.n_weights))]
-        for begin, end in self.profiles.portions(subjects):
+        for begin, end in self.profiles.portions(subjects) if len(subjects) else ():
             x, _ = self.profiles.variables(subjects[begin:end], psi[begin:end], False)
             rows = self.profiles.rows(subjects[begin:end])
             away = np.abs(x - x[np.arange(len(x)), rows.chosen][:, None])[rows.order]
             parts.append(np.maximum.reduceat(away.max(axis=1), rows.bounds[:-1]))
-        largest = np.concatenate(parts)
-        own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(own > 0, LONGEST * reach / own, np.inf)
+        return np.concatenate(parts)
 
     def limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
         """Positions beyond which nothing is looked for."""
@@ -486,23 +493,26 @@ class _Tasks:
         """
         profiles = self.line.profiles
         which = which[np.isfinite(found[which])]
-        task, psi, near = self._cells(found, which)
+        task, cell, psi = self._cells(found, which)
         if not len(task):
             return which[:0], self
         fixed, planes = self._held(found[task])
-        points = profiles.solve(
-            self.whose[task],
-            psi,
-            near,
-            with_slopes=False,
-            patient=not self.coarse,
-            planes=planes,
-            proven=False,
-        )
-        short = self._short(points.value, task)
+        near = self.grids.theta[task, cell]
+        if planes is None:
+            values = profiles.solve(
+                self.whose[task],
+                psi,
+                near,
+                with_slopes=False,
+                patient=not self.coarse,
+                proven=False,
+            ).value
+        else:
+            place = self.whose[task] * len(self.grids.psi) + cell
+            values = profiles.heights(self.whose[task], psi, near, planes, not self.coarse, place)
+        short = self._short(values, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
-        away = np.abs(profiles.to_search(psi[best]) - profiles.to_search(self.psi[task[best]]))
-        far = (away > 1.5 * grid_steps(profiles.shape)).any(axis=1)
+        far = self._are_far(profiles.to_search(psi[best]), task[best])
         best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
         moved = task[best]
         if not len(moved):
@@ -519,8 +529,8 @@ class _Tasks:
         kept = short < -RETURN
         return moved[kept], self._begun_at(moved[kept], found, short[kept], climbed.take(kept))
 
-    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, Matrix, Matrix]:
-        """Cells of the grid that may be above the target: their tasks, psi, and weights there."""
+    def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, IntVector, Matrix]:
+        """Cells of the grid that may be above the target: their tasks, which they are, and psi."""
         profiles, q = self.line.profiles, self.line.natural.index
         u = profiles.to_search(self.grids.psi)
         if not profiles.n_shape or (self.line.is_shape and profiles.n_shape == 1):
@@ -529,13 +539,34 @@ class _Tasks:
             away = np.abs(u[:, q] - found[which, None])
             near = away <= away.min(axis=1, keepdims=True, initial=np.inf) + 1e-9
         else:
-            target = self.highest[which] - self.drop[which]
-            near = self.grids.values[which] - target[:, None] > -BETWEEN
+            near = self._may_be_above(u, which)
         row, cell = np.nonzero(near)
         task, at = which[row], u[cell]
         if self.line.is_shape:
             at[:, q] = found[task]
-        return task, profiles.from_search(at), self.grids.theta[task, cell]
+        return task, cell, profiles.from_search(at)
+
+    def _may_be_above(self, u: Matrix, which: IntVector) -> BoolVector:
+        """Cells (n, n_psi) that may be above the target, or nearly, where weights are held.
+
+        Weights that are held can but lower what a cell is worth: what was looked at and is so far
+        below need not be solved again. Between cells a peak may be higher than they are.
+        """
+        values = self.grids.values[which]
+        target = self.highest[which] - self.drop[which]
+        near = values - target[:, None] > -BETWEEN
+        row, cell = np.nonzero(near & self.grids.looked[which])
+        task = which[row]
+        short = self._short(values[row, cell] + ROUNDED, task)
+        lost = short >= np.where(self._are_far(u[cell], task), NEARLY, -RETURN)
+        near[row[lost], cell[lost]] = False
+        return near
+
+    def _are_far(self, u: Matrix, task: IntVector) -> BoolVector:
+        """Whether places are not beside the psi that led to the ends of tasks."""
+        profiles = self.line.profiles
+        away = np.abs(u - profiles.to_search(self.psi[task]))
+        return np.asarray((away > 1.5 * grid_steps(profiles.shape)).any(axis=1))
 
     def _begun_at(self, moved: IntVector, found: Vector, short: Vector, points: Points) -> _Tasks:
         """The search for some ends, begun anew where the profile is above its target."""

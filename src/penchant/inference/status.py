@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
@@ -191,10 +191,23 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
     lost = np.zeros(len(points), dtype=bool)
     if profiles.prior is not None:
         return lost
-    for k in np.flatnonzero(~Proofs.of(profiles, points, thorough=False).exists):
-        problem = Problem(profiles.model, profiles.groups[points.subject[k]])
-        lost[k] = not has_maximum(problem.choices(points.psi[k]), problem.positive)
+    doubtful = np.flatnonzero(~Proofs.of(profiles, points, thorough=False).exists)
+    for k, choices in _choices_at(profiles, points, doubtful):
+        lost[k] = not has_maximum(choices, profiles.limits)
     return lost
+
+
+def _choices_at(
+    profiles: Profiles, points: Points, which: IntVector
+) -> Iterator[tuple[int, Choices]]:
+    """The decisions of some points as the model describes them, all asked of it together."""
+    subject, psi = points.subject[which], points.psi[which]
+    for begin, end in profiles.portions(subject) if len(which) else ():
+        x, _ = profiles.variables(subject[begin:end], psi[begin:end], False)
+        rows = profiles.rows(subject[begin:end])
+        for i, k in enumerate(which[begin:end].tolist()):
+            mine = rows.of(i)
+            yield k, Choices.from_arrays(x[mine], rows.chosen[mine], names=profiles.weights)
 
 
 def _existing(problem: Problem, choices: Choices) -> Solution:
@@ -219,7 +232,7 @@ def estimates_at(
     points = peaks.points
     cases = _Cases.of(profiles, grids, peaks)
     covariances = joint_covariances(profiles, peaks, cases.touched)
-    verdicts = [cases.plain(k) if cases.is_plain[k] else cases.closer(k) for k in range(len(grids))]
+    verdicts = cases.verdicts()
     reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
     weak = weakly_identified(profiles, grids, peaks, covariances, reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
@@ -250,9 +263,13 @@ def told_estimate(
     """The estimate of subject k, of whom all is known."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
     null = -n_decisions * math.log(profiles.n_options)
-    n_subjects = _n_subjects(episodes)
+    whose = {episode.subject for episode in episodes}
+    n_subjects = len(whose)  # episodes of nobody in particular are of one
+    if subject is None and n_subjects == 1:
+        (subject,) = whose
     return _estimate(
         FromEpisodes(profiles.model, episodes, grid, peak, profiles.prior),
+        (*profiles.weights, *(shape.name for shape in profiles.shape)),
         verdict.status,
         verdict.message,
         theta,
@@ -262,7 +279,7 @@ def told_estimate(
         n_decisions,
         log_posterior=None if profiles.prior is None else peak.point.value,
         n_options=(profiles.n_options, profiles.n_options),
-        subject=_whose(episodes, subject),
+        subject=subject,
         notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
         n_subjects=n_subjects,
     )
@@ -270,6 +287,7 @@ def told_estimate(
 
 def _estimate(
     source: FromEpisodes,
+    names: tuple[str, ...],
     status: Status,
     message: str,
     theta: Vector,
@@ -284,7 +302,7 @@ def _estimate(
     return Estimate(
         status=status,
         message=advised(message, model, checks) if status == "not identified" else message,
-        names=(*model.weights, *(s.name for s in model.shape)),
+        names=names,
         theta=theta,
         covariance=covariance,
         inverse_information=covariance,
@@ -398,13 +416,26 @@ class _Cases:
         moved = ~self.unmoved[k]
         return Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
 
-    def closer(self, k: int) -> Verdict:
-        """The worst that can be said, and the sentence that goes with it."""
+    def verdicts(self) -> list[Verdict]:
+        """What is said of each."""
+        proven = self.proofs.good & self.peaks.converged
+        doubtful = np.flatnonzero(~self.is_plain & ~proven)
+        looked_into = {
+            k: _looked_into(self.profiles.of_one(k), choices, self.peaks[k], self.plain(k))
+            for k, choices in _choices_at(self.profiles, self.peaks.points, doubtful)
+        }
+        return [
+            self.plain(k) if plain else self._closer(k, looked_into.get(k))
+            for k, plain in enumerate(self.is_plain.tolist())
+        ]
+
+    def _closer(self, k: int, found: Verdict | None) -> Verdict:
+        """The worst that can be said, and the sentence that goes with it.
+
+        `found` is what is said of the weights, if that is not plain.
+        """
         profiles, peak = self.profiles, self.peaks[k]
-        found = self.plain(k)
-        if not (self.proofs.good[k] and peak.converged):
-            problem = Problem(profiles.model, profiles.groups[k], profiles.prior)
-            found = _looked_into(problem, peak, found)
+        found = self.plain(k) if found is None else found
         held = _bounds(profiles, peak, self.touched[k], self.unmoved[k])
         checks = replace(found.checks, bounds=held, iterations=peak.n_steps)
         inner = found.status, found.message
@@ -420,8 +451,7 @@ class _Cases:
         peak = self.peaks[k]
         names = " and ".join(shape.name for shape in self.profiles.shape)
         if status in ("not identified", "separated"):
-            problem = Problem(self.profiles.model, self.profiles.groups[k], self.profiles.prior)
-            advice = separated_advice(sentence, problem)
+            advice = separated_advice(sentence, self.profiles.of_one(k))
             at = ", ".join(
                 f"{s.name} = {v:.4g}"
                 for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
@@ -466,20 +496,9 @@ def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tup
     return (*of_data, *doubts_of(profiles.model, episodes), *few)
 
 
-def _whose(episodes: Sequence[Any], subject: Any) -> Any:
-    subjects = {episode.subject for episode in episodes}
-    return subjects.pop() if subject is None and len(subjects) == 1 else subject
-
-
-def _n_subjects(episodes: Sequence[Any]) -> int:
-    """How many people are pooled; episodes of nobody in particular are of one."""
-    return len({episode.subject for episode in episodes})
-
-
-def _looked_into(problem: Problem, peak: Peak, found: Verdict) -> Verdict:
+def _looked_into(problem: Problem, choices: Choices, peak: Peak, found: Verdict) -> Verdict:
     """What can be said of weights that Newton's method alone proves nothing about."""
     has_prior = holds_weights(problem)
-    choices = problem.choices(peak.point.psi)
     solution = _inner_solution(problem, choices, peak)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
@@ -577,6 +596,7 @@ def nothing_known(problem: Problem, subject: Any = None) -> Estimate:
     peak = Peaks.none(problem.profiles, 1)[0]
     return _estimate(
         FromEpisodes(problem.model, problem.episodes, nowhere, peak, problem.prior),
+        (*problem.profiles.weights, *(shape.name for shape in problem.profiles.shape)),
         "not identified",
         "No decision has been made that could tell anything. Observe some.",
         np.full(d + n, np.nan),

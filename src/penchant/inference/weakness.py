@@ -47,6 +47,8 @@ def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
     density of the prior tells it, whatever the choices say.
     """
     assert solution.resolved is not None and solution.recession is not None
+    if not problem.n_shape:
+        return np.zeros(0, dtype=bool)
     x, slopes = problem.variables_and_slopes(psi)
     n, n_options, d = x.shape
     possible = ~solution.resolved.reshape(n, n_options)
@@ -61,7 +63,7 @@ def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
 def _held(problem: Problem) -> BoolVector:
     """Shape parameters that the prior has a density of."""
     held = np.zeros(problem.n_shape, dtype=bool)
-    if isinstance(problem.prior, DensityPrior):
+    if problem.prior is not None and isinstance(problem.prior, DensityPrior):
         named = [n for n in problem.profiles.natural if _has_density(problem, n)]
         held[[n.index for n in named if n.is_shape]] = True
     return held
@@ -173,7 +175,7 @@ def _ends(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
 def holds_weights(problem: Problem) -> bool:
     """Whether the prior says anything of the weights."""
     prior = problem.prior
-    if not isinstance(prior, DensityPrior):
+    if prior is None or not isinstance(prior, DensityPrior):
         return prior is not None
     return len(held_rows(problem, np.ones(len(problem.model.weights)))) > 0
 
@@ -256,7 +258,7 @@ def _allowed(problem: Problem, rows: Matrix) -> Matrix:
 
 def separated_advice(sentence: str, problem: Problem) -> str:
     """What to do where weights that a prior leaves free have no maximum, or next to none."""
-    if not isinstance(problem.prior, DensityPrior):
+    if problem.prior is None or not isinstance(problem.prior, DensityPrior):
         return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
             f" or use {argument('method', 'firth')}", ""
         )

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode, highest_option, learnt_from
+from penchant.bandit.episode import Episode, learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, either
 from penchant.models.learning._kernels import last_choice
@@ -179,7 +179,11 @@ class Record:
     @cached_property
     def _highest_option(self) -> int:
         """Of all episodes, looked for once: every psi asks for it."""
-        return max((highest_option(episode) for episode in self.given), default=-1)
+        if not self.given:
+            return -1
+        both = zip(self.given, self.episodes, strict=True)
+        proposed = [given.chosen for given, learnt in both if given is not learnt]
+        return max(int(options.max(initial=-1)) for options in (self.chosen, *proposed))
 
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
@@ -535,9 +539,13 @@ def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
     return squares / np.maximum(freedom, 1), freedom >= ENOUGH
 
 
+HISTORY = ("scored_options", "n_events")
+
+
 def is_history(data: Any) -> bool:
     """Whether a model can describe it: an episode, or static decisions."""
-    return hasattr(data, "scored_options") and hasattr(data, "n_events")
+    kind = type(data)  # whose properties need not be worked out
+    return all(hasattr(kind, name) or hasattr(data, name) for name in HISTORY)
 
 
 def data_of(given: Any) -> Any:

@@ -101,10 +101,13 @@ def from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identificatio
     scale = np.sqrt(np.diag(spread))
     varies = largest[1] > 64 * EPSILON * largest[0]
     exact = np.zeros(d, dtype=bool)
-    if not (varies.all() and _well_conditioned(spread)):
+    certain = varies.all() and _well_conditioned(spread)
+    if not certain:
         exact = rows.whole_numbers()
-        varies |= exact & (largest[1] > 0)
-    if varies.all() and _well_conditioned(spread):
+        more = exact & (largest[1] > 0) & ~varies
+        varies |= more
+        certain = more.any() and varies.all() and _well_conditioned(spread)
+    if certain:
         return Identification(scale, d, np.empty((0, d)), None)
     rounded = np.where(exact, largest[1], largest[0])
     return _by_singular_values(rows, np.where(varies, scale, 0.0), rounded)

@@ -8,6 +8,7 @@ differences have a maximum that is far out and hangs on these differences.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -26,6 +27,8 @@ SAME = 1e-9  # along a direction: what a linear program calls 0
 HARDLY = 1e-12  # and what it takes for 0 whatever its tolerance
 STRICT = 1e-7  # a difference along the direction above this is positive
 ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
+CLEARLY = 1e-9  # a multiplier above this holds a vertex where it is
+MOST_TURNS = 50  # of constraints around a vertex
 EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
 ROWS_MORE = 1_000
@@ -44,11 +47,14 @@ class Recession:
         Rows whose probability falls to 0 along it.
     proven
         No difference falls along it, to the last digits; else to the linear program's tolerance.
+    differences
+        Those that it was found from.
     """
 
     direction: Vector
     resolved: BoolVector
-    proven: bool = True
+    proven: bool
+    differences: Differences
 
 
 def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float) -> bool:
@@ -114,7 +120,7 @@ def recession(
     resolved = np.zeros(choices.n_rows, dtype=bool)
     resolved[found.rows] = along > STRICT
     proven = bool((along >= -found.rounding).all())
-    return Recession(direction / found.unit, resolved, proven)
+    return Recession(direction / found.unit, resolved, proven, found)
 
 
 def is_separated(choices: Choices, scale: Vector, cone: Matrix | None = None) -> bool:
@@ -136,7 +142,8 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     differences = sizes_of_differences(choices)
     if not len(differences):
         return np.where(scale > 0, scale, 1.0)
-    size = np.quantile(differences, 0.99, axis=0, method="lower")
+    place = int(0.99 * (len(differences) - 1))
+    size = np.partition(differences, place, axis=0)[place]
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
@@ -270,7 +277,10 @@ def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vecto
     step = max(1, len(differences) // ROWS_AT_FIRST)
     active = np.arange(0, len(differences), step)
     while True:
-        direction = _solve(goal, np.vstack([differences[active], allowed]))
+        rows = np.vstack([differences[active], allowed])
+        direction = _only_vertex(goal, rows)
+        if direction is None:
+            direction = _solve(goal, rows)
         along = differences @ direction
         broken = np.setdiff1d(np.flatnonzero(along < -SAME), active, assume_unique=True)
         if not broken.size:
@@ -311,17 +321,27 @@ class _Balance:
 
 def _balance(goal: Vector, differences: Matrix, allowed: Matrix) -> _Balance:
     """Non-negative least squares, where they cost less than a linear program."""
+    return _balances([goal], differences, allowed)[0]
+
+
+def _balances(goals: Sequence[Vector], differences: Matrix, allowed: Matrix) -> list[_Balance]:
+    """The same for several goals."""
     largest = np.abs(allowed).max(axis=1, keepdims=True, initial=1.0)
     rows = np.vstack([differences, allowed / largest])
-    unknown = _Balance(np.inf, np.nan)
-    if len(goal) < 3 or len(rows) > ROWS_AT_FIRST or not np.isfinite(rows).all():
-        return unknown
+    d = rows.shape[1]
+    if d < 3 or len(rows) > ROWS_AT_FIRST or not np.isfinite(rows).all():
+        return [_Balance(np.inf, np.nan)] * len(goals)
+    size = np.abs(rows)
+    return [_balanced(goal, rows, size) for goal in goals]
+
+
+def _balanced(goal: Vector, rows: Matrix, sizes: Matrix) -> _Balance:
     try:
         multipliers, _ = scipy.optimize.nnls(rows.T, -goal)
     except RuntimeError:  # it goes round in circles
-        return unknown
+        return _Balance(np.inf, np.nan)
     rest = goal + rows.T @ multipliers
-    noise = EPSILON * (np.abs(rows.T) @ multipliers + np.abs(goal)).sum()
+    noise = EPSILON * (sizes.T @ multipliers + np.abs(goal)).sum()
     highest = np.abs(rest).sum() + len(rows) * noise + SAME * multipliers.sum()
     size = np.abs(rest).max()
     if not size > 0:
@@ -351,6 +371,47 @@ def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = Non
     return np.where(np.abs(best) < ROUNDED, 0.0, best)
 
 
+def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
+    """The vertex that a linear program ends at, where there can be but one; else None.
+
+    From the corner of the box that is furthest, constraints that are broken replace others, the
+    most broken first: the dual simplex method, which for a handful of parameters takes as many
+    steps. The vertex is the only one if all that it rests on holds it back, and if no other
+    constraint is so nearly broken that it might count as one or not.
+    """
+    d = len(goal)
+    if not (np.isfinite(rows).all() and (np.abs(goal) > CLEARLY).all()):
+        return None
+    eye, sign = np.eye(d), np.sign(goal)
+    normals = np.vstack([rows, eye, -eye])
+    bounds = np.concatenate([np.zeros(len(rows)), np.full(2 * d, -1.0)])
+    held = len(rows) + np.arange(d) + d * (sign > 0)
+    pull = np.abs(goal)  # of each constraint held: together they outweigh the goal
+    inverse, direction = np.diag(-sign), sign
+    for _ in range(MOST_TURNS):
+        room = normals @ direction - bounds
+        room[held] = np.inf
+        worst = int(np.argmin(room))
+        if room[worst] >= -HARDLY:
+            clear = ((room > SAME) | (np.abs(room) < HARDLY)).all() and (pull > CLEARLY).all()
+            return np.where(np.abs(direction) < SAME, 0.0, direction) if clear else None
+        share = normals[worst] @ inverse
+        taking = share > HARDLY
+        if not taking.any():
+            return None
+        ratio = np.divide(pull, share, out=np.full(d, np.inf), where=taking)
+        gone = int(np.argmin(ratio))
+        pull = pull - ratio[gone] * share
+        pull[gone] = ratio[gone]
+        held[gone] = worst
+        try:
+            inverse = np.linalg.inv(normals[held])
+        except np.linalg.LinAlgError:
+            return None
+        direction = inverse @ bounds[held]
+    return None
+
+
 def _solve(total: Vector, rows: Matrix) -> Vector:
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows / np.where(largest > 1.0, largest, 1.0)  # HiGHS refuses entries above 1e15
@@ -370,31 +431,38 @@ def _solve(total: Vector, rows: Matrix) -> Vector:
     raise RuntimeError(f"the linear program for separation failed: {solution.message}")
 
 
-def limits(choices: Choices, scale: Vector, direction: Vector) -> Vector:
+def limits(found: Differences, direction: Vector) -> Vector:
     """Where each parameter goes along the recession directions: +inf, -inf, or 0 for nowhere.
 
     NaN where some directions let it rise and others fall.
     """
-    found = differences_of(choices, scale)
-    free = np.empty((0, len(scale)))
-    result = np.zeros(len(scale))
-    for a in np.flatnonzero(direction):
-        sign = np.sign(direction[a])
-        goal = -sign * np.eye(len(scale))[a]
-        opposite = _balance(goal, found.values, free).shows()
+    free = np.empty((0, len(direction)))
+    result = np.zeros(len(direction))
+    going = np.flatnonzero(direction)
+    goals = [-np.sign(direction[a]) * np.eye(len(direction))[a] for a in going]
+    balances = _balances(goals, found.values, free)
+    for a, goal, balance in zip(going, goals, balances, strict=True):
+        opposite = balance.shows()
         if opposite is None:
             opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
-        result[a] = np.nan if opposite else sign * np.inf
+        result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf
     return result
 
 
 def limit_along(
-    choices: Choices, known: Identification, direction: Vector, rest: Solution
+    choices: Choices,
+    known: Identification,
+    direction: Vector,
+    rest: Solution,
+    found: Differences | None = None,
 ) -> tuple[Vector, Matrix]:
-    """Parameters in the limit: infinite along the direction, finite where the rest identifies."""
+    """Parameters in the limit: infinite along the direction, finite where the rest identifies.
+
+    `found` are the differences of the choices, if they are known.
+    """
     where = np.zeros(len(direction))
     if known.complete:
-        where = limits(choices, known.scale, direction)
+        where = limits(differences_of(choices, known.scale) if found is None else found, direction)
     return finite_where(where, known, rest)
 
 

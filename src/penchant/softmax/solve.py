@@ -10,12 +10,13 @@ and the end is a step that moves no objective: no digit is lost, and no step too
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, constrained
@@ -168,7 +169,8 @@ def _separated(
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
         direction = separating.combined(choices, known.scale, direction, rest.recession)
-    theta, covariance = limit_along(choices, known, direction, rest)
+    differences = found.differences if known.basis is None else None
+    theta, covariance = limit_along(choices, known, direction, rest, differences)
     return replace(
         rest,
         theta=theta,
@@ -254,18 +256,59 @@ class Careful:
         """The same with another share of the offsets."""
         return replace(self, share=share)
 
+    @cached_property
+    def _sizes(self) -> IntVector:
+        """Rows of each set."""
+        return np.diff(self.choices.first_row)
+
+    @cached_property
+    def _times(self) -> int | IntVector:
+        """The same as one number, if all sets have as many: repeating is quicker then."""
+        sizes = self._sizes
+        return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
+
+    @cached_property
+    def _chosen(self) -> IntVector:
+        """Of every row, the row that was chosen in its set."""
+        return np.repeat(self.choices.chosen_row, self._sizes)
+
+    @cached_property
+    def _missed(self) -> BoolVector:
+        """Rows that were not chosen, of sets that count."""
+        c = self.choices
+        missed = np.ones(c.n_rows, dtype=bool)
+        if c.weights is not None:
+            missed = np.repeat(c.weights > 0, self._sizes)
+        missed[c.chosen_row] = False
+        return missed
+
+    def _relative(self, rows: slice) -> tuple[Matrix, Matrix]:
+        """Variables relative to the option chosen, and their sizes; 0 where not on offer."""
+        return self._all_relative if self._is_small else self._made_relative(rows)
+
+    @property
+    def _is_small(self) -> bool:
+        return self.choices.n_rows <= ROWS_AT_ONCE
+
+    @cached_property
+    def _all_relative(self) -> tuple[Matrix, Matrix]:
+        return self._made_relative(slice(None))
+
+    def _made_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
+        c = self.choices
+        z = c.explanatory[rows] - c.explanatory[self._chosen[rows]]
+        if c.available is not None:
+            z[~c.available[rows]] = 0.0
+        return z, np.abs(z)
+
     def objectives(self, theta: Vector) -> tuple[Vector, Vector]:
         """theta'x relative to the chosen option of each set, and a bound of its rounding."""
         c = self.choices
-        sizes = np.diff(c.first_row)
-        chosen = np.repeat(c.chosen_row, sizes)
         q, size = np.empty(c.n_rows), np.empty(c.n_rows)
         for begin in range(0, c.n_rows, ROWS_AT_ONCE):
             rows = slice(begin, begin + ROWS_AT_ONCE)
-            z = c.explanatory[rows] - c.explanatory[chosen[rows]]
-            if c.available is not None:
-                z[~c.available[rows]] = 0.0
-            q[rows], size[rows] = z @ theta, np.abs(z) @ np.abs(theta)
+            z, of_z = self._relative(rows)
+            q[rows], size[rows] = z @ theta, of_z @ np.abs(theta)
         if self.offsets is not None:
             q += self.share * self.offsets
             size += np.abs(self.share * self.offsets)
@@ -277,8 +320,8 @@ class Careful:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
         q, error = self.objectives(theta)
-        starts, sizes = c.first_row[:-1], np.diff(c.first_row)
-        weights = np.ones(len(sizes)) if c.weights is None else c.weights
+        starts, sizes, missed = c.first_row[:-1], self._times, self._missed
+        weights = np.ones(c.n_decisions) if c.weights is None else c.weights
         top = np.maximum.reduceat(q, starts)
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
         first = at_top[np.searchsorted(at_top, starts)]
@@ -286,18 +329,27 @@ class Careful:
         e[first] = 0.0
         others = np.add.reduceat(e, starts)
         log_p = q - np.repeat(top + np.log1p(others), sizes)
-        missed = np.repeat(weights > 0, sizes)
-        missed[c.chosen_row] = False
         unit = float(log_p[missed].max(initial=-np.inf))
         unit = unit if np.isfinite(unit) and unit < CERTAIN else 0.0
-        log_p[missed] -= unit
+        if unit:
+            log_p[missed] -= unit
         p = np.exp(np.where(missed, log_p, np.minimum(log_p, 0.0)))
         if unit:
             value = -float(weights @ np.add.reduceat(np.where(missed, p, 0.0), starts))
         else:
             value = -float(weights @ (top + np.log1p(others)))
-        p *= np.repeat(weights, sizes)
+        if c.weights is not None:
+            p *= np.repeat(weights, sizes)
         return self._summed(value, p, unit, first, error)
+
+    @cached_property
+    def _marks(self) -> list[int]:
+        """Decisions at which to cut, so that each part has a bounded number of rows."""
+        c = self.choices
+        if self._is_small:
+            return [0, c.n_decisions]
+        inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, ROWS_AT_ONCE))
+        return [int(k) for k in np.union1d(inner, [0, c.n_decisions])]
 
     def _summed(
         self, value: float, p: Vector, unit: float, first: IntVector, error: Vector
@@ -306,19 +358,17 @@ class Careful:
         c = self.choices
         d = c.n_parameters
         gradient, noise, information = np.zeros(d), np.zeros(d), np.zeros((d, d))
-        marks = np.searchsorted(c.first_row, np.arange(0, c.n_rows, ROWS_AT_ONCE))
-        for begin, end in pairwise(np.union1d(marks, [0, c.n_decisions]).tolist()):
+        for begin, end in pairwise(self._marks):
             edges = c.first_row[begin : end + 1]
-            rows, sizes = slice(int(edges[0]), int(edges[-1])), np.diff(edges)
-            x = c.explanatory[rows]
-            z = x - c.explanatory[np.repeat(c.chosen_row[begin:end], sizes)]
-            y = x - c.explanatory[np.repeat(first[begin:end], sizes)]
+            rows = slice(int(edges[0]), int(edges[-1]))
+            sizes = self._times if self._is_small else self._sizes[begin:end]
+            z, of_z = self._relative(rows)
+            y = c.explanatory[rows] - c.explanatory[np.repeat(first[begin:end], sizes)]
             if c.available is not None:
-                z[~c.available[rows]] = 0.0
                 y[~c.available[rows]] = 0.0
             mine = p[rows]
             gradient -= mine @ z
-            noise += (mine * error[rows]) @ np.abs(z)
+            noise += (mine * error[rows]) @ of_z
             total = np.add.reduceat(mine, edges[:-1] - edges[0])
             if unit:  # the chosen option is certain: its share is not in units of the others
                 information += (y.T * mine) @ y

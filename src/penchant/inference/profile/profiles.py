@@ -235,6 +235,12 @@ class Profiles:
         found.__dict__.update(known)
         return found
 
+    def of_one(self, k: int) -> Problem:
+        """The profile of one of the subjects by itself."""
+        found = Problem(self.model, self.groups[k], self.prior)
+        found.__dict__["profiles"] = self.of_others((self.groups[k],))
+        return found
+
     # -- scales of psi -----------------------------------------------------------------------------
 
     @cached_property
@@ -509,8 +515,10 @@ class Profiles:
             start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if planes is None else planes.take(portion)
             if not proven and self._is_quick(plane):
+                pairs = subject[portion], psi[portion]
+                described = self.variables(*pairs, with_slopes)
                 how = with_slopes, with_cross, patient
-                parts.append(self._on_the_way(subject[portion], psi[portion], start, plane, how))
+                parts.append(self._on_the_way(*described, *pairs, start, plane, how))
                 continue
             x, slopes = self.variables(
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
@@ -542,8 +550,43 @@ class Profiles:
         allowed = kept not in self.positive or bool((planes.value > 0).all())
         return kept >= 0 and allowed
 
+    def heights(
+        self,
+        subject: IntVector,
+        psi: Matrix,
+        near: Matrix,
+        planes: Planes,
+        patient: bool,
+        place: IntVector,
+    ) -> Vector:
+        """The profile on planes, at pairs of which two may be at the same place.
+
+        Pairs with the same `place` have the same subject and the same psi: their variables are
+        made once. All is what `solve` would find on the way.
+        """
+        if Declared(self.model).outside or not self._is_quick(planes):
+            return self.solve(
+                subject, psi, near, with_slopes=False, patient=patient, planes=planes, proven=False
+            ).value
+        order = np.argsort(place, kind="stable")
+        again = np.diff(place[order], prepend=-1) == 0
+        two = np.append(again[1:], False)
+        first = np.concatenate([order[two], order[~two & ~again]])
+        second, found = order[again], np.empty(len(place))
+        for begin, end in self.portions(subject[first]):
+            x, _ = self.variables(subject[first[begin:end]], psi[first[begin:end]], False)
+            for which in (first[begin:end], second[begin:end]):
+                if len(which):
+                    mine = x[: int(self.n_events[subject[which]].sum())]
+                    pairs = subject[which], psi[which], near[which], planes.take(which)
+                    how = False, False, patient
+                    found[which] = self._on_the_way(mine, None, *pairs, how).value
+        return found
+
     def _on_the_way(
         self,
+        x: Matrix,
+        slopes: Matrix | None,
         subject: IntVector,
         psi: Matrix,
         near: Matrix | None,
@@ -552,7 +595,6 @@ class Profiles:
     ) -> Points:
         """Pairs solved by the loops of a grid; by those of fits where these do not get there."""
         with_slopes, with_cross, patient = how
-        x, slopes = self.variables(subject, psi, with_slopes)
         nowhere = np.zeros(len(subject), dtype=bool)
         if not np.isfinite(x.sum()):
             nowhere = self.outside(x, slopes, self.rows(subject))

@@ -244,7 +244,7 @@ class Offers:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know about the decisions."""
-        without = int((self.chosen == NOTHING).sum())
+        without = int(np.count_nonzero(self.chosen == NOTHING))
         return (f"{counted(without, 'decision')} without a choice: not scored.",) if without else ()
 
     def check_options(self, n_options: int) -> None:
