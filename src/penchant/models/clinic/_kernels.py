@@ -207,18 +207,10 @@ def gain_loss(chosen, gains, losses, starts, which, psi, index, value, slope, x,
             for v in range(2):
                 own, other = index[v], index[2] if index[2] >= 0 else index[v]
                 rate, lost = psi[k, own], psi[k, other]
-                mine, old = v * m + j, value[v * m + j]
-                error = (gains[t] if v == 0 else losses[t]) - old
-                if dx is not None:
-                    for q in range(len(slope)):
-                        rise = slope[q, mine] * (1.0 - rate)
-                        for i in range(v * m, v * m + m):
-                            less = value[i] if q == other else 0.0
-                            slope[q, i] = slope[q, i] * (1.0 - lost) - less
-                        slope[q, mine] = rise + (error if q == own else 0.0)
+                received = gains[t] if v == 0 else losses[t]
                 for i in range(m):
-                    value[v * m + i] -= lost * value[v * m + i]
-                value[mine] = old + rate * error
+                    target, speed = (received, rate) if i == j else (0.0, lost)
+                    approach(value, slope, v * m + i, target, speed, own if i == j else other)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
