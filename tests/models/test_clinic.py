@@ -192,6 +192,22 @@ def test_many_episodes_at_many_psi_are_each_as_alone(name):
     np.testing.assert_array_equal(slopes, np.concatenate([part[1] for part in parts], axis=1))
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_neighbours_change_no_digit(name):
+    """Those who share an episode are unfolded together, eight at most."""
+    model, truth, _, _ = CASES[name]
+    record = Record.of([played(name, seed, n_decisions=n) for seed, n in ((1, 40), (2, 31))])
+    which = np.repeat([0, 1, 0], [11, 3, 1])
+    _, psi = weights_and_shape(model, truth)
+    psis = psi * np.linspace(0.95, 1.0, len(which))[:, None]
+    x, _ = model.explanatory_many(record, which, psis, False)
+    alone = [
+        model.explanatory_many(record, which[k : k + 1], psis[k : k + 1], True)[0]
+        for k in range(len(which))
+    ]
+    np.testing.assert_array_equal(x, np.concatenate(alone))
+
+
 CUT_OFF = pytest.mark.xfail(
     reason="sizes of punishments that are cut off make kinks: intervals held 84 of 96 values"
 )

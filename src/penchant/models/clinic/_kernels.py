@@ -207,18 +207,10 @@ def gain_loss(chosen, gains, losses, starts, which, psi, index, value, slope, x,
             for v in range(2):
                 own, other = index[v], index[2] if index[2] >= 0 else index[v]
                 rate, lost = psi[k, own], psi[k, other]
-                mine, old = v * m + j, value[v * m + j]
-                error = (gains[t] if v == 0 else losses[t]) - old
-                if dx is not None:
-                    for q in range(len(slope)):
-                        rise = slope[q, mine] * (1.0 - rate)
-                        for i in range(v * m, v * m + m):
-                            less = value[i] if q == other else 0.0
-                            slope[q, i] = slope[q, i] * (1.0 - lost) - less
-                        slope[q, mine] = rise + (error if q == own else 0.0)
+                received = gains[t] if v == 0 else losses[t]
                 for i in range(m):
-                    value[v * m + i] -= lost * value[v * m + i]
-                value[mine] = old + rate * error
+                    target, speed = (received, rate) if i == j else (0.0, lost)
+                    approach(value, slope, v * m + i, target, speed, own if i == j else other)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -338,14 +330,10 @@ def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, value, slo
     for k in range(len(which)):
         clear(value, slope)
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(m):
-                for a in range(3):
-                    x[row, 3 * i + a] = value[a * m + i]
+            show_three(value, m, x[row])
             if dx is not None:
-                for q in range(len(slope)):
-                    for i in range(m):
-                        for a in range(3):
-                            dx[q, row, 3 * i + a] = slope[q, a * m + i]
+                for q in range(3):
+                    show_three(slope[q], m, dx[q, row])
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
@@ -375,6 +363,13 @@ def outcome_frequency(chosen, rewards, is_choice, starts, which, psi, value, slo
                         slope[2, i] = slope[2, i] * psi[k, 2] + value[i]
                 for i in range(2 * m, 3 * m):
                     value[i] *= psi[k, 2]
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def show_three(value, m, x):
+    """Write three numbers of all options, or slopes of these."""
+    for i in range(m):
+        x[3 * i], x[3 * i + 1], x[3 * i + 2] = value[i], value[m + i], value[2 * m + i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -715,8 +710,7 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
     value: mean, standard deviation, variance and volatility of each option. Without a bonus the
     mean alone is written.
     """
-    m = len(value) // 4
-    w, row = x.shape[1] // m, 0
+    m, row = len(value) // 4, 0
     for k in range(len(which)):
         rate, noise = psi[k, 0], psi[k, 2]
         clear(value, slope)
@@ -729,14 +723,10 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
                 slope[2, 4 * i + 1] = 0.5 * (1.0 + psi[k, 1]) / sd
                 slope[2, 4 * i + 2], slope[2, 4 * i + 3] = 1.0, psi[k, 1]
         for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(m):
-                x[row, i * w] = value[4 * i]
-                if w > 1:
-                    x[row, i * w + 1] = value[4 * i + 1]
-                if dx is not None:
-                    for q in range(len(slope)):
-                        for a in range(w):
-                            dx[q, row, i * w + a] = slope[q, 4 * i + a]
+            show_volatile(value, m, x[row])
+            if dx is not None:
+                for q in range(3):
+                    show_volatile(slope[q], m, dx[q, row])
             row += 1
             j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
@@ -752,7 +742,8 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
             value[4 * j] += step
             value[4 * j + 1], value[4 * j + 2], value[4 * j + 3] = sd, new, new_vol
             if dx is not None:
-                for q in range(len(slope)):
+                half = 0.5 / sd
+                for q in range(3):
                     d_var, d_vol = slope[q, 4 * j + 2], slope[q, 4 * j + 3]
                     d_wide = d_var + d_vol
                     d_gain = (d_wide - gain * (d_wide + (1.0 if q == 2 else 0.0))) * unit
@@ -762,8 +753,19 @@ def volatile(chosen, rewards, starts, which, psi, first, value, slope, x, dx):
                     d_moved += 2.0 * (d_gain * var - (1.0 - gain) * d_var)
                     d_vol += (moved - vol if q == 0 else 0.0) + rate * (d_moved - d_vol)
                     slope[q, 4 * j] += d_step
-                    slope[q, 4 * j + 1] = 0.5 * (d_new + d_vol) / sd
+                    slope[q, 4 * j + 1] = half * (d_new + d_vol)
                     slope[q, 4 * j + 2], slope[q, 4 * j + 3] = d_new, d_vol
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def show_volatile(value, m, x):
+    """Write means of all options, and standard deviations if asked for, or slopes of these."""
+    if len(x) == m:
+        for i in range(m):
+            x[i] = value[4 * i]
+    else:
+        for i in range(m):
+            x[2 * i], x[2 * i + 1] = value[4 * i], value[4 * i + 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

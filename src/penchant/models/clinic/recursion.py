@@ -101,20 +101,38 @@ def in_lanes(
     """
     record.check_options(size[0])
     lengths = record.lengths(which)
-    ends = np.cumsum(lengths)
+    ends = lengths.cumsum()
     x = np.empty((int(ends[-1]) if len(ends) else 0, *size))
-    first, n = _together(which, 1 if n_slopes else SIDE_BY_SIDE)
-    pairs = np.column_stack((which[first], n, (ends - lengths)[first]))
-    at = _in_lanes(np.asarray(psi, dtype=np.float64), first, n, 1 if n_slopes else SIDE_BY_SIDE)
+    at = np.ascontiguousarray(psi, dtype=np.float64)
+    first = _firsts(which, SIDE_BY_SIDE)
+    # Who shares an episode with nobody gains nothing by lanes: slopes, then, cost less than those.
+    alone = n_slopes > 0 or 2 * len(first) > len(which)
+    pairs = np.ones((len(which) if alone else len(first), 3), dtype=np.int64)
+    if alone:
+        pairs[:, 0], pairs[:, 2], at = which, ends - lengths, at[:, :, None]
+    else:
+        n = np.diff(first, append=len(which))
+        pairs[:, 0], pairs[:, 1], pairs[:, 2] = which[first], n, (ends - lengths)[first]
+        lane = first[:, None] + np.minimum(np.arange(SIDE_BY_SIDE), n[:, None] - 1)
+        at = np.ascontiguousarray(at[lane].transpose(0, 2, 1))
     value = np.empty((len(pairs), len(start), at.shape[2]))
     value[:] = np.asarray(start, dtype=np.float64)[:, None]
     given = (*seen, record.starts, pairs, at, *settings, value)
-    if not n_slopes:
+    if not alone:
         loop(*given, None, x, None)
         return x, None
-    slopes = np.empty((n_slopes, *x.shape))
-    loop(*given, np.zeros((len(pairs), n_slopes, *value.shape[1:])), x, slopes)
-    return x, slopes
+    slopes = np.empty((n_slopes or psi.shape[1], *x.shape))
+    loop(*given, np.zeros((len(pairs), len(slopes), *value.shape[1:])), x, slopes)
+    return x, slopes if n_slopes else None
+
+
+def _firsts(which: IntVector, most: int) -> IntVector:
+    """Where those begin that share an episode, so many in a row at most."""
+    begins = np.flatnonzero(np.concatenate(([True], which[1:] != which[:-1]))[: len(which)])
+    if len(begins) == len(which):
+        return begins
+    place = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
+    return np.flatnonzero(place % most == 0)
 
 
 def in_turn(
@@ -142,24 +160,6 @@ def in_turn(
     slopes = np.empty((n_slopes, rows, width))
     loop(*given, np.empty((n_slopes, n_state)), x, slopes)
     return x.reshape(rows, *size), slopes.reshape(n_slopes, rows, *size)
-
-
-def _together(which: IntVector, most: int) -> tuple[IntVector, IntVector]:
-    """The first of pairs in a row that share an episode, and how many they are."""
-    if most == 1:
-        return np.arange(len(which)), np.ones(len(which), dtype=np.int64)
-    begins = np.flatnonzero(np.diff(which, prepend=-1))
-    place = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
-    first = np.flatnonzero(place % most == 0)
-    return first, np.diff(first, append=len(which))
-
-
-def _in_lanes(psi: Matrix, first: IntVector, n: IntVector, lanes: int) -> Matrix:
-    """Psi of pairs that go together along a last axis, the last of them in lanes left over."""
-    if lanes == 1:
-        return np.ascontiguousarray(psi)[:, :, None]
-    pair = first[:, None] + np.minimum(np.arange(lanes), n[:, None] - 1)
-    return np.ascontiguousarray(psi[pair].transpose(0, 2, 1))
 
 
 def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
