@@ -219,7 +219,7 @@ class PeerInfluence(StaticModel):
     >>> import penchant as pn
     >>> offers = {"high": [[25, 49]], "low": [[16, 1]], "probability": [[0.5, 0.5]],
     ...           "condition": [[3, 3]]}
-    >>> pn.models.PeerInfluence().explanatory(pn.Offers([1], offers), 0.5)[0].tolist()
+    >>> pn.models.PeerInfluence().explanatory(pn.Offers([1], offers), 0.5)[0].round(9).tolist()
     [[4.5, 0.0], [4.0, 1.0]]
     """
 
