@@ -20,6 +20,8 @@ from penchant.models.learning._lines import (
     REWARD,
     SHOWN,
     copy,
+    deviate,
+    gain,
     lay_out,
     lean,
     learn_mean,
@@ -328,7 +330,10 @@ def spread(lines, i, n_options, n_planes):
     """Standard deviation of option i, and its derivative in the variance."""
     sd = NUMBERS + 2 * n_options + i
     variance = NUMBERS + 4 * n_options + (3 * n_options + i) * n_planes
-    root(lines, (sd, sd + n_options, variance, SCALE))
+    if n_planes == 1:
+        deviate(lines, (sd, variance, SCALE))
+    else:
+        root(lines, (sd, sd + n_options, variance, SCALE))
 
 
 @step
@@ -337,7 +342,10 @@ def observe(lines, event, i, n_means, n_options, n_planes):
     chosen, reward, option = event + CHOSEN, event + REWARD, NUMBERS + i
     noise, state, more = option + n_options, NUMBERS + 4 * n_options, n_options * n_planes
     mean, s = state + i * n_planes, state + 3 * more + i * n_planes
-    trust(lines, (GAIN, KEPT, UNIT, chosen, option, s, noise))
+    if n_planes == 1 and n_means == 1:
+        gain(lines, (GAIN, chosen, option, s, noise))
+    else:
+        trust(lines, (GAIN, KEPT, UNIT, chosen, option, s, noise))
     for a in range(n_means):
         target = reward if a == 0 else NOTHING
         for q in range(1, n_planes):
