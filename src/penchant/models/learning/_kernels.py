@@ -7,6 +7,8 @@ come as zeros. Row t is written before event t is learnt from. chosen is -1 wher
 in time, and rewards are NaN where there was none. Loops on lines take eight pairs at a time.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from penchant._compiled import njit, part
@@ -18,6 +20,8 @@ from penchant.models.learning._lines import (
     REWARD,
     SHOWN,
     copy,
+    deviate,
+    gain,
     lay_out,
     lean,
     learn_mean,
@@ -41,7 +45,7 @@ from penchant.models.learning._lines import (
     trust,
     write_planes,
 )
-from penchant.softmax._lanes import LANES
+from penchant.softmax._lanes import LANES, exponentials_of
 
 FORGETTING, FICTITIOUS, TIED = 1, 2, 3
 BY_OUTCOME = 4  # added to the rule of options not taken: the sign of the reward picks the rate
@@ -56,6 +60,7 @@ ZERO, ONE, MINUS, START, SHARE, LEAST, AWAY, OPTIONS = 0, 4, 5, 6, 7, 8, 9, 10
 TINY = 5e-324  # the least number above 0
 
 
+@lru_cache(64)
 def lines_of_learner(n_options: int, rule: int, initial: float, n_planes: int) -> Matrix:
     """Lines before play, but for the rates."""
     lines = np.zeros((OPTIONS + n_options + (6 + 3 * n_options) * n_planes, LANES))
@@ -177,16 +182,33 @@ def last_choice(chosen, is_choice, starts, which, column, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def cooled(factor, log_t, values, x, dx):
-    """Known values times what the cooling makes of time, row by row, and derivatives in its power.
+def cooled(log_times, starts, which, powers, logarithmic, values, room, x, dx):
+    """Known values times what the cooling makes of time, and derivatives in its power.
 
-    factor, log_t : (rows,)
+    log_times : (n_events,), logarithms of times
+    powers : (pairs,), of time; with logarithmic cooling they are not asked for
+    room : for most events of any episode, in whole blocks of eight
+    x, dx : variables and slopes in a row, of which there may be none
     """
-    for row in range(len(factor)):
-        for i in range(len(values)):
-            x[row, i, 0] = factor[row] * values[i]
-            for q in range(len(dx)):
-                dx[q, row, i, 0] = x[row, i, 0] * log_t[row]
+    n_options, row = len(values), 0
+    for k in range(len(which)):
+        begin, end = starts[which[k]], starts[which[k] + 1]
+        log_t, factor = log_times[begin:end], room[: end - begin]
+        for t in range(len(factor)):
+            factor[t] = powers[k] * log_t[t]
+        exponentials_of(room, len(factor))
+        if logarithmic:
+            for t in range(len(factor)):
+                factor[t] = log_t[t]
+        for t in range(len(factor)):
+            for i in range(n_options):
+                x[row + t * n_options + i] = factor[t] * values[i]
+        if len(dx) > 0:
+            for t in range(len(factor)):
+                for i in range(n_options):
+                    at = row + t * n_options + i
+                    dx[at] = x[at] * log_t[t]
+        row += len(factor) * n_options
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -262,20 +284,26 @@ NOTHING, SINGLE, SCALE, GAIN, KEPT, UNIT, SUM, TOTAL, GROWTH, CENTRES = range(10
 PRIOR, DECAY, SQUARE, TWICE, DRIFT, PULLS, NUMBERS = 13, 14, 15, 16, 17, 18, 21
 
 
+@lru_cache(64)
 def lines_of_filter(
-    n_options: int, start: Vector, centre: Vector, noise: tuple[float, Vector], n_planes: int
+    start: tuple[float, ...],
+    centre: tuple[float, ...],
+    noise_sd: float,
+    noises: tuple[float, ...],
+    n_planes: int,
 ) -> Matrix:
     """Lines before play, but for the numbers of pairs: prior, decay, and what follows from it.
 
-    noise : standard deviation, and noise variances of all options in units of its square
+    noises : noise variances of all options, in units of noise_sd^2
     """
+    n_options = len(noises)
     lines = np.zeros((NUMBERS + 4 * n_options + 4 * n_options * n_planes, LANES))
-    lines[SINGLE], lines[SCALE] = 1.0, noise[0]
-    lines[CENTRES : CENTRES + 3] = centre[:, None]
+    lines[SINGLE], lines[SCALE] = 1.0, noise_sd
+    lines[CENTRES : CENTRES + 3] = np.array(centre)[:, None]
     lines[NUMBERS : NUMBERS + n_options] = np.arange(n_options)[:, None]
-    lines[NUMBERS + n_options : NUMBERS + 2 * n_options] = noise[1][:, None]
+    lines[NUMBERS + n_options : NUMBERS + 2 * n_options] = np.array(noises)[:, None]
     means = lines[-4 * n_options * n_planes :].reshape(4, n_options, n_planes, LANES)[:3, :, 0]
-    means[:] = start[:, None, None]
+    means[:] = np.array(start)[:, None, None]
     return lines
 
 
@@ -302,7 +330,10 @@ def spread(lines, i, n_options, n_planes):
     """Standard deviation of option i, and its derivative in the variance."""
     sd = NUMBERS + 2 * n_options + i
     variance = NUMBERS + 4 * n_options + (3 * n_options + i) * n_planes
-    root(lines, (sd, sd + n_options, variance, SCALE))
+    if n_planes == 1:
+        deviate(lines, (sd, variance, SCALE))
+    else:
+        root(lines, (sd, sd + n_options, variance, SCALE))
 
 
 @step
@@ -311,7 +342,10 @@ def observe(lines, event, i, n_means, n_options, n_planes):
     chosen, reward, option = event + CHOSEN, event + REWARD, NUMBERS + i
     noise, state, more = option + n_options, NUMBERS + 4 * n_options, n_options * n_planes
     mean, s = state + i * n_planes, state + 3 * more + i * n_planes
-    trust(lines, (GAIN, KEPT, UNIT, chosen, option, s, noise))
+    if n_planes == 1 and n_means == 1:
+        gain(lines, (GAIN, chosen, option, s, noise))
+    else:
+        trust(lines, (GAIN, KEPT, UNIT, chosen, option, s, noise))
     for a in range(n_means):
         target = reward if a == 0 else NOTHING
         for q in range(1, n_planes):

@@ -74,6 +74,14 @@ def _chosen_or(emit, chosen, option, yes, no):
     return emit.builder.select(taken, yes, no)
 
 
+def _gained(emit, _, chosen, option, variance, noise):
+    """Gain s / (v + s) of the option taken, 0 of others."""
+    builder, none = emit.builder, emit.all(0.0)
+    unsure = builder.fcmp_ordered(">", variance, none)
+    found = builder.fdiv(variance, builder.fadd(noise, variance))
+    return (_chosen_or(emit, chosen, option, builder.select(unsure, found, none), none),)
+
+
 def _trusted(emit, gain, kept, unit, chosen, option, variance, noise):
     """Gain s / (v + s), kept v / (v + s), 1 / (v + s); 0, 1 and 0 but of the option taken."""
     builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
@@ -108,12 +116,15 @@ def _narrowed(emit, variance, gain, noise, chosen, option):
     return (_chosen_or(emit, chosen, option, narrow, variance),)
 
 
+def _sqrt(emit, x):
+    kind = ir.FunctionType(emit.vector, [emit.vector])
+    name = f"llvm.sqrt.v{LANES}f64"
+    return emit.builder.call(cgutils.get_or_insert_function(emit.builder.module, kind, name), [x])
+
+
 def _rooted(emit, sd, half, variance, unit):
     """Unit sqrt(s), and its derivative in s."""
-    builder, none = emit.builder, emit.all(0.0)
-    kind = ir.FunctionType(emit.vector, [emit.vector])
-    root = cgutils.get_or_insert_function(builder.module, kind, f"llvm.sqrt.v{LANES}f64")
-    plain = builder.call(root, [variance])
+    builder, none, plain = emit.builder, emit.all(0.0), _sqrt(emit, variance)
     steep = builder.fdiv(unit, builder.fmul(emit.all(2.0), plain))
     unsure = builder.fcmp_ordered(">", plain, none)
     return builder.fmul(unit, plain), builder.select(unsure, steep, none)
@@ -149,12 +160,15 @@ speed = _on_lines(lambda emit, _, *how: (_speed(emit, *how),))
 move = _on_lines(_moved)
 # (slope, value, the same, derivatives of the three rates): before the value moves
 tilt = _on_lines(_tilted)
+gain = _on_lines(_gained)  # (gain, chosen, option, variance, noise)
 trust = _on_lines(_trusted)  # (gain, kept, unit, chosen, option, variance, noise)
 learn_mean = _on_lines(_learnt_mean)  # (mean, reward, gain)
 tilt_mean = _on_lines(_tilted_mean)  # (slope, that of the variance, mean, reward, kept, unit)
 tilt_variance = _on_lines(_tilted_variance)  # (slope, kept, unit, noise, chosen, option)
 narrow = _on_lines(_narrowed)  # (variance, gain, noise, chosen, option)
 root = _on_lines(_rooted)  # (sd, half, variance, unit)
+# (sd, variance, unit)
+deviate = _on_lines(lambda emit, _, s, unit: (emit.builder.fmul(unit, _sqrt(emit, s)),))
 share = _on_lines(_shared)  # (to, slope, mean, both slopes of variances, their sum, total)
 scale = _on_lines(_scaled)  # (value, factor, more)
 lean = _on_lines(_leaned)  # (slope, factor, value, by, centre)

@@ -178,9 +178,9 @@ class GershmanHybrid(OpenModel):
         known = self.prior_variance
         filters[:, 0] = psi[:, 0] if known is None else known / self._unit
         start = np.array([float(self._start), 0.0, 0.0])
-        noises = np.array([self.noise_of(i) / self._unit for i in range(2)])
-        noise = float(np.sqrt(self._unit)), noises
-        own = lines_of_filter(2, start, start, noise, len(whole))
+        noise_sd = float(np.sqrt(self._unit))
+        noises = (self.noise_of(0) / self._unit, self.noise_of(1) / self._unit)
+        own = lines_of_filter(tuple(start), tuple(start), noise_sd, noises, len(whole))
         hybrid(
             record.told,
             record.starts,

@@ -378,8 +378,8 @@ class KalmanFilter(OpenModel):
         for a, (name, known) in enumerate(self._filter.items()):
             filters[:, a] = psi[:, names.index(name)] if known is None else known
         start, centre = self._start_and_centre()
-        noise = float(np.sqrt(self.noise_variance)), np.ones(self.n_options)
-        own = lines_of_filter(self.n_options, start, centre, noise, n_planes)
+        noise_sd, noises = float(np.sqrt(self.noise_variance)), (1.0,) * self.n_options
+        own = lines_of_filter(tuple(start), tuple(centre), noise_sd, noises, n_planes)
         index = [names.index(name) if name in names else -1 for name in self._filter]
         restless = self.decay != 1.0 or self.drift_variance != 0.0
         kalman(

@@ -23,6 +23,7 @@ from penchant.models.learning._kernels import cooled
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
+from penchant.softmax._lanes import LANES
 from penchant.tables.numbers import exact_floats
 
 NOISE_NAMES = {
@@ -104,20 +105,25 @@ class KnownValues(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Values times what the cooling makes of time."""
         record.check_options(self.n_options)
-        every = record.kept(
-            "log times", lambda: [np.log(np.maximum(e.times, 1)) for e in record.episodes]
+        log_times = record.kept(
+            "log times",
+            lambda: np.log(np.maximum(np.concatenate([e.times for e in record.episodes]), 1)),
         )
-        log_t = np.concatenate([every[e] for e in which])
-        factor = self._factor(log_t, np.repeat(psi, record.lengths(which), axis=0))
-        shape = len(factor), self.n_options, 1
+        powers = np.ascontiguousarray(psi[:, 0]) if self.shape else np.zeros(len(which))
+        shape = int(record.lengths(which).sum()), self.n_options, 1
         x, slopes = np.empty(shape), np.empty((len(self.shape) if with_slopes else 0, *shape))
-        cooled(factor, log_t, np.array(self.values), x, slopes)
+        cooled(
+            log_times,
+            record.starts,
+            which,
+            powers,
+            self.cooling == "logarithmic",
+            np.array(self.values),
+            np.zeros(-(-record.most_events // LANES) * LANES),
+            x.reshape(-1),
+            slopes.reshape(-1),
+        )
         return x, slopes if with_slopes else None
-
-    def _factor(self, log_t: Vector, psi: Matrix) -> Vector:
-        if self.cooling == "constant":
-            return np.ones_like(log_t)
-        return log_t if self.cooling == "logarithmic" else np.exp(log_t * psi[:, 0])
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """The values, which stay."""

@@ -155,7 +155,7 @@ class LearningRates:
         """In order."""
         return self.gains, self.losses, self.others, self.trace
 
-    @property
+    @cached_property
     def estimated(self) -> tuple[str, ...]:
         """Names of the rates that are estimated, each once."""
         return tuple(dict.fromkeys(rate for rate in self.all_four if isinstance(rate, str)))
@@ -191,6 +191,7 @@ class LearningRates:
         own = {self.gains, self.losses}
         return own == {"learning_rate"} and self.others in ("learning_rate", "forgetting", 0.0)
 
+    @cached_property
     def index(self) -> IntVector:
         """Which shape parameter each of the four rates is, or -1."""
         names = self.estimated
@@ -198,15 +199,17 @@ class LearningRates:
 
     def at(self, psi: Matrix) -> Matrix:
         """The four rates at each psi: (n_psi, 4)."""
-        columns = zip(self.all_four, self.index(), strict=True)
-        found = [psi[:, q] if q >= 0 else np.full(len(psi), rate) for rate, q in columns]
-        return np.column_stack(found)
+        known = [0.0 if isinstance(rate, str) else rate for rate in self.all_four]
+        found = np.empty((len(psi), 4))
+        found[:] = known
+        found[:, self.index >= 0] = psi[:, self.index[self.index >= 0]]
+        return found
 
     def with_slopes(self, psi: Matrix, n_slopes: int) -> Matrix:
         """The four rates, each with its derivatives in psi: (n_psi, 4 (1 + n_slopes))."""
         found = np.empty((len(psi), 4, 1 + n_slopes))
         found[:, :, 0] = self.at(psi)
-        found[:, :, 1:] = self.index()[:, None] == np.arange(n_slopes)
+        found[:, :, 1:] = self.index[:, None] == np.arange(n_slopes)
         return found.reshape(len(psi), 4 * (1 + n_slopes))
 
 

@@ -132,6 +132,111 @@ def exponential(attributes, starts, which, psi, width, room, x, slopes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
+def by_odds(attributes, starts, which, psi, width, x, slopes):
+    """A p / (p + h (1 - p)), after delays over 1 + k D, and derivatives in k and h.
+
+    attributes : (3 or 4, n), A p, p and 1 - p, and delays; psi is h, or k and h
+    """
+    last, q = 0, psi.shape[1] - 1
+    for k in range(len(which)):
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        worth, p, rest = (
+            attributes[0, begin:end],
+            attributes[1, begin:end],
+            attributes[2, begin:end],
+        )
+        first, last = last, last + end - begin
+        value, rate = x[first:last], psi[k, q]
+        for j in range(len(value)):
+            value[j] = worth[j] / (p[j] + rate * rest[j])
+        if q > 0:
+            delay = attributes[3, begin:end]
+            for j in range(len(value)):
+                value[j] /= 1.0 + psi[k, 0] * delay[j]
+            if slopes.shape[1] > 0:
+                fall = slopes[0, first:last]
+                for j in range(len(fall)):
+                    fall[j] = -value[j] * delay[j] / (1.0 + psi[k, 0] * delay[j])
+        if slopes.shape[1] > 0:
+            fall = slopes[q, first:last]
+            for j in range(len(fall)):
+                fall[j] = -value[j] * rest[j] / (p[j] + rate * rest[j])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def of_stakes(attributes, starts, which, psi, width, room, x, slopes):
+    """q log(1 + W) + (1 - q) log(1 + rho L), its derivative in rho, and minus the delay.
+
+    attributes : (4, n), q log(1 + W), 1 - q, what is left after a loss, L, and minus the delay
+    room : ones
+    x, slopes : two columns, in a row
+    """
+    last = 0
+    for k in range(len(which)):
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        won, chance = attributes[0, begin:end], attributes[1, begin:end]
+        lost, wait = attributes[2, begin:end], attributes[3, begin:end]
+        first, last = last, last + 2 * (end - begin)
+        rate, both, value = psi[k, 0], x[first:last], room[: end - begin]
+        for j in range(len(value)):
+            value[j] = 1.0 + rate * lost[j]
+        logarithms(room)
+        # log(1 + y) is that of the sum u which is rounded, times y / (u - 1)
+        for j in range(len(value)):
+            y = rate * lost[j]
+            u = 1.0 + y
+            exact = y if u == 1.0 else value[j] * (y / (u - 1.0))
+            value[j] = won[j] + chance[j] * exact
+        for j in range(len(value)):
+            both[2 * j] = value[j]
+            both[2 * j + 1] = wait[j]
+        if len(slopes) > 0:
+            rise = slopes[first:last]
+            for j in range(len(value)):
+                value[j] = chance[j] * lost[j] / (1.0 + rate * lost[j])
+            for j in range(len(value)):
+                rise[2 * j] = value[j]
+                rise[2 * j + 1] = 0.0
+        for j in range(len(value)):
+            value[j] = 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def beside_peers(attributes, starts, which, psi, width, rooms, x, slopes):
+    """p H^rho + (1 - p) L^rho, its derivative in rho, and what peers took.
+
+    attributes : (5, n), p and log H, 1 - p and log L, and what peers took
+    x, slopes : two columns, in a row
+    """
+    last = 0
+    for k in range(len(which)):
+        begin, end = width * starts[which[k]], width * starts[which[k] + 1]
+        first, last = last, last + 2 * (end - begin)
+        high, low, both = rooms[0, : end - begin], rooms[1, : end - begin], x[first:last]
+        p, log_high = attributes[0, begin:end], attributes[1, begin:end]
+        rest, log_low = attributes[2, begin:end], attributes[3, begin:end]
+        taken, rho = attributes[4, begin:end], psi[k, 0]
+        for j in range(len(high)):
+            high[j] = min(rho * log_high[j], LARGE)
+        for j in range(len(low)):
+            low[j] = min(rho * log_low[j], LARGE)
+        exponentials_of(rooms[0], len(high))
+        exponentials_of(rooms[1], len(low))
+        for j in range(len(high)):
+            high[j] *= p[j]
+        for j in range(len(low)):
+            low[j] *= rest[j]
+        for j in range(len(high)):
+            both[2 * j] = high[j] + low[j]
+            both[2 * j + 1] = taken[j]
+        if len(slopes) > 0:
+            rise = slopes[first:last]
+            for j in range(len(high)):
+                rise[2 * j] = high[j] * log_high[j] + low[j] * log_low[j]
+                rise[2 * j + 1] = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
 def now_or_later(delay, starts, which, width, value, x):
     """Values of what comes now in the first of two columns, of what comes later in the second."""
     j = 0
@@ -272,40 +377,42 @@ def first_parts(weight, utility, factor, gains, losses):
 
 
 @part
-def add_up(weights, utilities, factors, begin, end, sums, row, x):
+def add_up(weights, utilities, factors, mine, sums, row, n_columns, x):
     """Sums over outcomes: of gains in the first column, of losses in the last.
 
-    factors : of all options, of which those from `begin` to `end` count
-    row : where the first of them goes in x, which has one column or two
+    factors, mine : of all options, and from which to which they count
+    row : where the first of them goes in x, which has n_columns, one or two, in a row
     """
-    gains, losses = sums[0], sums[1]
+    (begin, end), gains, losses = mine, sums[0], sums[1]
     first_parts(weights[0], utilities[0], factors[0, begin:end], gains, losses)
     for o in range(1, len(factors)):
         add_parts(weights[o], utilities[o], factors[o, begin:end], gains, losses)
-    column = x[row : row + end - begin].reshape(-1)
-    if x.shape[1] == 1:
-        for j in range(len(column)):
-            column[j] = gains[j] + losses[j]
+    place = x[row * n_columns : (row + end - begin) * n_columns]
+    if n_columns == 1:
+        for j in range(end - begin):
+            place[j] = gains[j] + losses[j]
     else:
         for j in range(end - begin):
-            column[2 * j] = gains[j]
-            column[2 * j + 1] = losses[j]
+            place[2 * j] = gains[j]
+            place[2 * j + 1] = losses[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gambles(attributes, starts, which, psi, weighting, width, rooms, x, slopes):
+def gambles(attributes, starts, which, psi, weighting, sizes, rooms, x, slopes):
     """Weighted utility of gains, and of losses; in one column if there is but one.
 
     attributes : (n_attributes, n_outcomes, n), signs of outcomes, and log |outcome|; probabilities,
         and logarithms of them: log(-log p) for PRELEC; log p and log(1 - p) for TVERSKY_KAHNEMAN
     weighting : 0 none, PRELEC or TVERSKY_KAHNEMAN
-    rooms : one for numbers of a person, ones of all outcomes, two for sums, SLOTS for utilities,
-        weights and slopes of weights, and for psi that they are of, after how many there are
+    sizes : number of options, and of columns
+    rooms : one for numbers of a person, ones of all outcomes, two for sums, SLOTS for
+        utilities, weights and slopes of weights, and for psi that they are of, after their number
 
     Utilities of outcomes and weights of probabilities are kept from one psi to the next, as points
     of a grid share them.
     """
     room, ones, sums, utilities, weights, tilts, known = rooms
+    width, n_columns = sizes
     signs, log_sizes, chances = attributes[0], attributes[1], attributes[2]
     log_p, log_rest = attributes[min(3, len(attributes) - 1)], attributes[len(attributes) - 1]
     row, current = 0, -1
@@ -324,9 +431,16 @@ def gambles(attributes, starts, which, psi, weighting, width, rooms, x, slopes):
             for o in range(len(signs)):
                 said = chances[o, begin:end], log_p[o, begin:end], log_rest[o, begin:end]
                 fill_weights(*said, gamma, weighting, room, weights[w, o], tilts[w, o])
-        add_up(weights[w], utilities[u], ones, 0, end - begin, sums, row, x)
-        if slopes.shape[1] > 0:
-            add_up(weights[w], utilities[u], log_sizes, begin, end, sums, row, slopes[0])
-        if slopes.shape[1] > 0 and len(slopes) > 1:
-            add_up(tilts[w], utilities[u], ones, 0, end - begin, sums, row, slopes[1])
+        for q in range(-1, len(slopes) if slopes.shape[1] > 0 else 0):
+            factors, at = (log_sizes, begin) if q == 0 else (ones, 0)
+            add_up(
+                tilts[w] if q == 1 else weights[w],
+                utilities[u],
+                factors,
+                (at, at + end - begin),
+                sums,
+                row,
+                n_columns,
+                x if q < 0 else slopes[q],
+            )
         row += end - begin

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -27,13 +27,22 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import ColumnModel, ratios, shapes
+from penchant.models.offers._kernels import of_stakes
+from penchant.models.offers.attributes import (
+    LinearModel,
+    Pairs,
+    Prepared,
+    blocks_for,
+    ratios,
+    shapes,
+    side_by_side,
+)
 
 HUNDRED = 100.0
 
 
 @dataclass(frozen=True)
-class CambridgeGamble(ColumnModel):
+class CambridgeGamble(LinearModel):
     """The Cambridge gamble, of which the stakes and the colours are two fits.
 
     part="stakes": theta = (1/tau, beta/tau), psi = rho. Each option has `stake`, the share of the
@@ -74,7 +83,7 @@ class CambridgeGamble(ColumnModel):
         return stakes if self.part == "stakes" else ("probability",)
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by part
+    def weights(self) -> tuple[str, ...]:
         """1/tau and beta/tau, or alpha and the log-odds of the first colour."""
         if self.part == "stakes":
             return ("inverse_temperature", "impatience_weight")
@@ -111,27 +120,21 @@ class CambridgeGamble(ColumnModel):
                 "offers['probability'] must lie between 0 and 1 for CambridgeGamble; got "
                 f"{p.min():g} to {p.max():g}. Give shares of boxes."
             )
-        return super().prepare(offers)
-
-    def columns(self, offers: Described, psi: Any) -> Matrix:
-        """Expected utility and minus the delay; or log p, and 1 for the first colour."""
-        p = offers["probability"]
         if self.part == "colours":
             first = np.zeros(p.shape)
             first[:, 0] = 1.0
-            return np.stack([np.log(p), first], axis=-1)
-        won, lost = _after(offers)
-        utility = p * np.log1p(won) + (1.0 - p) * np.log1p(psi[0] * lost)
-        return np.stack([utility, -offers["delay"]], axis=-1)
+            return (np.stack([np.log(p), first], axis=-1),)
+        points, stake = offers["points"] / HUNDRED, offers["stake"]
+        won, lost = points * (1.0 + stake), points * (1.0 - stake)
+        return (side_by_side(p * np.log1p(won), 1.0 - p, lost, -offers["delay"]),)
 
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """(1 - q) L / (1 + rho L), with L what is left after a loss."""
-        p = offers["probability"]
-        found = np.zeros((len(self.shape), *p.shape, 2))
-        if self.part == "stakes":
-            _, lost = _after(offers)
-            found[0, :, :, 0] = (1.0 - p) * lost / (1.0 + psi[0] * lost)
-        return found
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Expected utility and minus the delay; or log p, and 1 for the first colour."""
+        if self.part == "colours":
+            super().fill(prepared, pairs, x, slopes)
+            return
+        (room,) = blocks_for(pairs, x.shape[1]) + 1.0
+        of_stakes(*prepared, *pairs, x.shape[1], room, x.reshape(-1), slopes.reshape(-1))
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """What a stake is worth; of a colour its odds, distorted and biased, in logarithms."""
@@ -147,9 +150,3 @@ class CambridgeGamble(ColumnModel):
 
     def __str__(self) -> str:
         return f"Cambridge gamble, {self.part}"
-
-
-def _after(offers: Described) -> tuple[Matrix, Matrix]:
-    """Points in hundreds after winning and after losing a stake."""
-    points, stake = offers["points"] / HUNDRED, offers["stake"]
-    return np.asarray(points * (1.0 + stake)), np.asarray(points * (1.0 - stake))

@@ -22,7 +22,18 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers.attributes import TEMPERATURE, ColumnModel, ratios, shapes
+from penchant.models.offers._kernels import beside_peers, by_odds
+from penchant.models.offers.attributes import (
+    TEMPERATURE,
+    ColumnModel,
+    Pairs,
+    Prepared,
+    StaticModel,
+    blocks_for,
+    ratios,
+    shapes,
+    side_by_side,
+)
 from penchant.models.offers.discounting import N_RATES, RATES
 from penchant.models.offers.gambles import CURVATURE
 
@@ -30,7 +41,7 @@ ODDS = (1e-4, 1e4)
 
 
 @dataclass(frozen=True)
-class ProbabilityDiscounting(ColumnModel):
+class ProbabilityDiscounting(StaticModel):
     """Probability discounting: V = A / (1 + h odds), odds = (1 - p) / p (Rachlin et al. 1991).
 
     theta = 1/tau, psi = h: 1 is the expected value, more is averse to risks. With delays V = A /
@@ -80,23 +91,15 @@ class ProbabilityDiscounting(ColumnModel):
         """Temperature, and the rates."""
         return (TEMPERATURE, *shapes(*(s.name for s in self.shape)))
 
-    def columns(self, offers: Described, psi: Any) -> Matrix:
-        """A / ((1 + k D) (1 + h odds))."""
-        return np.asarray(self._value(offers, psi)[:, :, None])
+    def prepare(self, offers: Described) -> Prepared:
+        """A p, p, and 1 - p, with delays."""
+        amount, p, *delays = super().prepare(offers)
+        return (side_by_side(amount * p, p, 1.0 - p, *delays),)
 
-    def _value(self, offers: Described, psi: Any) -> Matrix:
-        p = offers["probability"]
-        value = offers["amount"] * p / (p + psi[-1] * (1.0 - p))
-        return np.asarray(value / (1.0 + psi[0] * offers["delay"]) if self.delays else value)
-
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """- V odds / (1 + h odds), and - V D / (1 + k D)."""
-        p, value = offers["probability"], self._value(offers, psi)
-        by_odds = -value * (1.0 - p) / (p + psi[-1] * (1.0 - p))
-        if not self.delays:
-            return np.asarray(by_odds[None, :, :, None])
-        by_rate = -value * offers["delay"] / (1.0 + psi[0] * offers["delay"])
-        return np.stack([by_rate, by_odds])[:, :, :, None]
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """V; - V odds / (1 + h odds), and - V D / (1 + k D)."""
+        steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
+        by_odds(*prepared, *pairs, x.shape[1], x.reshape(-1), steep)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + h odds), and less after a delay; nothing where it never comes."""
@@ -204,7 +207,7 @@ class Ambiguity(ColumnModel):
 
 
 @dataclass(frozen=True)
-class PeerInfluence(ColumnModel):
+class PeerInfluence(StaticModel):
     """Choices of peers: expected utility, and a bonus for what others took (Chung et al. 2015).
 
     V = p H^rho + (1 - p) L^rho, plus the influence of peers for the safe option (the first) in
@@ -216,7 +219,7 @@ class PeerInfluence(ColumnModel):
     >>> import penchant as pn
     >>> offers = {"high": [[25, 49]], "low": [[16, 1]], "probability": [[0.5, 0.5]],
     ...           "condition": [[3, 3]]}
-    >>> pn.models.PeerInfluence().explanatory(pn.Offers([1], offers), 0.5)[0].tolist()
+    >>> pn.models.PeerInfluence().explanatory(pn.Offers([1], offers), 0.5)[0].round(9).tolist()
     [[4.5, 0.0], [4.0, 1.0]]
     """
 
@@ -230,23 +233,24 @@ class PeerInfluence(ColumnModel):
         """Curvature of utility."""
         return (CURVATURE,)
 
-    def columns(self, offers: Described, psi: Any) -> Matrix:
-        """Expected utility, and 1 for what peers took."""
-        p = offers["probability"]
-        value = p * offers["high"] ** psi[0] + (1.0 - p) * offers["low"] ** psi[0]
-        taken = np.zeros(value.shape)
-        taken[:, 0] = offers["condition"][:, 0] == 1
-        taken[:, -1] = offers["condition"][:, -1] == 3
-        return np.stack([value, taken], axis=-1)
+    def prepare(self, offers: Described) -> Prepared:
+        """Chances and logarithms of the amounts, and 1 for what peers took."""
+        p, condition = offers["probability"], offers["condition"]
+        taken = np.zeros(p.shape)
+        taken[:, 0] = condition[:, 0] == 1
+        taken[:, -1] = condition[:, -1] == 3
+        outcomes = []
+        for chance, amount in ((p, offers["high"]), (1.0 - p, offers["low"])):
+            gained = np.where(
+                amount < 0, np.nan, chance * (amount > 0)
+            )  # of losses nothing is known
+            outcomes += [gained, np.log(np.where(amount > 0, amount, 1.0))]
+        return (side_by_side(*outcomes, taken),)
 
-    def column_slopes(self, offers: Described, psi: Any) -> Matrix:
-        """Utilities times the logarithms of the amounts."""
-        p = offers["probability"]
-        found = np.zeros((1, *p.shape, 2))
-        for chance, name in ((p, "high"), (1.0 - p, "low")):
-            v = offers[name]
-            found[0, :, :, 0] += chance * v ** psi[0] * np.log(np.where(v > 0, v, 1.0))
-        return found
+    def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
+        """Expected utility, its slope, and what peers took."""
+        rooms = blocks_for(pairs, x.shape[1], 2)
+        beside_peers(*prepared, *pairs, x.shape[1], rooms, x.reshape(-1), slopes.reshape(-1))
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """p H^rho + (1 - p) L^rho, and the bonus of what peers took."""

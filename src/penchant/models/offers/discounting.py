@@ -215,7 +215,7 @@ class ExponentialDiscounting(_OneRate):
 def _fill_exponential(prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
     """A exp(-k D), and its derivative in k, in one column."""
     width = x.shape[1]
-    steep = slopes.reshape(len(slopes), -1)
+    steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
     room = blocks_for(pairs, width)[0]
     _kernels.exponential(*prepared, *pairs, width, room, x.reshape(-1), steep)
 
@@ -308,7 +308,7 @@ class ConstantSensitivityDiscounting(StaticModel):
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """V = A e^-z with z = (a D)^s; dV/da = -V z s / a; dV/ds = -V z log(a D)."""
         width = x.shape[1]
-        steep = slopes.reshape(len(slopes), -1)
+        steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
         rooms = blocks_for(pairs, width, 2)
         _kernels.constant_sensitivity(*prepared, *pairs, width, rooms, x.reshape(-1), steep)
 

@@ -286,8 +286,10 @@ def _with_logarithms(offers: Described, weighting: str) -> Prepared:
         if weighting == "prelec":
             logs = [np.log(-logs[0])]
         attributes += [np.where(inside, log, 0.0) for log in logs]
-    n_outcomes = outcome.shape[2]
-    return (np.stack([a.transpose(2, 0, 1).reshape(n_outcomes, -1) for a in attributes]),)
+    found = np.empty((len(attributes), outcome.shape[2], p[:, :, 0].size))
+    for place, attribute in zip(found, attributes, strict=True):
+        place[:] = attribute.reshape(-1, outcome.shape[2]).T
+    return (found,)
 
 
 def _fill_gambles(
@@ -295,11 +297,10 @@ def _fill_gambles(
 ) -> None:
     """The columns of gambles at every psi, with room for what psi share."""
     (attributes,) = prepared
-    n_options, n_columns = x.shape[1:]
-    (room,) = blocks_for(pairs, n_options)
+    (room,) = blocks_for(pairs, x.shape[1])
     kept = (_kernels.SLOTS, attributes.shape[1], len(room))
     sums, known = np.empty((2, len(room))), np.zeros((2, 1 + _kernels.SLOTS))
     rooms = room, np.ones(kept[1:]), sums, np.empty(kept), np.empty(kept), np.empty(kept), known
-    steep = slopes.reshape(len(slopes), -1, n_columns)
-    flat = x.reshape(-1, n_columns)
-    _kernels.gambles(attributes, *pairs, weighting, n_options, rooms, flat, steep)
+    steep = slopes.reshape(len(slopes), slopes[:1].size)
+    flat = x.reshape(-1)
+    _kernels.gambles(attributes, *pairs, weighting, x.shape[1:], rooms, flat, steep)

@@ -90,7 +90,7 @@ class MagnitudeDiscounting(StaticModel):
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
         width = x.shape[1]
-        steep = slopes.reshape(len(slopes), -1)
+        steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
         utility, room = self.kind == "utility", blocks_for(pairs, width)[0]
         by_magnitude(*prepared, *pairs, width, utility, room, x.reshape(-1), steep)
 
