@@ -426,3 +426,12 @@ def test_a_vertex_that_is_not_the_only_one_is_left_to_the_linear_program():
     assert _only_vertex(np.array([0.5, 0.25, 0.25]), edge) is None
     found = _only_vertex(np.array([0.5, 0.3, 0.2]), edge)
     np.testing.assert_allclose(found, [1.0, 1.0, 0.0], rtol=0, atol=1e-15)
+
+
+def test_what_is_left_of_a_variable_beside_certain_choices_may_be_too_small_to_count():
+    x = np.zeros((5, 2, 2))
+    x[:3, 1, 0], x[:3, 1, 1] = 1.0, [1.0, 2.0, 0.5]  # always taken
+    x[3:, 1, 1] = 4e-106  # taken once, left once
+    estimate = pn.fit(pn.Choices.from_arrays(x, [1, 1, 1, 1, 0]))
+    assert estimate.status == "separated"
+    assert estimate.log_likelihood == pytest.approx(2 * np.log(0.5), rel=1e-12)

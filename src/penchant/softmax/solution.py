@@ -33,6 +33,19 @@ def in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> 
 LARGEST = 1e100
 
 
+def without_dust(choices: Choices) -> Choices:
+    """The same without variables that are too small for float64 among the options left on offer.
+
+    A trace that fades may be of a usual size where choices are certain, and nothing elsewhere.
+    """
+    relative = np.abs(in_coordinates(choices, np.eye(choices.n_parameters)).explanatory)
+    largest = relative.max(axis=0, initial=0.0)
+    dust = (largest > 0) & (largest < 1 / LARGEST)
+    if not dust.any():
+        return choices
+    return replace(choices, explanatory=np.where(dust, 0.0, choices.explanatory))
+
+
 def prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
     """The likelihood, packed, and what of theta it identifies."""
     likelihood = likelihood_of(choices, threads)

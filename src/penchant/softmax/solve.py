@@ -31,6 +31,7 @@ from penchant.softmax.solution import (
     nothing_identified,
     prepared,
     scaled_inverse,
+    without_dust,
 )
 
 MANY_BLOCKS = 4096
@@ -164,7 +165,8 @@ def _separated(
     on_offer = ~found.resolved
     if choices.available is not None:
         on_offer = on_offer & choices.available
-    rest = maximum_likelihood(replace(choices, available=on_offer), threads=threads)
+    left = without_dust(replace(choices, available=on_offer))
+    rest = maximum_likelihood(left, threads=threads)
     resolved = found.resolved
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
