@@ -27,7 +27,7 @@ SAME = 1e-9  # along a direction: what a linear program calls 0
 HARDLY = 1e-12  # and what it takes for 0 whatever its tolerance
 STRICT = 1e-7  # a difference along the direction above this is positive
 ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
-CLEARLY = 1e-9  # a multiplier above this holds a vertex where it is
+CLEARLY = 1e-5  # distance from a vertex that no tolerance of a linear program reaches
 MOST_TURNS = 50  # of constraints around a vertex
 EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
@@ -376,11 +376,12 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
 
     From the corner of the box that is furthest, constraints that are broken replace others, the
     most broken first: the dual simplex method, which for a handful of parameters takes as many
-    steps. The vertex is the only one if all that it rests on holds it back, and if no other
-    constraint is so nearly broken that it might count as one or not.
+    steps. The vertex is the only one if all that it rests on holds it back, firmly enough that
+    whatever a linear program takes for 0 leads nowhere else, and if no other constraint passes
+    by so closely that it might count as one or not.
     """
     d = len(goal)
-    if not (np.isfinite(rows).all() and (np.abs(goal) > CLEARLY).all()):
+    if not (np.isfinite(rows).all() and goal.all()):
         return None
     eye, sign = np.eye(d), np.sign(goal)
     normals = np.vstack([rows, eye, -eye])
@@ -393,8 +394,10 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
         room[held] = np.inf
         worst = int(np.argmin(room))
         if room[worst] >= -HARDLY:
-            clear = ((room > SAME) | (np.abs(room) < HARDLY)).all() and (pull > CLEARLY).all()
-            return np.where(np.abs(direction) < SAME, 0.0, direction) if clear else None
+            apart = ((room > CLEARLY) | (np.abs(room) < HARDLY)).all()
+            loose = np.abs(inverse).sum(axis=1).max() * pull.sum() * SAME
+            firm = loose < CLEARLY * pull.min()
+            return np.where(np.abs(direction) < SAME, 0.0, direction) if apart and firm else None
         share = normals[worst] @ inverse
         taking = share > HARDLY
         if not taking.any():
