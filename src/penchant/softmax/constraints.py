@@ -196,6 +196,7 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
 MOST_FACES = 100
 LEVEL = 1e-10  # slope left, for variables of size 1
 WITHIN_REACH = 8.0  # differences of objectives that Newton's method takes from theta = 0
+MOST_PLANES = 30  # on the way out from there
 ROUNDING = 1e-15  # relative, of an objective
 NOTHING = 1e-15  # share of a direction's curvature below which it is rounding
 
@@ -277,10 +278,12 @@ def maximise_freely(
 def _along_the_origin(part: Restricted, quadratic: Quadratic, found: Maximum) -> Maximum:
     """The maximum on a plane far out, where nothing is left to chance at its origin.
 
-    Planes nearer by lead there: one twice as far away has its maximum about twice as far out.
+    Planes nearer by lead there: one twice as far away has its maximum about twice as far out. So
+    far out that these would be very many, that holds over longer ways, too.
     """
     reach = float(np.abs(part.origin) @ part.likelihood.largest[1])
     share = WITHIN_REACH / max(reach, WITHIN_REACH)
+    times = max(2.0, share ** (-1.0 / MOST_PLANES))
     phi, n_steps = np.zeros(part.n_parameters), found.n_steps
     while True:
         nearer = replace(part, origin=share * part.origin)
@@ -290,7 +293,7 @@ def _along_the_origin(part: Restricted, quadratic: Quadratic, found: Maximum) ->
             phi = last.theta
         if share == 1.0:
             break
-        further = min(2 * share, 1.0)
+        further = min(times * share, 1.0)
         phi, share = phi * (further / share), further
     value = _value(part, quadratic, phi)
     if value <= found.value:
