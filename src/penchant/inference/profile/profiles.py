@@ -45,13 +45,16 @@ ALMOST = 1e-12  # the same where heights alone are asked for: the last step leav
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
-def keep_positive(profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch) -> None:
+def keep_positive(
+    profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch, inside: BoolVector
+) -> None:
     """Solve again, with the weight held at 0, where one that must be positive is not.
 
     The objective is concave: if a single weight leaves the range, its best value inside is 0.
+    `inside`: pairs that are solved inside the range already.
     """
     must = profiles.positive
-    wrong = points.theta[:, must] <= 0
+    wrong = (points.theta[:, must] <= 0) & ~inside[:, None]
     if not wrong.any():
         return
     which = np.flatnonzero(wrong.any(axis=1))
@@ -669,7 +672,7 @@ class Profiles:
         left = ~points.settled if patient else ~np.isfinite(points.value)
         rest = np.flatnonzero(left)
         self.follow(points, rest[~on_faces(self, points, rest, x, rows)], x, rows)
-        keep_positive(self, points, x, rows, batch)
+        keep_positive(self, points, x, rows, batch, left)
         points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
 
     def _solve_under(
