@@ -31,6 +31,7 @@ def in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> 
 
 
 LARGEST = 1e100
+SMALL = 1e-80  # numbers above it differ by more than 1 / LARGEST, or not at all
 
 
 def without_dust(choices: Choices) -> Choices:
@@ -38,6 +39,9 @@ def without_dust(choices: Choices) -> Choices:
 
     A trace that fades may be of a usual size where choices are certain, and nothing elsewhere.
     """
+    size = np.abs(choices.explanatory)
+    if not ((size > 0) & (size < SMALL)).any():
+        return choices
     relative = np.abs(in_coordinates(choices, np.eye(choices.n_parameters)).explanatory)
     largest = relative.max(axis=0, initial=0.0)
     dust = (largest > 0) & (largest < 1 / LARGEST)
