@@ -54,8 +54,10 @@ def test_a_grid_has_the_values_of_fits_from_scratch(name):
     psi, values, theta = grids.psi, grids.values, grids.theta
     pairs = np.repeat(np.arange(3), len(psi)), np.tile(psi, (3, 1))
     points = profiles.solve(*pairs, with_slopes=False)
-    told = points.settled
+    far_out = np.abs(points.theta).max(axis=1) > 1e12  # where a variable is all but 0
+    told = points.settled & ~far_out
     assert told.mean() > 0.9
+    np.testing.assert_allclose(values.ravel()[far_out], points.value[far_out], rtol=0, atol=1e-6)
     # one Newton step beyond a decrement of 3e-4
     np.testing.assert_allclose(values.ravel()[told], points.value[told], rtol=0, atol=1e-9)
     assert (values.ravel() >= points.value - 1e-6).all()

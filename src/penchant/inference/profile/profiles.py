@@ -46,12 +46,19 @@ FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
 def keep_positive(
-    profiles: Profiles, points: Points, x: Matrix, rows: Rows, batch: Batch, inside: BoolVector
+    profiles: Profiles,
+    points: Points,
+    x: Matrix,
+    rows: Rows,
+    batch: Batch,
+    inside: BoolVector,
+    roughly: bool,
 ) -> None:
     """Solve again, with the weight held at 0, where one that must be positive is not.
 
     The objective is concave: if a single weight leaves the range, its best value inside is 0.
-    `inside`: pairs that are solved inside the range already.
+    `inside`: pairs that are solved inside the range already. `roughly`: other weights may go on to
+    infinity from where Newton's method stopped.
     """
     must = profiles.positive
     wrong = (points.theta[:, must] <= 0) & ~inside[:, None]
@@ -62,7 +69,8 @@ def keep_positive(
         _hold(profiles, points, which, must, x, rows, batch)
         return
     which = which[~on_faces(profiles, points, which, x, rows)]
-    left = _on_faces_of_prior(profiles, points, which, wrong[which], x, rows, batch)
+    held = wrong[which]
+    left = _on_faces_of_prior(profiles, points, which, held, x, rows, batch, roughly)
     profiles.follow(points, left, x, rows)
 
 
@@ -74,6 +82,7 @@ def _on_faces_of_prior(
     x: Matrix,
     rows: Rows,
     batch: Batch,
+    roughly: bool,
 ) -> IntVector:
     """Solve pairs with weights held at 0 that would be negative; returns those left.
 
@@ -86,6 +95,8 @@ def _on_faces_of_prior(
         for pattern in np.unique(held, axis=0):
             mine = np.flatnonzero((held == pattern).all(axis=1))
             right = _hold(profiles, points, which[mine], must[pattern], x, rows, batch)
+            if not roughly:
+                right &= points.settled[which[mine]]
             more = points.theta[which[mine]][:, must] < 0
             held[mine] |= more
             again[mine] = more.any(axis=1) | ~right
@@ -148,7 +159,7 @@ def _hold(
     if isinstance(profiles.weight_prior, GaussianPrior):
         quadratic = profiles.weight_prior.quadratic(d, None)
         slope = slope + (quadratic.linear - theta @ quadratic.precision)[:, held]
-    return np.asarray(settled & (slope <= 0).all(axis=1))
+    return np.asarray(np.isfinite(sums) & (slope <= 0).all(axis=1))
 
 
 def _with_one_held(
@@ -504,13 +515,15 @@ class Profiles:
         patient: bool = True,
         planes: Planes | None = None,
         proven: bool = True,
+        roughly: bool = False,
     ) -> Points:
         """Best weights at every pair, on the whole or on planes.
 
         `near` are weights to start from, NaN where none are known; unless `patient`, Newton's
         method stops where steps no longer shrink as they do near a finite maximum. Unless `proven`,
         what proves a maximum may be left out, and the information if no `with_cross` is asked for:
-        numbers on the way to one are found sooner.
+        numbers on the way to one are found sooner. `roughly`: where weights are held at 0 and
+        others go to infinity, as high as Newton's method came.
         """
         parts = []
         for begin, end in self.portions(subject):
@@ -533,7 +546,7 @@ class Profiles:
             if self.density is not None:
                 self._solve_under(self.density, points, x, rows, start, plane)
             elif plane is None:
-                self._solve(points, x, rows, start, patient)
+                self._solve(points, x, rows, start, patient, roughly)
             else:
                 self._solve_on_planes(points, x, rows, plane, start, patient)
             if slopes is not None:
@@ -661,7 +674,13 @@ class Profiles:
         return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(
-        self, points: Points, x: Matrix, rows: Rows, near: Matrix | None, patient: bool
+        self,
+        points: Points,
+        x: Matrix,
+        rows: Rows,
+        near: Matrix | None,
+        patient: bool,
+        roughly: bool,
     ) -> None:
         batch = self._fit(x, rows, near)
         points.theta[:], points.value[:] = batch.theta, batch.value
@@ -672,7 +691,7 @@ class Profiles:
         left = ~points.settled if patient else ~np.isfinite(points.value)
         rest = np.flatnonzero(left)
         self.follow(points, rest[~on_faces(self, points, rest, x, rows)], x, rows)
-        keep_positive(self, points, x, rows, batch, left)
+        keep_positive(self, points, x, rows, batch, left, roughly)
         points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
 
     def _solve_under(

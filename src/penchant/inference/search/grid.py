@@ -215,6 +215,7 @@ class CoarseGrid:
 
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
+NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
 ROUNDS = 2  # of looking closer
@@ -224,7 +225,7 @@ FEWEST = 9  # points along an axis of which some are left out at first
 def whole_grids(profiles: Profiles) -> Grids:
     """The profile at every point of the grid."""
     psi, dimensions = grid_points(profiles.model)
-    values, theta = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+    values, theta, _ = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
     return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
 
 
@@ -235,24 +236,37 @@ def searched_grids(profiles: Profiles) -> Grids:
     are among the best, or local maxima; and again. In between values and weights are linear.
     """
     psi, dimensions = grid_points(profiles.model)
-    return _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
+    grids, rough = _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
+    below = grids.values.max(axis=1, keepdims=True) - grids.values
+    subject, cell = np.nonzero(rough & (below < NEARLY_BEST))
+    if len(subject):
+        points = profiles.solve(subject, psi[cell], with_slopes=False, patient=False)
+        better = points.value > grids.values[subject, cell]
+        at = subject[better], cell[better]
+        grids.values[at], grids.theta[at] = points.value[better], points.theta[better]
+    return grids
 
 
-def _searched(profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int) -> Grids:
-    """The same of some grid, from one that is coarser by as many rounds."""
+def _searched(
+    profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int
+) -> tuple[Grids, BoolVector]:
+    """The same of some grid, from one that is coarser by as many rounds; which points are rough."""
     if rounds == 0 or min(dimensions) < FEWEST:
-        values, theta = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
-        return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
+        values, theta, rough = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+        return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
-    found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
+    found, of_found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
     values = coarse.filled(found.values)
     theta = np.stack([coarse.filled(weight) for weight in np.moveaxis(found.theta, 2, 0)], axis=2)
     looked = np.zeros(values.shape, dtype=bool)
     looked[:, coarse.cells] = found.looked
+    rough = np.zeros_like(looked)
+    rough[:, coarse.cells] = of_found
     wanted = coarse.around(_worth_a_look(found)) & ~looked
     subject, cell = np.nonzero(wanted)
-    values[wanted], theta[wanted] = _one_by_one(profiles, subject, psi[cell], theta[wanted])
-    return Grids(psi, values, theta, dimensions, looked | wanted)
+    told = _one_by_one(profiles, subject, psi[cell], theta[wanted])
+    values[wanted], theta[wanted], rough[wanted] = told
+    return Grids(psi, values, theta, dimensions, looked | wanted), rough
 
 
 def _worth_a_look(grids: Grids) -> BoolVector:
@@ -266,49 +280,54 @@ def _is_compiled(profiles: Profiles) -> bool:
     return profiles.prior is None and profiles.n_options >= 2
 
 
-def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix]:
+def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix, BoolVector]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
-    psi (n_psi, n_shape) lie in lines of n_last neighbours each.
+    psi (n_psi, n_shape) lie in lines of n_last neighbours each. Third, which are rough: suprema
+    that Newton's method may have stopped below.
     """
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
-    everyone = np.arange(n)
+    rough, everyone = np.zeros(values.shape, dtype=bool), np.arange(n)
     if not _is_compiled(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
         points = profiles.solve(*pairs, with_slopes=False, patient=False)
-        return points.value.reshape(n, -1), points.theta.reshape(theta.shape)
+        return points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
     for who, some in _portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
         near = _neighbours(n_some, n_last, n_who)
         best = np.zeros((len(subject), d))
-        found = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), near, best)
+        found, doubts = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), near, best)
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
-    return values, theta
+        rough[who, some] = doubts.reshape(n_who, n_some)
+    return values, theta, rough
 
 
 def one_by_one(profiles: Profiles, psi: Matrix, start: Matrix) -> tuple[Vector, Matrix]:
     """Objective and weights of a single subject at some psi, from weights near by."""
-    return _one_by_one(profiles, np.zeros(len(psi), dtype=np.int64), psi, start)
+    values, theta, _ = _one_by_one(profiles, np.zeros(len(psi), dtype=np.int64), psi, start)
+    return values, theta
 
 
 def _one_by_one(
     profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix
-) -> tuple[Vector, Matrix]:
-    """Objective and weights of pairs of a subject and a psi, each from weights of its own."""
+) -> tuple[Vector, Matrix, BoolVector]:
+    """Objective and weights of pairs of a subject and a psi, each from its own; which are rough."""
+    none = np.zeros(len(subject), dtype=bool)
     if not len(subject):
-        return np.empty(0), start
+        return np.empty(0), start, none
     if not _is_compiled(profiles):
         points = profiles.solve(subject, psi, with_slopes=False, patient=False)
-        return points.value, points.theta
+        return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)
     parts = [
         _solve(profiles, subject[some], psi[some], afresh[some], theta[some])
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
-    return np.concatenate(parts), theta
+    values, rough = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return values, theta, rough
 
 
 def _portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
@@ -341,8 +360,8 @@ def _neighbours(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
 
 def _solve(
     profiles: Profiles, subject: IntVector, psi: Matrix, near: IntVector, theta: Matrix
-) -> Vector:
-    """The objective of pairs; theta, from where they start unless near others, is filled."""
+) -> tuple[Vector, BoolVector]:
+    """The objective of pairs, and which are rough; theta, from where they start, is filled."""
     x, _ = profiles.variables(subject, psi, False)
     nowhere = None
     if not np.isfinite(x.sum()):
@@ -359,10 +378,13 @@ def _solve(
         values,
         theta,
     )
-    left = np.flatnonzero(np.isnan(values))
+    left, rough = np.flatnonzero(np.isnan(values)), np.zeros(len(subject), dtype=bool)
     if len(left):
-        points = profiles.solve(subject[left], psi[left], with_slopes=False, patient=False)
+        pairs = subject[left], psi[left]
+        points = profiles.solve(*pairs, with_slopes=False, patient=False, roughly=True)
         values[left], theta[left] = points.value, points.theta
+        held = (points.theta[:, profiles.positive] <= 0).any(axis=1)
+        rough[left] = held & ~points.settled & (len(profiles.positive) > 1)
     if nowhere is not None:
         values[nowhere] = -np.inf
-    return values
+    return values, rough
