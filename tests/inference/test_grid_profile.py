@@ -8,6 +8,7 @@ from penchant.inference.profile.pairs import Planes, best_weights
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
+from penchant.models.record import for_task
 from penchant.softmax.hypotheses import Hypothesis
 
 MODELS = {
@@ -209,3 +210,26 @@ def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one
         assert found.value[k] == pytest.approx(one.value, rel=1e-11)
         np.testing.assert_allclose(found.theta[k], one.theta, rtol=1e-8, atol=1e-9)
         np.testing.assert_allclose(found.information[k], one.information, rtol=1e-8, atol=1e-8)
+
+
+def test_suprema_near_the_best_of_a_grid_are_followed_to_their_end():
+    rng = np.random.default_rng(51)
+    ranges = {
+        "consistency": (0.3, 1.2),
+        "loss_aversion": (0.5, 2.0),
+        "learning_rate": (0.1, 0.9),
+        "sensitivity": (0.3, 1.0),
+        "win_perseverance": (0.0, 1.0),
+        "loss_perseverance": (-0.5, 0.5),
+        "perseverance_decay": (0.2, 0.8),
+    }
+    truth = {name: rng.uniform(*ends) for name, ends in ranges.items()}
+    cards = pn.Task(pn.models.iowa_schedule(100, rng=rng))
+    player = pn.simulate(cards, pn.models.VPP(), truth, rng=rng)
+    profiles = Profiles(for_task(pn.models.VPP(), [player]), ((player,),))
+    found = searched_grids(profiles).of(0)
+    near = np.flatnonzero(found.looked & (found.values > found.values.max() - 0.5))
+    points = profiles.solve(np.zeros(len(near), dtype=np.int64), found.psi[near])
+    held = (points.theta[:, profiles.positive] == 0).any(axis=1)
+    assert (np.abs(points.theta[held]) > 1e6).any()  # while others are far out
+    assert (found.values[near[held]] >= points.value[held] - 1e-4).all()

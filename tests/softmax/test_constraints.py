@@ -7,7 +7,10 @@ from scipy import optimize
 import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
-from penchant.softmax.constraints import InfeasibleError, null_basis
+from penchant.softmax import constraints
+from penchant.softmax.constraints import InfeasibleError, maximise_freely, null_basis
+from penchant.softmax.likelihood import likelihood_of
+from penchant.softmax.newton import Quadratic, Restricted
 
 
 def _best(data, constraints, start):
@@ -218,3 +221,27 @@ def test_copies_of_a_variable_leave_the_bounds_of_the_others_named():
     estimate = pn.fit(choices, constraints=positive)
     assert estimate.status == "not identified"
     assert estimate.diagnostics.bounds == ("a >= 0",)
+
+
+def test_a_plane_so_far_out_that_nothing_is_left_to_chance_is_reached_by_few_others(monkeypatch):
+    looked = []
+    own = constraints.maximise
+
+    def counted(plane, *given, **options):
+        looked.append(float(np.abs(plane.origin).max()))
+        return own(plane, *given, **options)
+
+    monkeypatch.setattr(constraints, "maximise", counted)
+    rng = np.random.default_rng(3)
+    choices = pn.Choices.from_arrays(rng.normal(size=(40, 3, 2)), rng.integers(3, size=40))
+    likelihood = likelihood_of(choices, 1)
+    whole = Restricted(likelihood, np.zeros(2), np.eye(2))
+    ratios = []
+    for far in (1e4, 1e60):
+        looked.clear()
+        out = np.array([far, 0.0])
+        found = maximise_freely(whole, Quadratic.none(2), out, np.array([[0.0], [1.0]]))
+        assert len(looked) <= 2 + constraints.MOST_PLANES and looked[-1] == far
+        assert found.theta[0] == far
+        ratios.append(found.theta[1] / far)
+    assert ratios[1] == pytest.approx(ratios[0], rel=1e-2)  # where differences change sign
