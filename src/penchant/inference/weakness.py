@@ -87,7 +87,8 @@ def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Ma
     away = away - np.einsum("ni,nic->nc", p, away)[:, None]
     found: Matrix = np.einsum("ni,nia,nib->ab", p, away, away)
     size = np.einsum("ni,nia,nia->a", p, columns, columns)
-    noise = NONE**2 * np.sqrt(np.outer(size, size))  # what rounding leaves of equal columns
+    root = np.sqrt(size)
+    noise = NONE**2 * np.outer(root, root)  # what rounding leaves of equal columns
     return np.where(np.abs(found) > noise, found, 0.0)
 
 

@@ -209,7 +209,8 @@ class Climbs:
     def _move(self, rows: IntVector, target: Matrix, trial: Points) -> None:
         """Take steps, and learn the curvature from them."""
         path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
-        gained = trial.value - self.points.value[rows]
+        with np.errstate(invalid="ignore"):  # from one psi outside the model to another
+            gained = trial.value - self.points.value[rows]
         self.u[rows] = target
         self.points.put(rows, trial)
         self.n_steps[rows] += 1
