@@ -602,6 +602,9 @@ def believe(psi, n, bursts, rule, value, slope):
             slope[0, 0], slope[1, 0] = kept, n * kept * away
 
 
+CERTAIN = 500.0  # log-odds of a belief, beyond which it is none
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def gaussian_filter(chosen, inputs, starts, pairs, psi, value, slope, x, dx):
     """Tendency of a binary input, by the three-level Gaussian filter; NaN where it breaks down.
@@ -675,7 +678,7 @@ def gaussian_filter(chosen, inputs, starts, pairs, psi, value, slope, x, dx):
                         slope[k, q, 2, lane] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
                         slope[k, q, 3, lane] = -new_s3 * new_s3 * d_precision
                 mu2 += step
-                far = not abs(mu2) < 1e100  # a third level so uncertain that it jumps anywhere
+                far = not abs(mu2) < CERTAIN  # a third level so uncertain that it jumps anywhere
                 state[lane] = np.nan if broken or far else mu2
                 state[lanes + lane] = new_s2
                 state[2 * lanes + lane], state[3 * lanes + lane] = mu3 + jump, new_s3

@@ -12,8 +12,10 @@ exp(omega3). With mu and sigma the beliefs,
 
 The response 1 against 0 has the objective zeta mu2, with the belief before the input. Beliefs
 depend on inputs only, so that the model is linear in zeta. Where 1/sigma3' is not positive the
-filter does not exist: such psi are passed over. omega3 is hardly told by a few hundred responses,
-and kappa is told apart from omega2 by them as little: it is fixed at 1 if not asked for.
+filter does not exist, and where it is nearly 0 beliefs jump to log-odds beyond all bounds: psi at
+which it is not positive, or mu2 leaves -500..500, are passed over. omega3 is hardly told by a few
+hundred responses, and kappa is told apart from omega2 by them as little: it is fixed at 1 if not
+asked for.
 
 What is learnt after a decision is `input`.
 """
