@@ -111,7 +111,23 @@ def _add_lanes(total, parts, i, moments):
         for lane in range(LANES):
             both += total[j * LANES + lane]
         parts[i, j] = both
-        moments[j] += both
+    parts[i, 0] -= _logarithm_of_product(total, len(moments) * LANES)
+    for j in range(len(moments)):
+        moments[j] += parts[i, j]
+
+
+@inner
+def _logarithm_of_product(total, first):
+    """Of eight numbers, none below 1; 0 where there is none yet."""
+    if total[first] == 0.0:
+        return 0.0
+    product, found = 1.0, 0.0
+    for j in range(first, first + LANES):
+        if product * total[j] == np.inf:
+            found += math.log(product)
+            product = 1.0
+        product *= total[j]
+    return found + math.log(product)
 
 
 @bare

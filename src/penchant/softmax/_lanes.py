@@ -381,7 +381,9 @@ def block_moments(typingctx, kind, values, place, sizes, theta, side, block, scr
     theta : weights, and one number more for the offset column if there is one
     side : (n_blocks, 16): weight of each decision, number of rows that only fill up
     scratch : at least 8 (n_rows + d + 2) numbers for each block
-    total : flat (1 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information
+    total : flat (2 + d + d(d+1)/2, 8): log-likelihood, minus the gradient, information; and a
+        product of at most 512 numbers between 1 and 2, whose logarithm is still to be taken from
+        the log-likelihood, or 0 before there is one
     """
 
     def build(context, builder, signature, arguments):
@@ -580,14 +582,29 @@ def _moments(builder, pointers, sizes, d, n_columns):
     is_pair = builder.icmp_signed("==", n_rows, at(1))
     with builder.if_else(is_pair) as (where_pair, elsewhere):
         with where_pair:
-            _add_moments(builder, pointers, (at(1), n_blocks), d, n_columns)
+            _add_moments_of_pairs(builder, pointers, n_blocks, d, n_columns)
         with elsewhere:
             _add_moments(builder, pointers, sizes, d, n_columns)
 
 
-def _add_moments(builder, pointers, sizes, d, n_columns):
+def _add_moments_of_pairs(builder, pointers, n_blocks, d, n_columns):
+    """Where sets have two options: blocks that are plain first, all or all but the last."""
+    given = d, n_columns
+    all_blocks = _Blocks(Emit(builder), pointers, (at(1), n_blocks), *given, at(0))
+    n_plain = all_blocks.n_plain()
+    with builder.if_then(builder.icmp_signed(">", n_plain, at(0))):
+        _add_moments(builder, pointers, (at(1), n_plain), *given, plain=True)
+    with builder.if_then(builder.icmp_signed("<", n_plain, n_blocks)):
+        values, theta, side, *others = pointers
+        values = builder.gep(values, [builder.mul(n_plain, at(n_columns * LANES))])
+        side = builder.gep(side, [builder.mul(n_plain, at(2 * LANES))])
+        rest = builder.sub(n_blocks, n_plain)
+        _add_moments(builder, (values, theta, side, *others), (at(1), rest), *given)
+
+
+def _add_moments(builder, pointers, sizes, d, n_columns, plain=False):
     """First the probabilities of all blocks, then the sums: some decisions of each at a time."""
-    blocks = _Blocks(Emit(builder), pointers, sizes, d, n_columns, at(0))
+    blocks = _Blocks(Emit(builder), pointers, sizes, d, n_columns, at(0), plain)
     blocks.add_values()
     blocks.over_parts(WIDTH, _Blocks.add_products)
 
@@ -596,14 +613,15 @@ class _Blocks:
     """Some decisions of each of several blocks: rows relative to the chosen option, and theta.
 
     As many decisions as there are lanes: sums of all eight would not stay in few registers. Of each
-    block, what one loop leaves to the next is noted behind the rows of the scratch.
+    block, what one loop leaves to the next is noted behind the rows of the scratch. In plain blocks
+    every decision weighs 1, and nothing fills up.
     """
 
     TOP, MASS, MEANS = 0, 1, 2
 
-    def __init__(self, emit, pointers, sizes, d, n_columns, part):
+    def __init__(self, emit, pointers, sizes, d, n_columns, part, plain=False):
         builder = emit.builder
-        self.emit, self.builder, self.part = emit, builder, part
+        self.emit, self.builder, self.part, self.plain = emit, builder, part, plain
         self.n_rows, self.n_blocks = sizes
         self.n_all = builder.mul(*sizes)
         self.d, self.n_columns, self.pointers = d, n_columns, pointers
@@ -635,7 +653,7 @@ class _Blocks:
 
         def of_part(i):
             emit = Emit(self.builder, lanes)
-            verb(_Blocks(emit, self.pointers, sizes, self.d, self.n_columns, i))
+            verb(_Blocks(emit, self.pointers, sizes, self.d, self.n_columns, i, self.plain))
 
         self.over(at(LANES // lanes), of_part)
 
@@ -672,13 +690,46 @@ class _Blocks:
         self.emit.store(value, self.notes, self.place(k, what))
 
     def weight(self, k):
+        if self.plain:
+            return self.emit.all(1.0)
         return self.emit.load(self.side, self.builder.mul(k, at(2 * LANES)))
+
+    def filling(self, k):
+        place = self.builder.mul(k, at(2 * LANES))
+        return self.emit.load(self.side, self.builder.add(place, at(LANES)))
 
     def not_filling(self, k):
         """The chosen option, without the rows that only fill up the block: they have q = 0, too."""
-        place = self.builder.mul(k, at(2 * LANES))
-        filling = self.emit.load(self.side, self.builder.add(place, at(LANES)))
-        return self.emit.sub(self.emit.all(1.0), filling)
+        if self.plain:
+            return self.emit.all(1.0)
+        return self.emit.sub(self.emit.all(1.0), self.filling(k))
+
+    def n_plain(self):
+        """How many blocks are plain: all, all but the last, or else none is taken for one."""
+        emit, builder = self.emit, self.builder
+        none = ir.Constant(emit.ints, [0] * emit.lanes)
+        one = builder.bitcast(emit.all(1.0), emit.ints)
+
+        def apart(k):
+            other = builder.xor(builder.bitcast(self.weight(k), emit.ints), one)
+            return builder.or_(other, builder.bitcast(self.filling(k), emit.ints))
+
+        def body(k, carried):
+            both = builder.or_(builder.bitcast(carried[0], emit.ints), apart(k))
+            return [builder.bitcast(both, emit.vector)]
+
+        last = builder.sub(self.n_blocks, at(1))
+        start = builder.bitcast(none, emit.vector)
+        (before,) = emit.over_rows(last, body, [start])
+        uneven = self.any_of(builder.icmp_unsigned("!=", builder.bitcast(before, emit.ints), none))
+        last_is_not = self.any_of(builder.icmp_unsigned("!=", apart(last), none))
+        whole = builder.select(last_is_not, last, self.n_blocks)
+        return builder.select(uneven, at(0), whole)
+
+    def any_of(self, lanes):
+        """Whether something is true of any lane."""
+        bits = self.builder.bitcast(lanes, ir.IntType(self.emit.lanes))
+        return self.builder.icmp_unsigned("!=", bits, bits.type(0))
 
     def add_to(self, slot, value):
         index = self.builder.mul(slot, at(LANES))
@@ -706,11 +757,48 @@ class _Blocks:
         places = [builder.gep(self.theta, [at(a)]) for a in range(self.n_columns)]
         theta = [builder.load(place) for place in places]
         if isinstance(self.n_rows, ir.Constant):
-            weights = [self.emit.spread(number) for number in theta]
-            self.over(self.n_blocks, lambda k: self.two_exponentials(k, weights))
+            self.add_values_of_pairs(theta)
         else:
             self.many_exponentials(theta)
-        self.over(self.n_blocks, self.add_value)
+            self.over(self.n_blocks, self.add_value)
+
+    def scaled(self, theta):
+        """Weights in units in which exponentials are taken, one in every lane."""
+        units = ir.Constant(DOUBLE, 1.0 / self.unit)
+        return [self.emit.spread(self.builder.fmul(x, units)) for x in theta]
+
+    def add_values_of_pairs(self, theta):
+        """The same where sets have two options: of the two exponentials, the larger is 1.
+
+        Their sum lies between 1 and 2: where decisions weigh 1 it goes into the product.
+        """
+        emit, weights = self.emit, self.scaled(theta)
+        n_sums = 1 + self.d + self.d * (self.d + 1) // 2
+        of_value, of_product = (self.total, at(0)), (self.total, at(n_sums * LANES))
+
+        def of_block(k, carried):
+            mass, top = self.two_exponentials(k, weights)
+            value, product = carried
+            if self.plain:
+                return [emit.sub(value, top), emit.mul(product, mass)]
+            loss = emit.add(self.logarithm(k, mass), top)
+            product = emit.mul(product, self.of_weight_one(k, mass))
+            return [emit.sub(value, emit.mul(self.weight(k), loss)), product]
+
+        product = emit.max(emit.load(*of_product), emit.all(1.0))
+        ends = emit.over_rows(self.n_blocks, of_block, [emit.load(*of_value), product])
+        for place, end in zip((of_value, of_product), ends, strict=True):
+            emit.store(end, *place)
+
+    def weighs_one(self, k):
+        return self.builder.fcmp_ordered("==", self.weight(k), self.emit.all(1.0))
+
+    def of_weight_one(self, k, mass):
+        return self.builder.select(self.weighs_one(k), mass, self.emit.all(1.0))
+
+    def logarithm(self, k, mass):
+        """Logarithms of sums of exponentials that do not go into the product."""
+        return self.emit.log(self.builder.select(self.weighs_one(k), self.emit.all(1.0), mass))
 
     def many_exponentials(self, theta):
         builder = self.builder
@@ -722,8 +810,7 @@ class _Blocks:
             with where_zero:
                 self.over(self.n_blocks, self.ones)
             with elsewhere:
-                units = ir.Constant(DOUBLE, 1.0 / self.unit)
-                self.objectives([self.emit.spread(builder.fmul(x, units)) for x in theta])
+                self.objectives(self.scaled(theta))
                 self.over_parts(AT_A_TIME, _Blocks.add_exponentials)
 
     def objectives(self, weights):
@@ -741,8 +828,7 @@ class _Blocks:
 
         (farthest,) = emit.over_rows(self.n_all, body, [emit.all(0.0)])
         is_far = builder.fcmp_ordered(">", farthest, emit.all(FAR / self.unit))
-        some = builder.bitcast(is_far, ir.IntType(emit.lanes))
-        with builder.if_else(builder.icmp_unsigned("!=", some, some.type(0))) as (far, near):
+        with builder.if_else(self.any_of(is_far)) as (far, near):
             with far:
                 self.over(self.n_blocks, self.shift)
             with near:
@@ -808,26 +894,27 @@ class _Blocks:
         self.note(k, at(self.MASS), self.emit.add(others, self.not_filling(k)))
 
     def two_exponentials(self, k, weights):
-        """The same where sets have two options: of the two exponentials, the larger is 1."""
-        emit = self.emit
+        """Keep e = exp(q - top) of the option not chosen; the sum of both, noted, and the top."""
+        emit, zero = self.emit, self.emit.all(0.0)
         self.fetch_next(k, 0)
         q = self.objective(k, weights)
-        top = emit.max(q, emit.all(0.0))
-        small = emit.exp(emit.sub(emit.sub(q, top), top))
-        other_wins = self.builder.fcmp_ordered(">", q, emit.all(0.0))
+        top = emit.max(q, zero)
+        lowest = emit.all(_SMALLEST / self.unit)
+        small = self.exp(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
+        other_wins = self.builder.fcmp_ordered(">", q, zero)
         e = self.builder.select(other_wins, emit.all(1.0), small)
         chosen = self.builder.select(other_wins, small, emit.all(1.0))
+        mass = emit.add(emit.mul(chosen, self.not_filling(k)), e)
         self.keep_e(k, e)
-        start = emit.mul(chosen, self.not_filling(k))
-        self.note(k, at(self.TOP), top)
-        self.note(k, at(self.MASS), emit.add(start, e))
+        self.note(k, at(self.MASS), mass)
+        return mass, emit.mul(top, emit.all(self.unit))
 
     def add_value(self, k):
         """Add log-likelihoods of a block."""
         emit, weight, mass = self.emit, self.weight(k), self.noted(k, at(self.MASS))
         loss = emit.mul(weight, emit.add(emit.log(mass), self.noted(k, at(self.TOP))))
         self.add_to(at(0), emit.sub(emit.all(0.0), loss))
-        if self.d <= FEW and not isinstance(self.n_rows, ir.Constant):
+        if self.d <= FEW:
             self.weigh(k, weight, mass)
 
     def add_products(self):
