@@ -223,7 +223,7 @@ def _about(
     subject = np.zeros(n, dtype=np.int64)
     x, _ = profiles.variables(subject, psi, False)
     rows = profiles.rows(subject)
-    profiles.outside(x, None, rows)
+    profiles.outside(x, None, subject)
     information = _moments(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
     width = _factor(curvature)

@@ -898,7 +898,7 @@ class _Blocks:
         emit, zero = self.emit, self.emit.all(0.0)
         self.fetch_next(k, 0)
         q = self.objective(k, weights)
-        top = emit.max(q, zero)
+        top = self.builder.select(self.builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
         lowest = emit.all(_SMALLEST / self.unit)
         small = self.exp(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
         other_wins = self.builder.fcmp_ordered(">", q, zero)

@@ -167,6 +167,27 @@ def copy_rows(places, first_event, scored, subject, chosen, order):
             row += 1
 
 
+@fast
+def clear_lost(x, dx, order, bounds, events, perhaps, lost):
+    """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
+
+    x : (rows, all of an event); dx : (n_shape, rows, the same), or empty
+    events : where the rows of each pair begin; perhaps : pairs that are looked at
+    """
+    for k in range(len(lost)):
+        j = bounds[k]
+        while perhaps[k] and j < bounds[k + 1] and not lost[k]:
+            for a in range(x.shape[1]):
+                lost[k] = lost[k] or not math.isfinite(x[order[j], a])
+            j += 1
+        if lost[k]:
+            for r in range(events[k], events[k + 1]):
+                for a in range(x.shape[1]):
+                    x[r, a] = 0.0
+                    for q in range(len(dx)):
+                        dx[q, r, a] = 0.0
+
+
 @fast_inner
 def probabilities(x, scored, k, theta, counted, p):
     """Fill p with the probabilities of pair k's options; returns the log-likelihood if counted.
@@ -537,6 +558,8 @@ def climb_face(problem, ends, least, theta, state, rooms):
             for a in range(d):
                 trial[a] = theta[a] if held[a] else 0.0
             sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
+            if moments[0] != moments[0]:
+                return np.nan
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
             for a in range(d):

@@ -434,12 +434,12 @@ class Profiles:
         """
         x, slopes = self._of_all_options(subject, psi, with_slopes)
         shown = self.record.shown
-        if shown is None:
-            return x, slopes
-        mine = shown[ranges(self.first_event, subject)]
-        if slopes is not None:
-            slopes = np.take_along_axis(slopes, mine[None, :, :, None], axis=2)
-        return np.take_along_axis(x, mine[:, :, None], axis=1), slopes
+        if shown is not None:
+            mine = shown[ranges(self.first_event, subject)]
+            if slopes is not None:
+                slopes = np.take_along_axis(slopes, mine[None, :, :, None], axis=2)
+            x = np.take_along_axis(x, mine[:, :, None], axis=1)
+        return np.ascontiguousarray(x), None if slopes is None else np.ascontiguousarray(slopes)
 
     def _of_all_options(
         self, subject: IntVector, psi: Matrix, with_slopes: bool
@@ -540,7 +540,7 @@ class Profiles:
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
-            nowhere = self.outside(x, slopes, rows)
+            nowhere = self.outside(x, slopes, subject[portion])
             self.check_finite(x, rows)
             points = self.blank(subject[portion], psi[portion])
             if self.density is not None:
@@ -611,10 +611,6 @@ class Profiles:
     ) -> Points:
         """Pairs solved by the loops of a grid; by those of fits where these do not get there."""
         with_slopes, with_cross, patient = how
-        nowhere = np.zeros(len(subject), dtype=bool)
-        if not np.isfinite(x.sum()):
-            nowhere = self.outside(x, slopes, self.rows(subject))
-            self.check_finite(x, self.rows(subject))
         points = self.blank(subject, psi)
         kept = -1 if planes is None else planes.kept
         theta = points.theta
@@ -623,12 +619,13 @@ class Profiles:
             theta[:] = np.where(near_enough[:, None], near, 0.0)
         if planes is not None:
             theta[:, kept] = planes.value
-        pairs = np.ascontiguousarray(x), self.decisions, np.ascontiguousarray(subject)
+        pairs = x, self.decisions, np.ascontiguousarray(subject)
         afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
         enough = EXACT if with_slopes else ALMOST
         given = *pairs, afresh, enough, positive, points.value, theta
         compiled.profile(*given, kept, FEW_STEPS)
-        left = np.isnan(points.value)
+        left = np.isnan(points.value)  # so are those of pairs some of whose variables are
+        nowhere = self.outside(x, slopes, subject, left)
         points.settled[:] = ~(left | nowhere)
         if slopes is not None:
             theta[left] = 0.0
@@ -773,33 +770,34 @@ class Profiles:
             at = subject[begin:end], psi[begin:end]
             x, slopes = self.variables(*at, True)
             assert slopes is not None
-            self.outside(x, slopes, self.rows(at[0]))
+            self.outside(x, slopes, at[0])
             gradient, _ = self._derivatives(
                 x, slopes, self.rows(at[0]), theta[begin:end], at[1], False
             )
             found.append(gradient * self.stretch(at[1]))
         return np.concatenate(found)
 
-    def outside(self, x: Matrix, slopes: Matrix | None, rows: Rows) -> BoolVector:
+    def outside(
+        self,
+        x: Matrix,
+        slopes: Matrix | None,
+        subject: IntVector,
+        perhaps: BoolVector | None = None,
+    ) -> BoolVector:
         """Pairs at whose psi the model does not exist; their variables become 0.
 
         A model that says of psi that they may lie outside returns NaN there. Where it does not say
-        so, what is not finite is an error.
+        so, what is not finite is an error. `perhaps`: pairs that are looked at.
         """
-        none = np.zeros(len(rows.bounds) - 1, dtype=bool)
-        if not Declared(self.model).outside or np.isfinite(x.sum()):
-            return none
-        columns = x.reshape(len(x), -1).T
-        there = np.isfinite(columns[0])
-        for column in columns[1:]:
-            there &= np.isfinite(column)
-        lost = ~there[rows.order]
-        counts = np.concatenate([[0], np.cumsum(lost)])
-        found: BoolVector = np.diff(counts[rows.bounds]) > 0
-        events = ranges(rows.events, np.flatnonzero(found))
-        x[events] = 0.0
-        if slopes is not None:
-            slopes[:, events] = 0.0
+        found = np.zeros(len(subject), dtype=bool)
+        if perhaps is None:
+            perhaps = ~found
+        if not Declared(self.model).outside or not perhaps.any():
+            return found
+        rows, width = self.rows(subject), self.n_options * self.n_weights
+        dx = np.empty((0, 0, 0)) if slopes is None else slopes.reshape(len(slopes), -1, width)
+        given = rows.order, rows.bounds, rows.events, perhaps
+        compiled.clear_lost(x.reshape(-1, width), dx, *given, found)
         return found
 
     def check_finite(self, x: Matrix, rows: Rows) -> None:

@@ -363,13 +363,9 @@ def _solve(
 ) -> tuple[Vector, BoolVector]:
     """The objective of pairs, and which are rough; theta, from where they start, is filled."""
     x, _ = profiles.variables(subject, psi, False)
-    nowhere = None
-    if not np.isfinite(x.sum()):
-        nowhere = profiles.outside(x, None, profiles.rows(subject))
-        profiles.check_finite(x, profiles.rows(subject))
     values = np.empty(len(subject))
     compiled.profile(
-        np.ascontiguousarray(x),
+        x,
         profiles.decisions,
         np.ascontiguousarray(subject),
         near,
@@ -378,13 +374,14 @@ def _solve(
         values,
         theta,
     )
-    left, rough = np.flatnonzero(np.isnan(values)), np.zeros(len(subject), dtype=bool)
+    lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
+    nowhere = profiles.outside(x, None, subject, lost)
+    values[nowhere] = -np.inf
+    left = np.flatnonzero(lost & ~nowhere)
     if len(left):
         pairs = subject[left], psi[left]
         points = profiles.solve(*pairs, with_slopes=False, patient=False, roughly=True)
         values[left], theta[left] = points.value, points.theta
         held = (points.theta[:, profiles.positive] <= 0).any(axis=1)
         rough[left] = held & ~points.settled & (len(profiles.positive) > 1)
-    if nowhere is not None:
-        values[nowhere] = -np.inf
     return values, rough

@@ -603,85 +603,116 @@ def believe(psi, n, bursts, rule, value, slope):
 
 
 CERTAIN = 500.0  # log-odds of a belief, beyond which it is none
+FELT = 21  # lines of the state of a filter, before those of its slopes
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gaussian_filter(chosen, inputs, starts, pairs, psi, value, slope, x, dx):
+def gaussian_filter(chosen, inputs, groups, begins, rows, psi, start, lanes, state, x, dx):
     """Tendency of a binary input, by the three-level Gaussian filter; NaN where it breaks down.
 
-    psi: omega of the second level, exp(omega) of the third, kappa. value: mean and variance of the
-    second level, then of the third, and room for psi: numbers of one array are known not to overlap
-    where they are written. Derivatives are in both omega, and in kappa where there are three.
+    psi: omega of the second level, exp(omega) of the third, kappa. start: mean and variance of the
+    second level, then of the third. Derivatives are in both omega, and in kappa where there are
+    three. state: what is known, psi, what is felt of an event, and slopes, a line of lanes each, in
+    one array: numbers of one are known not to overlap where they are written.
     """
-    lanes = SIDE_BY_SIDE if dx is None else 1
-    for k in range(len(pairs)):
-        episode, row = pairs[k, 0], pairs[k, 2]
-        n = pairs[k, 1] if dx is None else 1
-        begin, end = starts[episode], starts[episode + 1]
-        state = value[k].ravel()
-        for lane in range(lanes):
+    w, n_slopes = len(lanes), 0 if dx is None else len(dx)
+    for k in range(len(groups)):
+        n, n_events = groups[k, 0], groups[k, 1]
+        for lane in range(w):
+            for a in range(4):
+                state[a * w + lane] = start[a]
             for a in range(3):
-                state[(4 + a) * lanes + lane] = psi[k, a, lane]
-        for t in range(begin, end):
-            for lane in range(n):
-                at = row + lane * (end - begin)
-                x[at, 0, 0], x[at, 1, 0] = 0.0, state[lane]
-                if dx is not None:
-                    for q in range(len(dx)):
-                        dx[q, at, 0, 0], dx[q, at, 1, 0] = 0.0, slope[k, q, 0, lane]
-            row += 1
-            u = inputs[t]
-            if chosen[t] < 0 or u != u:
-                continue
-            for lane in range(lanes):
-                mu2, s2 = state[lane], state[lanes + lane]
-                mu3, s3 = state[2 * lanes + lane], state[3 * lanes + lane]
-                omega2, drift = state[4 * lanes + lane], state[5 * lanes + lane]
-                kappa = state[6 * lanes + lane]
-                p = 1.0 / (1.0 + exponential(-mu2))
-                volatility = exponential(kappa * mu3 + omega2)
-                wide = s2 + volatility
-                unit = 1.0 / wide
-                new_s2 = 1.0 / (unit + p * (1.0 - p))
-                step = new_s2 * (u - p)
-                share = volatility * unit
-                surprise = (new_s2 + step * step) * unit - 1.0
-                bend = share + (2.0 * share - 1.0) * surprise
-                precise = 1.0 / (s3 + drift)
-                precision = precise + 0.5 * kappa * kappa * share * bend
-                broken = precision <= 0.0
-                new_s3 = 1.0 / (1.0 if broken else precision)
-                jump = 0.5 * kappa * share * surprise * new_s3
-                if dx is not None:
-                    for q in range(len(dx)):
-                        d_mu2, d_s2 = slope[k, q, 0, lane], slope[k, q, 1, lane]
-                        d_mu3, d_s3 = slope[k, q, 2, lane], slope[k, q, 3, lane]
-                        d_kappa = 1.0 if q == 2 else 0.0
-                        d_power = d_kappa * mu3 + kappa * d_mu3 + (1.0 if q == 0 else 0.0)
-                        d_v = volatility * d_power
-                        d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
-                        d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
-                        d_step = d_new * (u - p) - new_s2 * d_p
-                        d_share = (d_v - share * d_wide) * unit
-                        d_surprise = d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide
-                        d_surprise *= unit
-                        d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
-                        d_wide3 = d_s3 + (drift if q == 1 else 0.0)
-                        d_precision = kappa * (
-                            d_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
-                        )
-                        d_precision = 0.0 if broken else d_precision - precise * precise * d_wide3
-                        change = d_kappa * share * surprise
-                        change += kappa * (d_share * surprise + share * d_surprise)
-                        slope[k, q, 0, lane] = d_mu2 + d_step
-                        slope[k, q, 1, lane] = d_new
-                        slope[k, q, 2, lane] = d_mu3 + (0.5 * change - jump * d_precision) * new_s3
-                        slope[k, q, 3, lane] = -new_s3 * new_s3 * d_precision
-                mu2 += step
-                far = not abs(mu2) < CERTAIN  # a third level so uncertain that it jumps anywhere
-                state[lane] = np.nan if broken or far else mu2
-                state[lanes + lane] = new_s2
-                state[2 * lanes + lane], state[3 * lanes + lane] = mu3 + jump, new_s3
+                state[(4 + a) * w + lane] = psi[k, a, lane]
+            for a in range(4 * n_slopes):
+                state[(FELT + a) * w + lane] = 0.0
+        for t in range(n_events):
+            for lane in range(w):
+                event = begins[k, lane] + t
+                u, at = inputs[event], rows[k, lane] + t
+                learns = chosen[event] >= 0 and u == u
+                state[7 * w + lane] = u if learns else 0.0
+                state[8 * w + lane] = 1.0 if learns else 0.0
+                if lane < n:
+                    x[at, 0, 0], x[at, 1, 0] = 0.0, state[lane]
+                    if dx is not None:
+                        for q in range(n_slopes):
+                            dx[q, at, 0, 0] = 0.0
+                            dx[q, at, 1, 0] = state[(FELT + 4 * q) * w + lane]
+            feel_input(state, w)
+            if dx is not None:
+                filter_slopes(state, 0, w)
+                filter_slopes(state, 1, w)
+                if n_slopes == 3:
+                    filter_slopes(state, 2, w)
+            for lane in range(w):
+                learns = state[8 * w + lane] > 0.0
+                mu2 = state[lane] + state[13 * w + lane]
+                # a third level so uncertain that it jumps anywhere
+                lost = state[18 * w + lane] > 0.0 or not abs(mu2) < CERTAIN
+                state[lane] = (np.nan if lost else mu2) if learns else state[lane]
+                state[w + lane] = state[12 * w + lane] if learns else state[w + lane]
+                state[2 * w + lane] += state[20 * w + lane] if learns else 0.0
+                state[3 * w + lane] = state[19 * w + lane] if learns else state[3 * w + lane]
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def feel_input(state, w):
+    """What an input changes, in lines 9 to 20 of the state of a filter."""
+    for lane in range(w):
+        mu2, s2, mu3, s3 = state[lane], state[w + lane], state[2 * w + lane], state[3 * w + lane]
+        omega2, drift, kappa = state[4 * w + lane], state[5 * w + lane], state[6 * w + lane]
+        p = 1.0 / (1.0 + exponential(-mu2))
+        volatility = exponential(kappa * mu3 + omega2)
+        unit = 1.0 / (s2 + volatility)
+        new_s2 = 1.0 / (unit + p * (1.0 - p))
+        step = new_s2 * (state[7 * w + lane] - p)
+        share = volatility * unit
+        surprise = (new_s2 + step * step) * unit - 1.0
+        bend = share + (2.0 * share - 1.0) * surprise
+        precise = 1.0 / (s3 + drift)
+        precision = precise + 0.5 * kappa * kappa * share * bend
+        broken = precision <= 0.0
+        new_s3 = 1.0 / (1.0 if broken else precision)
+        state[9 * w + lane], state[10 * w + lane], state[11 * w + lane] = p, volatility, unit
+        state[12 * w + lane], state[13 * w + lane], state[14 * w + lane] = new_s2, step, share
+        state[15 * w + lane], state[16 * w + lane], state[17 * w + lane] = surprise, bend, precise
+        state[18 * w + lane], state[19 * w + lane] = 1.0 if broken else 0.0, new_s3
+        state[20 * w + lane] = 0.5 * kappa * share * surprise * new_s3
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def filter_slopes(state, q, w):
+    """Derivatives in shape parameter q of what a filter knows, after what it felt."""
+    own2, own3, own_kappa = 1.0 if q == 0 else 0.0, 1.0 if q == 1 else 0.0, 1.0 if q == 2 else 0.0
+    first = (FELT + 4 * q) * w
+    for lane in range(w):
+        at = first + lane
+        d_mu2, d_s2, d_mu3, d_s3 = state[at], state[at + w], state[at + 2 * w], state[at + 3 * w]
+        mu3, drift, kappa = state[2 * w + lane], state[5 * w + lane], state[6 * w + lane]
+        p, volatility, unit = state[9 * w + lane], state[10 * w + lane], state[11 * w + lane]
+        new_s2, step, share = state[12 * w + lane], state[13 * w + lane], state[14 * w + lane]
+        surprise, bend, precise = state[15 * w + lane], state[16 * w + lane], state[17 * w + lane]
+        new_s3, jump = state[19 * w + lane], state[20 * w + lane]
+        learns = state[8 * w + lane] > 0.0
+        d_v = volatility * (own_kappa * mu3 + kappa * d_mu3 + own2)
+        d_p, d_wide = p * (1.0 - p) * d_mu2, d_s2 + d_v
+        d_new = new_s2 * new_s2 * (d_wide * unit * unit - (1.0 - 2.0 * p) * d_p)
+        d_step = d_new * (state[7 * w + lane] - p) - new_s2 * d_p
+        d_share = (d_v - share * d_wide) * unit
+        d_surprise = (d_new + 2.0 * step * d_step - (surprise + 1.0) * d_wide) * unit
+        d_bend = d_share * (1.0 + 2.0 * surprise) + (2.0 * share - 1.0) * d_surprise
+        d_precision = kappa * (
+            own_kappa * share * bend + 0.5 * kappa * (d_share * bend + share * d_bend)
+        )
+        d_precision -= precise * precise * (d_s3 + own3 * drift)
+        d_precision = 0.0 if state[18 * w + lane] > 0.0 else d_precision
+        change = own_kappa * share * surprise
+        change += kappa * (d_share * surprise + share * d_surprise)
+        d_jump = (0.5 * change - jump * d_precision) * new_s3
+        state[at] = d_mu2 + (d_step if learns else 0.0)
+        state[at + w] = d_new if learns else d_s2
+        state[at + 2 * w] = d_mu3 + (d_jump if learns else 0.0)
+        state[at + 3 * w] = -new_s3 * new_s3 * d_precision if learns else d_s3
 
 
 @njit(nogil=True, error_model="numpy")

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import gaussian_filter
-from penchant.models.clinic.recursion import OneValue, given, in_lanes
+from penchant.models.clinic._kernels import FELT, gaussian_filter
+from penchant.models.clinic.recursion import OneValue, given, in_groups
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
@@ -85,9 +85,8 @@ class HGF(OneValue):
         every = np.empty((len(psi), 3))
         every[:, 0], every[:, 1] = psi[:, 0], np.exp(psi[:, 1])
         every[:, 2] = psi[:, 2] if self.kappa is None else self.kappa
-        given = record, which, every, n_slopes, (2, 1), (*self.initial, 0.0, 0.0, 0.0)
-        seen = record.chosen, record.after("input")
-        return in_lanes(gaussian_filter, *given, *seen)
+        given = record, which, every, n_slopes, (2, 1), self.initial, FELT + 4 * n_slopes
+        return in_groups(gaussian_filter, *given, record.chosen, record.after("input"))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> HGFAgents:
         """Agents who play so."""

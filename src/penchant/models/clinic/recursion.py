@@ -18,6 +18,8 @@ from penchant.models.model import positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 
+FEW = 5  # pairs, of which fewer are unfolded one after another
+ALONE, TOGETHER = (0,), (0,) * SIDE_BY_SIDE  # as many as a loop has lanes: its code depends on it
 LEAST = 1e-8  # rates are looked for from here: nearer to 0 values move in proportion to the rate
 N_GRID = {1: 33, 2: 17, 3: 13}
 
@@ -126,8 +128,45 @@ def in_lanes(
     return x, slopes if n_slopes else None
 
 
+def in_groups(
+    loop: Callable[..., None],
+    record: Record,
+    which: IntVector,
+    psi: Matrix,
+    n_slopes: int,
+    size: tuple[int, int],
+    start: Sequence[float],
+    n_state: int,
+    *seen: Any,
+) -> tuple[Matrix, Matrix | None]:
+    """The same where every lane has an episode of its own, as long as those beside it.
+
+    For loops that compute so much that it does not matter where events are read from. n_state:
+    lines of lanes that the loop asks for.
+    """
+    record.check_options(size[0])
+    lengths = record.lengths(which)
+    ends = lengths.cumsum()
+    begins, rows, lanes = record.starts[which], ends - lengths, ALONE
+    groups = np.ones((len(which), 2), dtype=np.int64)
+    groups[:, 1] = lengths
+    if len(which) >= FEW:
+        first, lanes = _firsts(lengths, SIDE_BY_SIDE), TOGETHER
+        groups = groups[first]
+        groups[:, 0] = n = np.diff(first, append=len(which))
+        pair = first[:, None] + np.minimum(np.arange(SIDE_BY_SIDE), n[:, None] - 1)
+        begins, rows, psi = begins[pair], rows[pair], psi[pair].transpose(0, 2, 1)
+    at = np.ascontiguousarray(psi).reshape(len(groups), -1, len(lanes))
+    places = begins.reshape(len(groups), -1), rows.reshape(len(groups), -1)
+    x = np.empty((int(ends[-1]) if len(ends) else 0, *size))
+    slopes = np.empty((n_slopes, *x.shape)) if n_slopes else None
+    state = np.empty(n_state * len(lanes))
+    loop(*seen, groups, *places, at, np.asarray(start), lanes, state, x, slopes)
+    return x, slopes
+
+
 def _firsts(which: IntVector, most: int) -> IntVector:
-    """Where those begin that share an episode, so many in a row at most."""
+    """Where those begin that share an episode, or a length, so many in a row at most."""
     begins = np.flatnonzero(np.concatenate(([True], which[1:] != which[:-1]))[: len(which)])
     if len(begins) == len(which):
         return begins

@@ -104,7 +104,7 @@ class Players:
         for begin, end in profiles.portions(everyone):
             mine = everyone[begin:end]
             x, _ = profiles.variables(mine, np.repeat(middle, len(mine), axis=0), False)
-            profiles.outside(x, None, profiles.rows(mine))
+            profiles.outside(x, None, mine)
             scored = x[profiles.rows(mine).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
@@ -193,7 +193,7 @@ class Players:
         """
         x, _ = self.profiles.variables(pairs, psi, False)
         rows = self.profiles.rows(pairs)
-        lost = self.profiles.outside(x, None, rows)
+        lost = self.profiles.outside(x, None, pairs)
         self.profiles.check_finite(x, rows)
         return x, rows, lost
 
@@ -207,7 +207,7 @@ class Players:
             wanted = on_shape and self.coordinates.n_shape > 0
             x, slopes = self.profiles.variables(pairs, psi, wanted)
             rows = self.profiles.rows(pairs)
-            lost = self.profiles.outside(x, slopes, rows)
+            lost = self.profiles.outside(x, slopes, pairs)
             self.profiles.check_finite(x, rows)
             kept = (x, rows, slopes, lost)
             if len(self._last) >= KEPT:
