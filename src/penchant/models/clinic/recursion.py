@@ -19,7 +19,9 @@ from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 
 FEW = 5  # pairs, of which fewer are unfolded one after another
-ALONE, TOGETHER = (0,), (0,) * SIDE_BY_SIDE  # as many as a loop has lanes: its code depends on it
+# as many as a loop has lanes: its code depends on it
+ALONE: tuple[int, ...] = (0,)
+TOGETHER: tuple[int, ...] = (0,) * SIDE_BY_SIDE
 LEAST = 1e-8  # rates are looked for from here: nearer to 0 values move in proportion to the rate
 N_GRID = {1: 33, 2: 17, 3: 13}
 
