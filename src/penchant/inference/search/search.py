@@ -149,6 +149,8 @@ CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its
 BESIDE = 0.5  # so many steps of the grid from others
 ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
 PATIENCE = 40  # and after which they wait no longer for each other
+MORE_CLIMBS = 4  # from where one came to no end, each as long,
+RISE = 1e-6  # if the last led up by so many log-units
 # steps of the grid looked away from a peak among kinks
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
 
@@ -256,17 +258,23 @@ def _climb_from_cells(
 
 
 def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
-    """Look closely at every step where the highest climb came to no end, and go on from there.
+    """Go on from where the highest climb came to no end, while that leads up.
 
-    Along a ridge steps are short; and where weights grow without end, only a close look tells
-    what is reached in the limit.
+    Along a ridge steps are short. Where weights grow without end, every step from the best cells is
+    looked at closely: only that tells what is reached in the limit.
     """
-    if not len(whose):
-        return
-    closely = Peaks.none(profiles, len(best.converged))
-    _climb_from_cells(profiles, grids, whose, closely, proven=True)
-    best.improve(whose, closely.take(whose))
-    _go_on(profiles, whose, best)
+    rising = whose
+    for _ in range(MORE_CLIMBS):
+        before = best.points.value[rising]
+        _go_on(profiles, rising, best)
+        higher = best.points.value[rising] > before + RISE
+        rising = rising[higher & ~best.converged[rising]]
+    lost = whose[~(best.converged | best.points.settled)[whose]]
+    if len(lost):
+        closely = Peaks.none(profiles, len(best.converged))
+        _climb_from_cells(profiles, grids, lost, closely, proven=True)
+        best.improve(lost, closely.take(lost))
+        _go_on(profiles, lost, best)
 
 
 def _go_on(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
