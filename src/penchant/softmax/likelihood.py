@@ -86,7 +86,9 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
+def likelihood_of(
+    choices: Choices, threads: int | None = None
+) -> PackedLikelihood | DenseLikelihood:
     """Pack the choices for evaluation."""
     check_threads(threads)
     workers = available_threads() if threads is None else threads
@@ -310,6 +312,16 @@ class PackedLikelihood:
             kernels.scatter(self.problem, False, sums, self.rooms(), np.empty_like(side), spread)
         return spread
 
+    def in_units(self, unit: Vector) -> PackedLikelihood:
+        """The same of variables times `unit`: what packing those would give, powers of 2 given."""
+        values, starts, side = self.packed
+        n_columns = self.n_parameters + self.has_offset
+        times = np.append(unit, 1.0) if self.has_offset else unit
+        scaled = vectors(len(values) // LANES)
+        shape = -1, n_columns, LANES
+        np.multiply(values.reshape(shape), times[:, None], out=scaled.reshape(shape))
+        return replace(self, packed=(scaled, starts, side), largest=self.largest * unit)
+
     def part(self, n_blocks: int) -> PackedLikelihood:
         """The first blocks only, without another copy."""
         return replace(self, n_blocks=n_blocks)
@@ -355,6 +367,10 @@ class DenseLikelihood:
     def n_parameters(self) -> int:
         """Number of weights theta."""
         return self.choices.n_parameters
+
+    def in_units(self, unit: Vector) -> DenseLikelihood:
+        """The same of variables times `unit`."""
+        return DenseLikelihood(replace(self.choices, explanatory=self.choices.explanatory * unit))
 
     @property
     def largest(self) -> Matrix:

@@ -377,8 +377,8 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
     From the corner of the box that is furthest, constraints that are broken replace others, the
     most broken first: the dual simplex method, which for a handful of parameters takes as many
     steps. The vertex is the only one if all that it rests on holds it back, firmly enough that
-    whatever a linear program takes for 0 leads nowhere else, and if no other constraint passes
-    by so closely that it might count as one or not.
+    whatever a linear program takes for 0 leads nowhere else, or if there is no other direction;
+    and if no other constraint passes by so closely that it might count as one or not.
     """
     d = len(goal)
     if not (np.isfinite(rows).all() and goal.all()):
@@ -397,7 +397,9 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
             apart = ((room > CLEARLY) | (np.abs(room) < HARDLY)).all()
             loose = np.abs(inverse).sum(axis=1).max() * pull.sum() * SAME
             firm = loose < CLEARLY * pull.min()
-            return np.where(np.abs(direction) < SAME, 0.0, direction) if apart and firm else None
+            if not (apart and (firm or _is_only_way(goal, direction, rows))):
+                return None
+            return np.where(np.abs(direction) < SAME, 0.0, direction)
         share = normals[worst] @ inverse
         taking = share > HARDLY
         if not taking.any():
@@ -413,6 +415,29 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
             return None
         direction = inverse @ bounds[held]
     return None
+
+
+def _is_only_way(goal: Vector, direction: Vector, rows: Matrix) -> bool:
+    """Whether no other direction lowers no row: those that this one leaves alone rule them out.
+
+    With multipliers of at least 1 these add up to 0, so that none of them can rise unless another
+    falls; and but for this direction itself there is none along which all of them stay.
+    """
+    along = rows @ direction
+    left = rows[np.abs(along) < HARDLY]
+    leads = goal @ direction > CLEARLY and along.max(initial=0.0) > CLEARLY
+    if not leads or not 0 < len(left) <= ROWS_AT_FIRST:
+        return False
+    unit = direction / np.linalg.norm(direction)
+    spread = np.linalg.eigvalsh(left.T @ left + np.outer(unit, unit))[0]
+    if not spread > CLEARLY:
+        return False
+    try:
+        more, distance = scipy.optimize.nnls(left.T, -left.sum(axis=0))
+    except RuntimeError:  # it goes round in circles
+        return False
+    slack = SAME * (len(left) + more.sum())  # how far a linear program may let one of them rise
+    return bool(distance < SAME and slack * np.sqrt(len(left) / spread) < CLEARLY)
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:
@@ -464,9 +489,20 @@ def limit_along(
     `found` are the differences of the choices, if they are known.
     """
     where = np.zeros(len(direction))
-    if known.complete:
+    if known.complete and _leaves_nothing_else(rest):
+        where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
+    elif known.complete:
         where = limits(differences_of(choices, known.scale) if found is None else found, direction)
     return finite_where(where, known, rest)
+
+
+def _leaves_nothing_else(rest: Solution) -> bool:
+    """Whether there is but one recession direction, as the rest has a maximum and all but one.
+
+    Another one would not change what this one leaves undecided either, or separate it.
+    """
+    found = rest.certificate is not None and rest.recession is None
+    return found and rest.known.rank == len(rest.theta) - 1
 
 
 def finite_where(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:

@@ -277,9 +277,8 @@ def _of_size_one(
     size = np.hypot(np.asarray(likelihood.largest)[1], np.sqrt(np.diag(quadratic.precision)))
     # powers of 2 change no digit
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
-    scaled = replace(choices, explanatory=choices.explanatory * unit)
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
-    return likelihood_of(scaled, 1), own, unit
+    return likelihood.in_units(unit), own, unit
 
 
 def _plane(row: Vector, value: float) -> tuple[Vector, Matrix]:
