@@ -140,7 +140,7 @@ def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def by_size(n_rows: IntVector) -> IntVector:
     """Decisions in order of the size of their sets, so that blocks need little filling."""
-    if n_rows.min() == n_rows.max():
+    if not np.count_nonzero(n_rows != n_rows[0]):
         return np.arange(len(n_rows))
     return np.argsort(n_rows, kind="stable")
 
@@ -157,7 +157,7 @@ def block_rows(n_rows: IntVector, order: IntVector, firsts: IntVector) -> IntVec
     if not len(firsts):
         return np.empty(0, dtype=np.int64)
     most = n_rows[order[0]]
-    if (n_rows == most).all():
+    if not np.count_nonzero(n_rows != most):
         return np.full(len(firsts), most)
     return np.asarray(np.maximum.reduceat(n_rows[order], firsts))
 

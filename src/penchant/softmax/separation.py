@@ -139,19 +139,24 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
     look like rounding noise.
     """
-    differences = sizes_of_differences(choices)
-    if not len(differences):
+    return _rarely_exceeded(sizes_of_differences(choices), scale)
+
+
+def _rarely_exceeded(sizes: Matrix, scale: Vector) -> Vector:
+    if not len(sizes):
         return np.where(scale > 0, scale, 1.0)
-    place = int(0.99 * (len(differences) - 1))
-    size = np.partition(differences, place, axis=0)[place]
+    place = int(0.99 * (len(sizes) - 1))
+    size = np.partition(sizes, place, axis=0)[place]
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
 def sizes_of_differences(choices: Choices) -> Matrix:
     """|x_chosen - x_j| of rows that differ from the option chosen."""
-    rows = _compared(choices)
-    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
-    differences = np.abs(choices.explanatory[chosen] - choices.explanatory[rows])
+    return _sizes(*_compared(choices)[1:])
+
+
+def _sizes(taken: Matrix, others: Matrix) -> Matrix:
+    differences = np.abs(taken - others)
     return np.asarray(differences[differences.any(axis=1)])
 
 
@@ -218,8 +223,9 @@ def differences_of(
     What is rounding is told by the numbers of which the difference is, and by the size of the
     variable's differences elsewhere: small ones may be what is left of larger numbers.
     """
-    unit = typical_difference(choices, scale)
-    return differences_in(choices, unit, whole_numbers(choices), ignored, basis)
+    compared = _compared(choices)
+    unit = _rarely_exceeded(_sizes(*compared[1:]), scale)
+    return _in_units(compared, unit, whole_numbers(choices), ignored, basis)
 
 
 def differences_in(
@@ -230,11 +236,19 @@ def differences_in(
     basis: Matrix | None = None,
 ) -> Differences:
     """The same, where typical differences and variables of whole numbers are known."""
-    rows = _compared(choices)
-    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
-    x = choices.explanatory
-    values = (x[chosen] - x[rows]) / unit
-    size = np.maximum(np.maximum(np.abs(x[chosen]), np.abs(x[rows])) / unit, 1.0)
+    return _in_units(_compared(choices), unit, whole, ignored, basis)
+
+
+def _in_units(
+    compared: tuple[IntVector, Matrix, Matrix],
+    unit: Vector,
+    whole: BoolVector,
+    ignored: float,
+    basis: Matrix | None,
+) -> Differences:
+    rows, taken, others = compared
+    values = (taken - others) / unit
+    size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
     noise = np.where(whole, 0.0, ROUNDED) * size
     values[np.abs(values) <= noise] = 0.0
     if basis is not None:
@@ -249,8 +263,11 @@ def differences_in(
     return Differences(rows[differs], kept, rounding, unit)
 
 
-def _compared(choices: Choices) -> IntVector:
-    """Rows on offer that were not chosen, of decisions that count."""
+def _compared(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
+    """Rows on offer that were not chosen, of decisions that count.
+
+    Also the variables of the options chosen instead, and their own.
+    """
     sizes = np.diff(choices.first_row)
     counted = np.ones(choices.n_rows, dtype=bool)
     if choices.available is not None:
@@ -258,7 +275,9 @@ def _compared(choices: Choices) -> IntVector:
     if choices.weights is not None:
         counted &= np.repeat(choices.weights > 0, sizes)
     counted[choices.chosen_row] = False
-    return np.flatnonzero(counted)
+    rows = np.flatnonzero(counted)
+    chosen = np.repeat(choices.chosen_row, sizes)[rows]
+    return rows, choices.explanatory[chosen], choices.explanatory[rows]
 
 
 def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector) -> Vector:
@@ -282,7 +301,9 @@ def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vecto
         if direction is None:
             direction = _solve(goal, rows)
         along = differences @ direction
-        broken = np.setdiff1d(np.flatnonzero(along < -SAME), active, assume_unique=True)
+        broken = np.flatnonzero(along < -SAME)
+        if broken.size:
+            broken = np.setdiff1d(broken, active, assume_unique=True)
         if not broken.size:
             return direction
         worst = broken[np.argsort(along[broken], kind="stable")[:ROWS_MORE]]

@@ -74,6 +74,18 @@ class Rows(NamedTuple):
         )
 
 
+def decisions_of(k: int, rows: Rows, x: Matrix, names: tuple[str, ...]) -> Choices:
+    """The decisions of one pair, whose variables are known to be finite."""
+    mine = rows.of(k)
+    n, (_, m, d) = len(mine), x.shape
+    return Choices(
+        explanatory=x[mine].reshape(n * m, d),
+        first_row=np.arange(0, (n + 1) * m, m),
+        chosen=rows.chosen[mine],
+        names=names,
+    )
+
+
 def ranges(starts: IntVector, which: IntVector) -> IntVector:
     """The numbers from starts[w] to starts[w + 1], for one w after another."""
     lengths = starts[which + 1] - starts[which]
