@@ -403,7 +403,7 @@ def _evaluate_at_the_middle(
 def _middles_of_flats(profiles: Profiles, whose: IntVector, grids: Grids) -> IntVector:
     """The best cells; the middle ones of those that are as good, where the supremum is shared."""
     values = grids.values[whose]
-    best = values.argmax(axis=1)
+    best: IntVector = values.argmax(axis=1)
     alike = values > values[np.arange(len(whose)), best][:, None] - ALIKE
     u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
     middle = np.array([_middle(np.flatnonzero(near), u, steps) for near in alike])
@@ -415,7 +415,7 @@ def _middles_of_flats(profiles: Profiles, whose: IntVector, grids: Grids) -> Int
     of_best, of_middle = points.value.reshape(2, -1)
     shared = asked[of_middle > of_best - 1e-6]
     best[shared] = middle[shared]
-    return np.asarray(best)
+    return best
 
 
 def _middle(cells: IntVector, u: Matrix, steps: Vector) -> int:
