@@ -510,20 +510,25 @@ def limit_along(
     `found` are the differences of the choices, if they are known.
     """
     where = np.zeros(len(direction))
-    if known.complete and _leaves_nothing_else(rest):
+    if known.complete and _is_only_one(direction * known.scale, rest, known.scale):
         where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
     elif known.complete:
         where = limits(differences_of(choices, known.scale) if found is None else found, direction)
     return finite_where(where, known, rest)
 
 
-def _leaves_nothing_else(rest: Solution) -> bool:
-    """Whether there is but one recession direction, as the rest has a maximum and all but one.
+def _is_only_one(direction: Vector, rest: Solution, unit: Vector) -> bool:
+    """Whether there is no other recession direction.
 
-    Another one would not change what this one leaves undecided either, or separate it.
+    The rest has a maximum, and all of it is told but for this one: another would separate the rest,
+    or change nothing of it either. The direction is scaled, by `unit`.
     """
-    found = rest.certificate is not None and rest.recession is None
-    return found and rest.known.rank == len(rest.theta) - 1
+    null = rest.known.null_directions
+    if rest.certificate is None or rest.recession is not None or len(null) != 1:
+        return False
+    other = null[0] * unit
+    along = np.abs(other @ direction) / np.linalg.norm(other) / np.linalg.norm(direction)
+    return bool(along > 1.0 - SAME)
 
 
 def finite_where(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:
