@@ -434,7 +434,7 @@ def test_a_vertex_that_is_not_the_only_one_is_left_to_the_linear_program():
 def test_a_direction_beside_which_there_is_no_other_is_where_the_linear_program_ends():
     seen = [(-1, -1, -1), (-1, -1, 1), (-1, 1, -1), (1, -1, -1), (1, -1, 1), (1, 1, -1), (1, 1, 1)]
     kinds = np.array([(*one, one[0] * one[1] * one[2]) for one in seen], dtype=float)
-    rows = np.repeat(kinds, [4, 3, 11, 11, 18, 14, 38], axis=0)
+    rows = np.repeat(kinds, [3, 3, 18, 13, 20, 16, 26], axis=0)
     goal = rows.mean(axis=0)
     found = _only_vertex(goal, rows)
     assert found is not None
