@@ -1,5 +1,7 @@
 """The compiled sums equal the equations."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -194,3 +196,19 @@ def test_inputs_are_not_changed():
     pn.fit(pn.Choices.from_arrays(explanatory, chosen))
     np.testing.assert_array_equal(explanatory, before[0])
     np.testing.assert_array_equal(chosen, before[1])
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_variables_in_other_units_are_packed_as_if_they_were_given_so(name):
+    choices = case(seed=5, **CASES[name]).choices
+    unit = np.array([0.25, 8.0, 0.5])
+    scaled = dataclasses.replace(choices, explanatory=choices.explanatory * unit)
+    for found, expected in (
+        (likelihood_of(choices, 1).in_units(unit), likelihood_of(scaled, 1)),
+        (DenseLikelihood(choices).in_units(unit), DenseLikelihood(scaled)),
+    ):
+        for part in ("log_likelihood", "gradient", "information"):
+            mine, given = (getattr(one.moments(THETA), part) for one in (found, expected))
+            np.testing.assert_array_equal(mine, given)
+        np.testing.assert_array_equal(found.largest, expected.largest)
+        np.testing.assert_array_equal(found.spread(), expected.spread())

@@ -15,7 +15,10 @@ from penchant.softmax.separation import (
     _only_vertex,
     _solve,
     certificate,
+    differences_of,
+    limits,
 )
+from penchant.softmax.solve import maximum_likelihood
 
 
 def _direction(estimate):
@@ -426,6 +429,33 @@ def test_a_vertex_that_is_not_the_only_one_is_left_to_the_linear_program():
     assert _only_vertex(np.array([0.5, 0.25, 0.25]), edge) is None
     found = _only_vertex(np.array([0.5, 0.3, 0.2]), edge)
     np.testing.assert_allclose(found, [1.0, 1.0, 0.0], rtol=0, atol=1e-15)
+
+
+def test_a_direction_beside_which_there_is_no_other_is_where_the_linear_program_ends():
+    seen = [(-1, -1, -1), (-1, -1, 1), (-1, 1, -1), (1, -1, -1), (1, -1, 1), (1, 1, -1), (1, 1, 1)]
+    kinds = np.array([(*one, one[0] * one[1] * one[2]) for one in seen], dtype=float)
+    rows = np.repeat(kinds, [3, 3, 18, 13, 20, 16, 26], axis=0)
+    goal = rows.mean(axis=0)
+    found = _only_vertex(goal, rows)
+    assert found is not None
+    np.testing.assert_allclose(found, _solve(goal, rows), rtol=0, atol=1e-10)
+
+
+@given(seed=st.integers(0, 10**6))
+def test_weights_go_where_linear_programs_say_that_recession_directions_lead(seed):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-2, 3, size=(int(rng.integers(4, 30)), 2, 3)) * [1.0, 1e-2, 30.0]
+    chosen = (x @ rng.integers(-1, 2, size=3) + rng.normal(size=x.shape[:2]) / 3).argmax(axis=1)
+    choices = pn.Choices.from_arrays(x, chosen)
+    found = maximum_likelihood(choices, threads=1)
+    if found.recession is None or not found.known.complete:
+        return
+    where = limits(differences_of(choices, found.known.scale), found.recession)
+    np.testing.assert_array_equal(np.where(np.isinf(found.theta), found.theta, 0.0), _ends(where))
+
+
+def _ends(where):
+    return np.where(np.isinf(where), where, 0.0)
 
 
 def test_what_is_left_of_a_variable_beside_certain_choices_may_be_too_small_to_count():

@@ -14,7 +14,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
-from penchant.inference.profile.pairs import Points
+from penchant.inference.profile.pairs import Points, decisions_of
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.climb import NOTHING, pseudoinverse
 from penchant.inference.search.grid import Grid
@@ -205,9 +205,9 @@ def _choices_at(
     for begin, end in profiles.portions(subject) if len(which) else ():
         x, _ = profiles.variables(subject[begin:end], psi[begin:end], False)
         rows = profiles.rows(subject[begin:end])
+        profiles.check_finite(x, rows)
         for i, k in enumerate(which[begin:end].tolist()):
-            mine = rows.of(i)
-            yield k, Choices.from_arrays(x[mine], rows.chosen[mine], names=profiles.weights)
+            yield k, decisions_of(i, rows, x, profiles.weights)
 
 
 def _existing(problem: Problem, choices: Choices) -> Solution:

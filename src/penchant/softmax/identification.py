@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-from scipy import linalg
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
@@ -142,7 +141,7 @@ def _by_singular_values(rows: Scatter, scale: Vector, size: Vector) -> Identific
     if not varying.size:
         return Identification(scale, 0, null, np.empty((d, 0)))
     unit = scale[varying]
-    _, singular, right = linalg.svd(rows.triangle(varying, unit))
+    _, singular, right = np.linalg.svd(rows.triangle(varying, unit))
     singular = singular / np.sqrt(rows.total_rows())
     noise = EPSILON * float((size[varying] / unit).max())
     kept = singular > max(1e-12, 32 * noise)
@@ -183,6 +182,8 @@ def padded(triangle: Matrix) -> Matrix:
 
 def _edges(choices: Choices) -> list[int]:
     """Decisions at which to cut, so that each part has a bounded number of rows."""
+    if choices.n_rows <= ROWS_AT_ONCE:
+        return [0, choices.n_decisions]
     marks = np.arange(0, choices.n_rows, ROWS_AT_ONCE)
     inner = np.searchsorted(choices.first_row, marks)
     return [int(k) for k in np.union1d(inner, [0, choices.n_decisions])]
@@ -225,8 +226,9 @@ def reduced_echelon(directions: Matrix) -> Matrix:
             continue
         rows[[pivot, best]] = rows[[best, pivot]]
         rows[pivot] /= rows[pivot, column]
-        others = np.arange(len(rows)) != pivot
-        rows[others] -= np.outer(rows[others, column], rows[pivot])
+        if len(rows) > 1:
+            others = np.arange(len(rows)) != pivot
+            rows[others] -= np.outer(rows[others, column], rows[pivot])
         pivot += 1
     rows[np.abs(rows) < 1e-9 * np.abs(rows).max(axis=1, keepdims=True, initial=1e-300)] = 0.0
     return rows + 0.0

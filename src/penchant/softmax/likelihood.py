@@ -86,7 +86,9 @@ def available_threads() -> int:
     return os.cpu_count() or 1
 
 
-def likelihood_of(choices: Choices, threads: int | None = None) -> Likelihood:
+def likelihood_of(
+    choices: Choices, threads: int | None = None
+) -> PackedLikelihood | DenseLikelihood:
     """Pack the choices for evaluation."""
     check_threads(threads)
     workers = available_threads() if threads is None else threads
@@ -138,7 +140,7 @@ def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def by_size(n_rows: IntVector) -> IntVector:
     """Decisions in order of the size of their sets, so that blocks need little filling."""
-    if n_rows.min() == n_rows.max():
+    if not np.count_nonzero(n_rows != n_rows[0]):
         return np.arange(len(n_rows))
     return np.argsort(n_rows, kind="stable")
 
@@ -155,7 +157,7 @@ def block_rows(n_rows: IntVector, order: IntVector, firsts: IntVector) -> IntVec
     if not len(firsts):
         return np.empty(0, dtype=np.int64)
     most = n_rows[order[0]]
-    if (n_rows == most).all():
+    if not np.count_nonzero(n_rows != most):
         return np.full(len(firsts), most)
     return np.asarray(np.maximum.reduceat(n_rows[order], firsts))
 
@@ -310,6 +312,16 @@ class PackedLikelihood:
             kernels.scatter(self.problem, False, sums, self.rooms(), np.empty_like(side), spread)
         return spread
 
+    def in_units(self, unit: Vector) -> PackedLikelihood:
+        """The same of variables times `unit`: what packing those would give, powers of 2 given."""
+        values, starts, side = self.packed
+        n_columns = self.n_parameters + self.has_offset
+        times = np.append(unit, 1.0) if self.has_offset else unit
+        scaled = vectors(len(values) // LANES)
+        shape = -1, n_columns, LANES
+        np.multiply(values.reshape(shape), times[:, None], out=scaled.reshape(shape))
+        return replace(self, packed=(scaled, starts, side), largest=self.largest * unit)
+
     def part(self, n_blocks: int) -> PackedLikelihood:
         """The first blocks only, without another copy."""
         return replace(self, n_blocks=n_blocks)
@@ -355,6 +367,10 @@ class DenseLikelihood:
     def n_parameters(self) -> int:
         """Number of weights theta."""
         return self.choices.n_parameters
+
+    def in_units(self, unit: Vector) -> DenseLikelihood:
+        """The same of variables times `unit`."""
+        return DenseLikelihood(replace(self.choices, explanatory=self.choices.explanatory * unit))
 
     @property
     def largest(self) -> Matrix:

@@ -139,19 +139,24 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
     look like rounding noise.
     """
-    differences = sizes_of_differences(choices)
-    if not len(differences):
+    return _rarely_exceeded(sizes_of_differences(choices), scale)
+
+
+def _rarely_exceeded(sizes: Matrix, scale: Vector) -> Vector:
+    if not len(sizes):
         return np.where(scale > 0, scale, 1.0)
-    place = int(0.99 * (len(differences) - 1))
-    size = np.partition(differences, place, axis=0)[place]
+    place = int(0.99 * (len(sizes) - 1))
+    size = np.partition(sizes, place, axis=0)[place]
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
 def sizes_of_differences(choices: Choices) -> Matrix:
     """|x_chosen - x_j| of rows that differ from the option chosen."""
-    rows = _compared(choices)
-    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
-    differences = np.abs(choices.explanatory[chosen] - choices.explanatory[rows])
+    return _sizes(*_compared(choices)[1:])
+
+
+def _sizes(taken: Matrix, others: Matrix) -> Matrix:
+    differences = np.abs(taken - others)
     return np.asarray(differences[differences.any(axis=1)])
 
 
@@ -218,8 +223,9 @@ def differences_of(
     What is rounding is told by the numbers of which the difference is, and by the size of the
     variable's differences elsewhere: small ones may be what is left of larger numbers.
     """
-    unit = typical_difference(choices, scale)
-    return differences_in(choices, unit, whole_numbers(choices), ignored, basis)
+    compared = _compared(choices)
+    unit = _rarely_exceeded(_sizes(*compared[1:]), scale)
+    return _in_units(compared, unit, whole_numbers(choices), ignored, basis)
 
 
 def differences_in(
@@ -230,11 +236,19 @@ def differences_in(
     basis: Matrix | None = None,
 ) -> Differences:
     """The same, where typical differences and variables of whole numbers are known."""
-    rows = _compared(choices)
-    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))[rows]
-    x = choices.explanatory
-    values = (x[chosen] - x[rows]) / unit
-    size = np.maximum(np.maximum(np.abs(x[chosen]), np.abs(x[rows])) / unit, 1.0)
+    return _in_units(_compared(choices), unit, whole, ignored, basis)
+
+
+def _in_units(
+    compared: tuple[IntVector, Matrix, Matrix],
+    unit: Vector,
+    whole: BoolVector,
+    ignored: float,
+    basis: Matrix | None,
+) -> Differences:
+    rows, taken, others = compared
+    values = (taken - others) / unit
+    size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
     noise = np.where(whole, 0.0, ROUNDED) * size
     values[np.abs(values) <= noise] = 0.0
     if basis is not None:
@@ -249,8 +263,11 @@ def differences_in(
     return Differences(rows[differs], kept, rounding, unit)
 
 
-def _compared(choices: Choices) -> IntVector:
-    """Rows on offer that were not chosen, of decisions that count."""
+def _compared(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
+    """Rows on offer that were not chosen, of decisions that count.
+
+    Also the variables of the options chosen instead, and their own.
+    """
     sizes = np.diff(choices.first_row)
     counted = np.ones(choices.n_rows, dtype=bool)
     if choices.available is not None:
@@ -258,7 +275,9 @@ def _compared(choices: Choices) -> IntVector:
     if choices.weights is not None:
         counted &= np.repeat(choices.weights > 0, sizes)
     counted[choices.chosen_row] = False
-    return np.flatnonzero(counted)
+    rows = np.flatnonzero(counted)
+    chosen = np.repeat(choices.chosen_row, sizes)[rows]
+    return rows, choices.explanatory[chosen], choices.explanatory[rows]
 
 
 def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector) -> Vector:
@@ -282,7 +301,9 @@ def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vecto
         if direction is None:
             direction = _solve(goal, rows)
         along = differences @ direction
-        broken = np.setdiff1d(np.flatnonzero(along < -SAME), active, assume_unique=True)
+        broken = np.flatnonzero(along < -SAME)
+        if broken.size:
+            broken = np.setdiff1d(broken, active, assume_unique=True)
         if not broken.size:
             return direction
         worst = broken[np.argsort(along[broken], kind="stable")[:ROWS_MORE]]
@@ -377,8 +398,8 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
     From the corner of the box that is furthest, constraints that are broken replace others, the
     most broken first: the dual simplex method, which for a handful of parameters takes as many
     steps. The vertex is the only one if all that it rests on holds it back, firmly enough that
-    whatever a linear program takes for 0 leads nowhere else, and if no other constraint passes
-    by so closely that it might count as one or not.
+    whatever a linear program takes for 0 leads nowhere else, or if there is no other direction;
+    and if no other constraint passes by so closely that it might count as one or not.
     """
     d = len(goal)
     if not (np.isfinite(rows).all() and goal.all()):
@@ -397,7 +418,9 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
             apart = ((room > CLEARLY) | (np.abs(room) < HARDLY)).all()
             loose = np.abs(inverse).sum(axis=1).max() * pull.sum() * SAME
             firm = loose < CLEARLY * pull.min()
-            return np.where(np.abs(direction) < SAME, 0.0, direction) if apart and firm else None
+            if not (apart and (firm or _is_only_way(goal, direction, rows))):
+                return None
+            return np.where(np.abs(direction) < SAME, 0.0, direction)
         share = normals[worst] @ inverse
         taking = share > HARDLY
         if not taking.any():
@@ -413,6 +436,29 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
             return None
         direction = inverse @ bounds[held]
     return None
+
+
+def _is_only_way(goal: Vector, direction: Vector, rows: Matrix) -> bool:
+    """Whether no other direction lowers no row: those that this one leaves alone rule them out.
+
+    With multipliers of at least 1 these add up to 0, so that none of them can rise unless another
+    falls; and but for this direction itself there is none along which all of them stay.
+    """
+    along = rows @ direction
+    left = rows[np.abs(along) < HARDLY]
+    leads = goal @ direction > CLEARLY and along.max(initial=0.0) > CLEARLY
+    if not leads or not 0 < len(left) <= ROWS_AT_FIRST:
+        return False
+    unit = direction / np.linalg.norm(direction)
+    spread = np.linalg.eigvalsh(left.T @ left + np.outer(unit, unit))[0]
+    if not spread > CLEARLY:
+        return False
+    try:
+        more, distance = scipy.optimize.nnls(left.T, -left.sum(axis=0))
+    except RuntimeError:  # it goes round in circles
+        return False
+    slack = SAME * (len(left) + more.sum())  # how far a linear program may let one of them rise
+    return bool(distance < SAME and slack * np.sqrt(len(left) / spread) < CLEARLY)
 
 
 def _solve(total: Vector, rows: Matrix) -> Vector:
@@ -464,9 +510,25 @@ def limit_along(
     `found` are the differences of the choices, if they are known.
     """
     where = np.zeros(len(direction))
-    if known.complete:
+    if known.complete and _is_only_one(direction * known.scale, rest, known.scale):
+        where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
+    elif known.complete:
         where = limits(differences_of(choices, known.scale) if found is None else found, direction)
     return finite_where(where, known, rest)
+
+
+def _is_only_one(direction: Vector, rest: Solution, unit: Vector) -> bool:
+    """Whether there is no other recession direction.
+
+    The rest has a maximum, and all of it is told but for this one: another would separate the rest,
+    or change nothing of it either. The direction is scaled, by `unit`.
+    """
+    null = rest.known.null_directions
+    if rest.certificate is None or rest.recession is not None or len(null) != 1:
+        return False
+    other = null[0] * unit
+    along = np.abs(other @ direction) / np.linalg.norm(other) / np.linalg.norm(direction)
+    return bool(along > 1.0 - SAME)
 
 
 def finite_where(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:

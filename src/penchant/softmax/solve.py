@@ -64,10 +64,11 @@ def maximum_likelihood(
     if begin is None:
         begin = _start_from_part(inner)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
-    inverse = scaled_inverse(maximum.information)
-    if certified(maximum, inner, inverse[0], choices.total_weight):
-        near = near_separation(choices, known, inner, maximum)
-        return finite_solution(known, maximum, inverse, "newton", near)
+    if maximum.ending != "slow":
+        inverse = scaled_inverse(maximum.information)
+        if certified(maximum, inner, inverse[0], choices.total_weight):
+            near = near_separation(choices, known, inner, maximum)
+            return finite_solution(known, maximum, inverse, "newton", near)
     found = separating.recession(choices, known.scale, basis=basis)
     if found is not None and found.proven:
         return _separated(choices, known, found, threads)
@@ -76,8 +77,8 @@ def maximum_likelihood(
         return _separated(choices, known, found, threads)
     if careful.settled or maximum.ending != "converged":
         maximum = careful.maximum()
-        inverse = scaled_inverse(maximum.information)
     near = near_separation(choices, known, inner, maximum)
+    inverse = scaled_inverse(maximum.information)
     return finite_solution(known, maximum, inverse, "linear program", near)
 
 

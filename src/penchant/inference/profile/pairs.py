@@ -74,6 +74,18 @@ class Rows(NamedTuple):
         )
 
 
+def decisions_of(k: int, rows: Rows, x: Matrix, names: tuple[str, ...]) -> Choices:
+    """The decisions of one pair, whose variables are known to be finite."""
+    mine = rows.of(k)
+    n, (_, m, d) = len(mine), x.shape
+    return Choices(
+        explanatory=x[mine].reshape(n * m, d),
+        first_row=np.arange(0, (n + 1) * m, m),
+        chosen=rows.chosen[mine],
+        names=names,
+    )
+
+
 def ranges(starts: IntVector, which: IntVector) -> IntVector:
     """The numbers from starts[w] to starts[w + 1], for one w after another."""
     lengths = starts[which + 1] - starts[which]
@@ -277,9 +289,8 @@ def _of_size_one(
     size = np.hypot(np.asarray(likelihood.largest)[1], np.sqrt(np.diag(quadratic.precision)))
     # powers of 2 change no digit
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
-    scaled = replace(choices, explanatory=choices.explanatory * unit)
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
-    return likelihood_of(scaled, 1), own, unit
+    return likelihood.in_units(unit), own, unit
 
 
 def _plane(row: Vector, value: float) -> tuple[Vector, Matrix]:

@@ -52,32 +52,37 @@ def highest_suprema(profiles: Profiles, whose: IntVector, psi: Matrix, steps: Ma
     n_shape = profiles.n_shape
     if not n_shape:
         return psi
-    ways = np.array(list(product((-1.0, 0.0, 1.0), repeat=n_shape))).reshape(-1, n_shape)
+    around = [way for way in product((-1.0, 0.0, 1.0), repeat=n_shape) if any(way)]
+    ways = np.array(around).reshape(-1, n_shape)
     low, high = profiles.bounds.T
     u = profiles.to_search(psi)
-    middle = int(np.flatnonzero(~ways.any(axis=1))[0])
+    reached = _suprema(profiles, whose, u[:, None])[:, 0]
     step = np.full(len(whose), 0.5)
-    moving = np.arange(len(whose))
+    moving = np.flatnonzero(reached <= -GAIN)
     for _ in range(2 * ROUNDS):
         if not len(moving):
             break
         beside = np.clip(u[moving][:, None] + step[moving, None, None] * steps * ways, low, high)
-        points = profiles.solve(
-            np.repeat(whose[moving], len(ways)),
-            profiles.from_search(beside.reshape(-1, n_shape)),
-            with_slopes=False,
-            patient=False,
-        )
-        values = points.value.reshape(len(moving), len(ways))
-        best = values.argmax(axis=1)
-        row = np.arange(len(moving))
-        higher = values[row, best] > values[:, middle] + GAIN
-        u[moving[higher]] = beside[row, best][higher]
+        values = _suprema(profiles, whose[moving], beside)
+        gain = values - reached[moving, None]
+        row, best = np.arange(len(moving)), values.argmax(axis=1)
+        higher = gain[row, best] > GAIN
+        up = moving[higher]
+        u[up], reached[up] = beside[row, best][higher], values[row, best][higher]
         step[moving[~higher]] /= 2
-        # nothing to gain from where all is certain
-        certain = values[:, middle] > -GAIN
-        moving = moving[~certain & (step[moving] > 2.0**-ROUNDS)]
+        # nothing to gain from where all is certain, or where nothing differs so close by
+        done = (reached[moving] > -GAIN) | (np.abs(gain) <= GAIN).all(axis=1)
+        moving = moving[~done & (step[moving] > 2.0**-ROUNDS)]
     return profiles.from_search(u)
+
+
+def _suprema(profiles: Profiles, whose: IntVector, u: Matrix) -> Matrix:
+    """The profiles of subjects at several places each, (n, n_places, n_shape): (n, n_places)."""
+    n, n_places, n_shape = u.shape
+    psi = profiles.from_search(u.reshape(-1, n_shape))
+    subject = np.repeat(whose, n_places)
+    points = profiles.solve(subject, psi, with_slopes=False, patient=False)
+    return points.value.reshape(n, n_places)
 
 
 def shared_suprema(
@@ -397,24 +402,34 @@ def _evaluate_at_the_middle(
 ) -> None:
     """Do not climb where no weights are finite: look at the middle of the best cells."""
     if len(whose):
-        cells = [_middle_of_flat(profiles, k, grids.of(k)) for k in whose.tolist()]
+        cells = _middles_of_flats(profiles, whose, grids)
         psi = highest_suprema(profiles, whose, grids.psi[cells], grid_steps(profiles.shape))
         climbs = climb_together(profiles, whose, psi, max_steps=0, finish=False)
         best.improve(whose, climbs.peaks())
 
 
-def _middle_of_flat(profiles: Profiles, subject: int, grid: Grid) -> int:
-    """The best cell; the middle one of those that are as good, where the supremum is shared."""
-    best = int(np.argmax(grid.values))
-    near = np.flatnonzero(grid.values > grid.values[best] - ALIKE)
-    u = profiles.to_search(grid.psi[near])
-    away = ((u - u.mean(axis=0)) / grid_steps(profiles.shape)) ** 2
-    middle = int(near[np.argmin(away.sum(axis=1))])
-    if middle == best:
+def _middles_of_flats(profiles: Profiles, whose: IntVector, grids: Grids) -> IntVector:
+    """The best cells; the middle ones of those that are as good, where the supremum is shared."""
+    values = grids.values[whose]
+    best: IntVector = values.argmax(axis=1)
+    alike = values > values[np.arange(len(whose)), best][:, None] - ALIKE
+    u, steps = profiles.to_search(grids.psi), grid_steps(profiles.shape)
+    middle = np.array([_middle(np.flatnonzero(near), u, steps) for near in alike])
+    asked = np.flatnonzero(middle != best)
+    if not len(asked):
         return best
-    both = np.array([best, middle])
-    points = profiles.solve(np.full(2, subject), grid.psi[both], with_slopes=False)
-    return middle if points.value[1] > points.value[0] - 1e-6 else best
+    both = np.concatenate([best[asked], middle[asked]])
+    points = profiles.solve(np.tile(whose[asked], 2), grids.psi[both], with_slopes=False)
+    of_best, of_middle = points.value.reshape(2, -1)
+    shared = asked[of_middle > of_best - 1e-6]
+    best[shared] = middle[shared]
+    return best
+
+
+def _middle(cells: IntVector, u: Matrix, steps: Vector) -> int:
+    """The cell nearest to the mean of some, whose places in search units are u."""
+    away = ((u[cells] - u[cells].mean(axis=0)) / steps) ** 2
+    return int(cells[np.argmin(away.sum(axis=1))])
 
 
 def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:

@@ -18,7 +18,7 @@ parameter along a first axis; slope and dx are None where no derivatives are ask
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._lanes import exponentials_of
+from penchant.softmax._lanes import exponentials_of, logarithms, whole_blocks
 
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
 LARGE = 700.0  # exp(700) is all but infinite
@@ -541,65 +541,121 @@ def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def balloons(chosen, balloon, pump, burst, starts, which, psi, rule, value, slope, x, dx):
+def earlier_pumps(chosen, balloon, burst, starts, place, first, pumps, bursts):
+    """Number the balloons, and count the pumps and bursts of earlier ones of an episode.
+
+    place: the balloon of every event, -1 where none was seen. first: that of every episode, and
+    their number at the end. pumps, bursts: before each balloon; there are no more than events.
+    """
+    number = 0
+    for e in range(len(starts) - 1):
+        first[e] = number
+        n, popped, last = 0.0, 0.0, np.nan
+        for t in range(starts[e], starts[e + 1]):
+            place[t] = -1
+            if balloon[t] != balloon[t]:
+                continue
+            if balloon[t] != last:
+                pumps[number], bursts[number], last = n, popped, balloon[t]
+                number += 1
+            place[t] = number - 1
+            if chosen[t] == 1:
+                n += 1.0
+                if burst[t] == 1:
+                    popped += 1.0
+    first[len(starts) - 1] = number
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def balloons(place, first, pumps, bursts, pump, starts, which, psi, rule, value, slope, x, dx):
     """What a pump is worth against stopping; counts are of earlier balloons.
 
     psi: chance of bursting that is believed at first, updating, loss aversion (rule 1 alone).
     rule: 0 the best number of pumps, and this one; 1 mean and variance. value: that number, or the
-    chance of bursting, which is the same at all pumps of a balloon.
+    chance of bursting, of each balloon of an episode, in whole blocks of eight.
     """
     row = 0
     for k in range(len(which)):
-        n, bursts, n_this, bursts_this, last = 0.0, 0.0, 0.0, 0.0, -1.0
-        clear(value, slope)
-        believe(psi[k], n, bursts, rule, value, slope)
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            blank(x, dx, row)
-            if balloon[t] == balloon[t]:
-                if balloon[t] != last:
-                    n, bursts, last = n + n_this, bursts + bursts_this, balloon[t]
-                    n_this, bursts_this = 0.0, 0.0
-                    believe(psi[k], n, bursts, rule, value, slope)
-                if rule == 0:
-                    x[row, 2], x[row, 3] = value[0], -pump[t]
-                    if dx is not None:
-                        for q in range(len(slope)):
-                            dx[q, row, 2] = slope[q, 0]
-                else:
-                    b, more = value[0], pump[t] - 1.0
-                    loss = 1.0 + psi[k, 2] * more
-                    x[row, 2] = (1.0 - b) - b * (psi[k, 2] * more)
-                    x[row, 3] = b * (1.0 - b) * loss**2
-                    if dx is not None:
-                        for q in range(len(slope)):
-                            dx[q, row, 2] = -loss * slope[q, 0]
-                            dx[q, row, 3] = (1.0 - 2.0 * b) * loss**2 * slope[q, 0]
-                    if dx is not None:
-                        dx[2, row, 2] -= b * more
-                        dx[2, row, 3] += 2.0 * b * (1.0 - b) * loss * more
-                if chosen[t] == 1:
-                    n_this += 1.0
-                    if burst[t] == 1:
-                        bursts_this += 1.0
-            row += 1
+        episode = which[k]
+        low, high = first[episode], first[episode + 1]
+        believe(psi[k], pumps[low:high], bursts[low:high], rule, value, slope)
+        begin, end = starts[episode], starts[episode + 1]
+        seen = place[begin:end], low, pump[begin:end]
+        if rule == 0:
+            aim(seen, value, slope, row, x, dx)
+        else:
+            weigh(seen, psi[k, 2], value, slope, row, x, dx)
+        row += end - begin
 
 
 @njit(nogil=True, error_model="numpy")
-def believe(psi, n, bursts, rule, value, slope):
-    """The best number of pumps, or the chance of bursting, after n pumps and some bursts."""
-    first, eta = psi[0], psi[1]
+def aim(seen, value, slope, row, x, dx):
+    """The best number of pumps, and minus this one."""
+    place, low, pump = seen
+    mine = x[row : row + len(place)]
+    for t in range(len(place)):
+        mine[t, 0], mine[t, 1] = 0.0, 0.0
+        mine[t, 2] = value[place[t] - low] if place[t] >= 0 else 0.0
+        mine[t, 3] = -pump[t] if place[t] >= 0 else 0.0
+    if dx is not None:
+        for q in range(len(dx)):
+            steep, rise = dx[q, row : row + len(place)], slope[q]
+            for t in range(len(place)):
+                steep[t, 0], steep[t, 1], steep[t, 3] = 0.0, 0.0, 0.0
+                steep[t, 2] = rise[place[t] - low] if place[t] >= 0 else 0.0
+
+
+@njit(nogil=True, error_model="numpy")
+def weigh(seen, aversion, value, slope, row, x, dx):
+    """Mean and variance of a pump."""
+    place, low, pump = seen
+    for t in range(len(place)):
+        at, j = row + t, place[t] - low
+        blank(x, dx, at)
+        if place[t] >= 0:
+            b, more = value[j], pump[t] - 1.0
+            loss = 1.0 + aversion * more
+            x[at, 2] = (1.0 - b) - b * (aversion * more)
+            x[at, 3] = b * (1.0 - b) * loss**2
+            if dx is not None:
+                for q in range(2):
+                    dx[q, at, 2] = -loss * slope[q, j]
+                    dx[q, at, 3] = (1.0 - 2.0 * b) * loss**2 * slope[q, j]
+                dx[2, at, 2] = -b * more
+                dx[2, at, 3] = 2.0 * b * (1.0 - b) * loss * more
+
+
+@njit(nogil=True, error_model="numpy")
+def believe(psi, pumps, bursts, rule, value, slope):
+    """The best number of pumps, or the chance of bursting, after some pumps and bursts."""
+    first, eta, n = psi[0], psi[1], len(pumps)
     if rule == 0:
-        unit = 1.0 / (1.0 + eta * n)
-        safe = (1.0 - first + eta * (n - bursts)) / (1.0 + eta * n)
-        value[0] = -1.0 / np.log(safe)
+        for j in range(n):
+            value[j] = (1.0 - first + eta * (pumps[j] - bursts[j])) / (1.0 + eta * pumps[j])
+        whole = whole_blocks(n)
+        for j in range(n, whole):
+            value[j] = 1.0
         if slope is not None:
-            rise = value[0] * value[0] * unit / safe
-            slope[0, 0], slope[1, 0] = -rise, rise * (n - bursts - safe * n)
-    else:
-        kept, away = np.exp(-eta * n), bursts / n - first if n > 0 else 0.0
-        value[0] = first + (1.0 - kept) * away
+            for j in range(n):
+                safe = value[j]
+                slope[0, j] = -1.0 / ((1.0 + eta * pumps[j]) * safe)
+                slope[1, j] = safe * pumps[j] - (pumps[j] - bursts[j])
+        logarithms(value[:whole])
+        for j in range(n):
+            value[j] = -1.0 / value[j]
         if slope is not None:
-            slope[0, 0], slope[1, 0] = kept, n * kept * away
+            for j in range(n):
+                slope[0, j] *= value[j] * value[j]
+                slope[1, j] *= slope[0, j]
+        return
+    for j in range(n):
+        value[j] = -eta * pumps[j]
+    exponentials_of(value, n)
+    for j in range(n):
+        kept, away = value[j], bursts[j] / pumps[j] - first if pumps[j] > 0 else 0.0
+        value[j] = first + (1.0 - kept) * away
+        if slope is not None:
+            slope[0, j], slope[1, j] = kept, pumps[j] * kept * away
 
 
 CERTAIN = 500.0  # log-odds of a belief, beyond which it is none

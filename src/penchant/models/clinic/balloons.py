@@ -29,11 +29,12 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import balloons
+from penchant.models.clinic._kernels import balloons, earlier_pumps
 from penchant.models.clinic.recursion import Recursion, in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import ONE_LESS, Natural, Shape
 from penchant.models.record import Record
+from penchant.softmax._lanes import LANES
 
 TARGET, MEAN = "target", "mean and variance"
 
@@ -117,10 +118,11 @@ class Balloons(Recursion):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """What a pump is worth, and its derivatives; stopping has 0."""
-        given = record, which, psi, psi.shape[1] * with_slopes, (2, 2), 1
-        pumps = record.before("balloon"), record.before("pump"), record.after("burst")
+        record.check_options(self.n_options)
+        *counts, most = record.kept("balloons", lambda: _counts(record))
+        given = record, which, psi, psi.shape[1] * with_slopes, (2, 2), most
         rule = (0 if self.rule == TARGET else 1,)
-        return in_turn(balloons, *given, record.chosen, *pumps, settings=rule)
+        return in_turn(balloons, *given, *counts, record.before("pump"), settings=rule)
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> BalloonAgents:
         """Agents who play so."""
@@ -135,6 +137,17 @@ class Balloons(Recursion):
 
     def __str__(self) -> str:
         return f"balloons, {self.rule}"
+
+
+def _counts(record: Record) -> tuple[Any, ...]:
+    """Balloons of events and of episodes, pumps and bursts before each; how many are to be kept."""
+    seen = record.chosen, record.before("balloon"), record.after("burst"), record.starts
+    n_events, n_episodes = len(record.chosen), len(record.starts) - 1
+    place, first = np.empty(n_events, dtype=np.int64), np.empty(n_episodes + 1, dtype=np.int64)
+    pumps, bursts = np.empty(n_events), np.empty(n_events)
+    earlier_pumps(*seen, place, first, pumps, bursts)
+    most = int(np.diff(first).max(initial=0))
+    return place, first, pumps, bursts, -(-most // LANES) * LANES
 
 
 class BalloonAgents:

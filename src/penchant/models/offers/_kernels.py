@@ -304,7 +304,7 @@ def fill_utilities(sign, log_size, rho, utility):
 
 
 @part
-def prelec_weights(log_l, gamma, power, weight, tilt):
+def prelec_weights(log_l, gamma, power, weight, tilt, steep):
     """exp(-L^gamma) with L = -log p, and its derivative."""
     n = len(log_l)
     for j in range(n):
@@ -315,8 +315,9 @@ def prelec_weights(log_l, gamma, power, weight, tilt):
     exponentials_of(weight, n)
     for j in range(n):
         weight[j] = 0.0 if power[j] > NOTHING else weight[j]
-    for j in range(n):
-        tilt[j] = 0.0 if power[j] > NOTHING else -weight[j] * power[j] * log_l[j]
+    if steep:
+        for j in range(n):
+            tilt[j] = 0.0 if power[j] > NOTHING else -weight[j] * power[j] * log_l[j]
 
 
 @part
@@ -342,10 +343,13 @@ def tversky_kahneman_weights(log_p, log_rest, gamma, power, weight, tilt):
 
 
 @part
-def fill_weights(p, log_p, log_rest, gamma, weighting, room, weight, tilt):
-    """Weights of probabilities, and their derivatives in gamma; rooms are whole blocks of eight."""
+def fill_weights(p, log_p, log_rest, gamma, weighting, room, weight, tilt, steep):
+    """Weights of probabilities, and their derivatives in gamma; rooms are whole blocks of eight.
+
+    steep : whether derivatives are asked for
+    """
     if weighting == PRELEC:
-        prelec_weights(log_p, gamma, room, weight, tilt)
+        prelec_weights(log_p, gamma, room, weight, tilt, steep)
     elif weighting == TVERSKY_KAHNEMAN:
         tversky_kahneman_weights(log_p, log_rest, gamma, room, weight, tilt)
     if weighting == 0:
@@ -354,45 +358,44 @@ def fill_weights(p, log_p, log_rest, gamma, weighting, room, weight, tilt):
         return
     for j in range(len(p)):
         weight[j] = p[j] if (p[j] <= 0.0) | (p[j] >= 1.0) else weight[j]
-    for j in range(len(p)):
-        tilt[j] = 0.0 if (p[j] <= 0.0) | (p[j] >= 1.0) else tilt[j]
+    if steep:
+        for j in range(len(p)):
+            tilt[j] = 0.0 if (p[j] <= 0.0) | (p[j] >= 1.0) else tilt[j]
 
 
 @part
-def add_parts(weight, utility, factor, gains, losses):
-    """Add weighted utilities times a factor to those of gains, or of losses."""
-    for j in range(len(factor)):
-        part = weight[j] * utility[j] * factor[j]
-        gains[j] += 0.0 if utility[j] < 0 else part
-        losses[j] += part if utility[j] < 0 else 0.0
-
-
-@part
-def first_parts(weight, utility, factor, gains, losses):
-    """The same of the first outcome, to which others are added."""
-    for j in range(len(factor)):
-        part = weight[j] * utility[j] * factor[j]
+def first_parts(weight, utility, gains, losses):
+    """Weighted utilities of an outcome, as those of gains or of losses."""
+    for j in range(len(gains)):
+        part = weight[j] * utility[j]
         gains[j] = 0.0 if utility[j] < 0 else part
         losses[j] = part if utility[j] < 0 else 0.0
 
 
 @part
-def add_up(weights, utilities, factors, mine, sums, row, n_columns, x):
-    """Sums over outcomes: of gains in the first column, of losses in the last.
+def add_parts(weight, utility, gains, losses):
+    """Add those of another outcome."""
+    for j in range(len(gains)):
+        part = weight[j] * utility[j]
+        gains[j] += 0.0 if utility[j] < 0 else part
+        losses[j] += part if utility[j] < 0 else 0.0
 
-    factors, mine : of all options, and from which to which they count
-    row : where the first of them goes in x, which has n_columns, one or two, in a row
-    """
-    (begin, end), gains, losses = mine, sums[0], sums[1]
-    first_parts(weights[0], utilities[0], factors[0, begin:end], gains, losses)
-    for o in range(1, len(factors)):
-        add_parts(weights[o], utilities[o], factors[o, begin:end], gains, losses)
-    place = x[row * n_columns : (row + end - begin) * n_columns]
+
+@part
+def multiply(weight, log_size, product):
+    """Weights times log |outcome|: with these, utilities are their derivatives in the exponent."""
+    for j in range(len(log_size)):
+        product[j] = weight[j] * log_size[j]
+
+
+@part
+def put_down(gains, losses, n_columns, place):
+    """Sums of gains in the first column, of losses in the last."""
     if n_columns == 1:
-        for j in range(end - begin):
+        for j in range(len(gains)):
             place[j] = gains[j] + losses[j]
     else:
-        for j in range(end - begin):
+        for j in range(len(gains)):
             place[2 * j] = gains[j]
             place[2 * j + 1] = losses[j]
 
@@ -405,16 +408,17 @@ def gambles(attributes, starts, which, psi, weighting, sizes, rooms, x, slopes):
         and logarithms of them: log(-log p) for PRELEC; log p and log(1 - p) for TVERSKY_KAHNEMAN
     weighting : 0 none, PRELEC or TVERSKY_KAHNEMAN
     sizes : number of options, and of columns
-    rooms : one for numbers of a person, ones of all outcomes, two for sums, SLOTS for
-        utilities, weights and slopes of weights, and for psi that they are of, after their number
+    rooms : one for numbers of a person, two for sums, SLOTS for utilities, weights and slopes of
+        weights, and for psi that they are of, after their number
 
     Utilities of outcomes and weights of probabilities are kept from one psi to the next, as points
     of a grid share them.
     """
-    room, ones, sums, utilities, weights, tilts, known = rooms
+    room, sums, utilities, weights, tilts, known = rooms
     width, n_columns = sizes
     signs, log_sizes, chances = attributes[0], attributes[1], attributes[2]
     log_p, log_rest = attributes[min(3, len(attributes) - 1)], attributes[len(attributes) - 1]
+    steep = slopes.shape[1] > 0
     row, current = 0, -1
     for k in range(len(which)):
         begin, end = width * starts[which[k]], width * starts[which[k] + 1]
@@ -430,17 +434,19 @@ def gambles(attributes, starts, which, psi, weighting, sizes, rooms, x, slopes):
         if not is_known:
             for o in range(len(signs)):
                 said = chances[o, begin:end], log_p[o, begin:end], log_rest[o, begin:end]
-                fill_weights(*said, gamma, weighting, room, weights[w, o], tilts[w, o])
-        for q in range(-1, len(slopes) if slopes.shape[1] > 0 else 0):
-            factors, at = (log_sizes, begin) if q == 0 else (ones, 0)
-            add_up(
-                tilts[w] if q == 1 else weights[w],
-                utilities[u],
-                factors,
-                (at, at + end - begin),
-                sums,
-                row,
-                n_columns,
-                x if q < 0 else slopes[q],
-            )
+                fill_weights(*said, gamma, weighting, room, weights[w, o], tilts[w, o], steep)
+        gains, losses = sums[0, : end - begin], sums[1, : end - begin]
+        first, last = row * n_columns, (row + end - begin) * n_columns
+        for q in range(-1, len(slopes) if steep else 0):
+            for o in range(len(signs)):
+                weight = tilts[w, o] if q == 1 else weights[w, o]
+                if q == 0:
+                    multiply(weight, log_sizes[o, begin:end], room)
+                    weight = room
+                if o == 0:
+                    first_parts(weight, utilities[u, o], gains, losses)
+                else:
+                    add_parts(weight, utilities[u, o], gains, losses)
+            place = x[first:last] if q < 0 else slopes[q, first:last]
+            put_down(gains, losses, n_columns, place)
         row += end - begin

@@ -300,7 +300,7 @@ def _fill_gambles(
     (room,) = blocks_for(pairs, x.shape[1])
     kept = (_kernels.SLOTS, attributes.shape[1], len(room))
     sums, known = np.empty((2, len(room))), np.zeros((2, 1 + _kernels.SLOTS))
-    rooms = room, np.ones(kept[1:]), sums, np.empty(kept), np.empty(kept), np.empty(kept), known
+    rooms = room, sums, np.empty(kept), np.empty(kept), np.empty(kept), known
     steep = slopes.reshape(len(slopes), slopes[:1].size)
     flat = x.reshape(-1)
     _kernels.gambles(attributes, *pairs, weighting, x.shape[1:], rooms, flat, steep)
