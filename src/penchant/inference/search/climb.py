@@ -33,6 +33,7 @@ FURTHER = 4.0  # times as far as a shortened step led, the next may lead
 POOR = 1e-5  # log-units that a shortened step gains beside a kink: a climb is as good as over
 DEEP = 0.2  # share from which on all shorter ones are looked at together,
 SHORTER = 0.5  # each so much shorter than the one before
+HASTY = 0.2
 LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
 
 
@@ -97,7 +98,7 @@ class Climbs:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
-        self._least_gain = POOR if hasty else -np.inf
+        self._least_gain, self._hasty = POOR if hasty else -np.inf, hasty
         self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
@@ -269,6 +270,9 @@ class Climbs:
         to its end in one look.
         """
         if self._smooth or self.planes is not None:
+            return
+        if self._hasty:
+            self._fraction[rows[self._fraction[rows] < HASTY]] = 0.0
             return
         rows = rows[(self._fraction[rows] < DEEP) & (self._fraction[rows] >= self._least)]
         if not len(rows):

@@ -31,6 +31,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.kinks import settled_at_kinks
 from penchant.inference.search.peaks import Peak, Peaks, settled_at_limits
+from penchant.inference.search.ridges import climb_ridges
 from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
@@ -149,6 +150,7 @@ CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its
 BESIDE = 0.5  # so many steps of the grid from others
 ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
 PATIENCE = 40  # and after which they wait no longer for each other
+HOPELESS = 2.0  # log-units
 # steps of the grid looked away from a peak among kinks
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
 
@@ -200,7 +202,6 @@ def best_peaks(
     if Declared(profiles.model).smooth:
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
-        _go_on(profiles, climbing[~best.converged[climbing]], best)
         _look_around(profiles, climbing, best)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
@@ -222,37 +223,47 @@ def _climb_from_cells(
     step.
     """
     starts = _Starts.of(profiles, grids, whose, best)
-    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven, hasty=True)
     smooth = Declared(profiles.model).smooth
+    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven, hasty=not smooth)
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
         waited = rounds[idle]
-        rows = starts.next(idle, smooth & (waited >= PATIENCE), smooth & (waited < ALONE))
+        rows = starts.next(idle, waited >= PATIENCE, waited < ALONE)
         if len(rows):
             climbs.begin(rows, *starts.at(profiles, grids, rows))
         if not climbs.active.any():
-            return
+            break
         ended = climbs.advance()
         if len(ended):
             starts.found(ended, climbs.u[ended], climbs.converged[ended])
             best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
-        if smooth:
-            low = np.flatnonzero(
-                climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
-            )
-            vain = rows[low]
-            mine, target = vain // starts.most, climbs.targets(vain)
-            leads = starts.near(mine, target, 0.25, starts.certain)
-            vain = vain[starts.near(mine, climbs.u[vain], 0.25) | leads]
-            climbs.give_up(vain)
-            ended = np.concatenate([ended, vain])
+        low = np.flatnonzero(climbs.points.value[rows] <= best.points.value[climbs.subject[rows]])
+        vain = rows[low]
+        mine, target = vain // starts.most, climbs.targets(vain)
+        leads = starts.near(mine, target, 0.25, starts.certain)
+        vain = vain[starts.near(mine, climbs.u[vain], 0.25) | leads]
+        climbs.give_up(vain)
+        ended = np.concatenate([ended, vain])
         busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
         idle = np.unique(ended // starts.most)
         idle = idle[~busy[idle]]
         rounds[busy] += 1
-        if smooth:
-            idle = np.union1d(idle, np.flatnonzero((rounds == ALONE) | (rounds == PATIENCE)))
+        idle = np.union1d(idle, np.flatnonzero((rounds == ALONE) | (rounds == PATIENCE)))
+    if not smooth:
+        _go_on_among_kinks(profiles, climbs, starts.halted, best)
+
+
+def _go_on_among_kinks(
+    profiles: Profiles, climbs: Climbs, halted: IntVector, best: Peaks
+) -> None:
+    """Climb further from where steps across kinks led down, if that is not far below the best."""
+    below = best.points.value[climbs.subject[halted]] - climbs.points.value[halted]
+    rows = halted[below < HOPELESS]
+    if len(rows):
+        subject = climbs.subject[rows]
+        found = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
+        best.improve_by_any(subject, found)
 
 
 def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
@@ -330,6 +341,12 @@ class _Starts:
     def most(self) -> int:
         """Cells of each subject."""
         return int(self.cells.shape[1])
+
+    @property
+    def halted(self) -> IntVector:
+        """Rows of climbs that came to an end, but to no maximum."""
+        ended = ~np.isnan(self.peaks[:, 1:]).any(axis=2) & ~self.certain[:, 1:]
+        return np.flatnonzero(ended)
 
     def next(self, subjects: IntVector, at_once: BoolVector, alone: BoolVector) -> IntVector:
         """Rows, subject by subject and cell by cell, to climb from now.
@@ -430,8 +447,8 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
             return
         cells = higher * len(offsets) + values[higher].argmax(axis=1)
         whose = whose[higher]
-        climbs = climb_together(profiles, whose, points.psi[cells], finish=False)
-        best.improve(whose, climbs.peaks())
+        found = climb_ridges(profiles, whose, beside.reshape(-1, profiles.n_shape)[cells], points.theta[cells])
+        best.improve(whose, found)
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:
