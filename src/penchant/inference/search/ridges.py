@@ -22,14 +22,17 @@ from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.climb import free_inverse
 from penchant.inference.search.peaks import Peaks
 
-SHARES = np.array([1.0, 0.25, 0.03])  # of a step, that are looked at together
-MOST_KNOWN = 12  # places that are remembered
+SHARES = np.array([3.0, 1.0, 0.25, 0.03])  # of a step, that are looked at together
+WHOLE = 1  # which of them is the step itself
+MOST_KNOWN = 13  # places that are remembered
 MOST_ROUNDS = 40
 MOST_FAILED = 6  # rounds in a row that lead no higher
-NOTHING = 1e-10  # log-units: where no more is promised a climb is over
+NOTHING = 1e-9  # log-units: where no more is promised a climb is over
 ROUNDING = 1e-13  # of a height
 FIRMER, SOFTER = 4.0, 0.25  # times the curvature after a step that fails, or gains more than hoped
 MORE = 1.3  # times what was promised is more than was hoped for
+PATIENT = 5  # rounds in which no climb is given up for others
+MANY_GAINS = 10.0  # times what a step gains, that a climb does not make up
 SOME = 0.1  # and so much of it is enough
 
 
@@ -119,12 +122,18 @@ class Ridges:
         firmness = self.firmness[rows]
         back = np.where(firmness > 1, np.maximum(1.0, SOFTER * firmness), firmness)
         firmness = np.where(gained > SOME * promised, back, firmness)
-        more = heights[:, 0] - before > MORE * promised
-        self.firmness[rows] *= 1.0
+        more = heights[:, WHOLE] - before > MORE * promised
         firmness = np.where(more, SOFTER * self.firmness[rows], firmness)
         self.firmness[rows] = np.where(up, firmness, FIRMER * firmness)
         self.failed[rows] = np.where(up, 0, self.failed[rows] + 1)
         return up, best
+
+    def in_vain(self, rows: IntVector, subject: IntVector) -> BoolVector:
+        """Which of some climbs will not come as high as another of the same subject is."""
+        highest = np.full(int(subject.max()) + 1, -np.inf)
+        np.maximum.at(highest, subject, self.value)
+        below = highest[subject[rows]] - self.value[rows]
+        return np.asarray(below > MANY_GAINS * self.promised[rows])
 
     def _remember(
         self, rows: IntVector, places: Matrix, heights: Matrix, slopes: Matrix
@@ -157,7 +166,7 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
         climb.told(rows, places, heights[None], slopes[None])
 
 
-def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix) -> Peaks:
+def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix) -> tuple[Peaks, BoolVector]:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
     Converged are those whose own slope says so. The others are at a kink, or nowhere: what is
@@ -167,7 +176,7 @@ def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matri
     at = _solved(profiles, subject, u, theta)
     climbs = Ridges.at(profiles.bounds, u, at.value, at.gradient, expected_curvature(profiles, at))
     rows, n_steps = np.arange(len(u)), np.zeros(len(u), dtype=np.int64)
-    for _ in range(MOST_ROUNDS):
+    for k in range(MOST_ROUNDS):
         rows, places = climbs.ahead(rows)
         if not len(rows):
             break
@@ -180,11 +189,13 @@ def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matri
         at.put(rows[up], there)
         climbs.curvature[rows[up]] = expected_curvature(profiles, there)
         n_steps[rows[up]] += 1
+        if k >= PATIENT:
+            rows = rows[~climbs.in_vain(rows, subject)]
     low, high = profiles.bounds.T
     at_bound = (climbs.u <= low) | (climbs.u >= high)
     drift = np.zeros((len(u), profiles.n_weights, profiles.n_shape))
     told = n_steps, np.zeros(len(u), dtype=bool), np.zeros(len(u), dtype=bool)
-    return Peaks(at, climbs.u, climbs.curvature, drift, at_bound, *told)
+    return Peaks(at, climbs.u, climbs.curvature, drift, at_bound, *told), climbs.ended
 
 
 def _solved(profiles: Profiles, subject: IntVector, u: Matrix, near: Matrix) -> Points:

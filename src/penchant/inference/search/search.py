@@ -262,7 +262,7 @@ def _go_on_among_kinks(
     rows = halted[below < HOPELESS]
     if len(rows):
         subject = climbs.subject[rows]
-        found = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
+        found, _ = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
         best.improve_by_any(subject, found)
 
 
@@ -447,8 +447,10 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
             return
         cells = higher * len(offsets) + values[higher].argmax(axis=1)
         whose = whose[higher]
-        found = climb_ridges(profiles, whose, beside.reshape(-1, profiles.n_shape)[cells], points.theta[cells])
+        u = beside.reshape(-1, profiles.n_shape)[cells]
+        found, ended = climb_ridges(profiles, whose, u, points.theta[cells])
         best.improve(whose, found)
+        whose = whose[ended]
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:
