@@ -21,10 +21,10 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import free_inverse
 from penchant.inference.search.peaks import Peaks
-from penchant.inference.search.ridges import climb_ridges
+from penchant.inference.search.ridges import EDGE, climb_ridges, run_away
 
 MOST_LOOKS = 12
-AROUND = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)  # distances at which nothing may be higher
+AROUND = (1e-1, 1e-3, 1e-5)  # distances at which nothing may be higher
 SLACK = 1e-8  # log-units that are not worth a search
 NEAR, NEARER = 1e-5, 1e-6  # distances at which slopes to all sides are taken
 STEEP = 1e-4  # log-units per search unit: below, the slope is rounding
@@ -37,7 +37,8 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     maximum that a look around is all that is needed.
     """
     stuck = np.flatnonzero(~peaks.converged & ~lost)
-    moved = _moved_up(profiles, stuck, peaks)
+    at_edge = run_away(profiles, peaks.points.take(stuck)) > EDGE
+    moved = _moved_up(profiles, stuck[~at_edge], peaks)
     peaks.converged[np.setdiff1d(stuck, moved)] = True
     there = stuck[peaks.converged[stuck]]
     peaks.kinked[there] = _are_kinks(profiles, there, peaks)
@@ -47,7 +48,7 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
 
 def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector:
     """Climb on from the highest of the places around peaks; returns those that go on and on."""
-    ways = _directions(profiles.n_shape)
+    ways = _directions(profiles.n_shape, 4 * profiles.n_shape)
     offsets = np.concatenate([distance * ways for distance in AROUND])
     left: list[IntVector] = []
     for _ in range(MOST_LOOKS):
@@ -87,7 +88,7 @@ def _are_kinks(profiles: Profiles, subject: IntVector, peaks: Peaks) -> BoolVect
     A smooth profile is ten times flatter ten times nearer to its maximum. Parameters at the end of
     their range stay there.
     """
-    ways = _directions(profiles.n_shape) * ~peaks.at_bound[subject][:, None]
+    ways = _directions(profiles.n_shape, 2 * profiles.n_shape) * ~peaks.at_bound[subject][:, None]
     jumps = []
     for far in (NEAR, NEARER):
         u = peaks.u[subject][:, None] + far * ways
@@ -106,10 +107,10 @@ def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
     peaks.curvature[kinked] = points.fisher + points.mixed.transpose(0, 2, 1) @ drift
 
 
-def _directions(n: int) -> Matrix:
-    """Unit vectors to all sides; they come in pairs of opposites."""
+def _directions(n: int, more: int) -> Matrix:
+    """Unit vectors along all axes and so many others, and their opposites after them."""
     if n == 1:
         return np.array([[1.0], [-1.0]])
-    some = np.random.default_rng(0).normal(size=(8 * n, n))
+    some = np.random.default_rng(0).normal(size=(more, n))
     ways = np.concatenate([np.eye(n), some / np.linalg.norm(some, axis=1)[:, None]])
     return np.concatenate([ways, -ways])

@@ -25,7 +25,7 @@ from penchant.inference.search.peaks import Peaks
 SHARES = np.array([3.0, 1.0, 0.25, 0.03])  # of a step, that are looked at together
 WHOLE = 1  # which of them is the step itself
 MOST_KNOWN = 13  # places that are remembered
-MOST_ROUNDS = 40
+MOST_ROUNDS = 30
 MOST_FAILED = 6  # rounds in a row that lead no higher
 NOTHING = 1e-9  # log-units: where no more is promised a climb is over
 ROUNDING = 1e-13  # of a height
@@ -33,6 +33,7 @@ FIRMER, SOFTER = 4.0, 0.25  # times the curvature after a step that fails, or ga
 MORE = 1.3  # times what was promised is more than was hoped for
 PATIENT = 5  # rounds in which no climb is given up for others
 MANY_GAINS = 10.0  # times what a step gains, that a climb does not make up
+EDGE, VERGE = 1e3, 3e6
 SOME = 0.1  # and so much of it is enough
 
 
@@ -166,7 +167,9 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
         climb.told(rows, places, heights[None], slopes[None])
 
 
-def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix) -> tuple[Peaks, BoolVector]:
+def climb_ridges(
+    profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix, most: int = MOST_ROUNDS
+) -> tuple[Peaks, BoolVector]:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
     Converged are those whose own slope says so. The others are at a kink, or nowhere: what is
@@ -176,7 +179,7 @@ def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matri
     at = _solved(profiles, subject, u, theta)
     climbs = Ridges.at(profiles.bounds, u, at.value, at.gradient, expected_curvature(profiles, at))
     rows, n_steps = np.arange(len(u)), np.zeros(len(u), dtype=np.int64)
-    for k in range(MOST_ROUNDS):
+    for k in range(most):
         rows, places = climbs.ahead(rows)
         if not len(rows):
             break
@@ -189,6 +192,9 @@ def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matri
         at.put(rows[up], there)
         climbs.curvature[rows[up]] = expected_curvature(profiles, there)
         n_steps[rows[up]] += 1
+        over = np.zeros(n, dtype=bool)
+        over[up] = run_away(profiles, there) > VERGE
+        rows = rows[~over]
         if k >= PATIENT:
             rows = rows[~climbs.in_vain(rows, subject)]
     low, high = profiles.bounds.T
@@ -201,6 +207,18 @@ def climb_ridges(profiles: Profiles, subject: IntVector, u: Matrix, theta: Matri
 def _solved(profiles: Profiles, subject: IntVector, u: Matrix, near: Matrix) -> Points:
     psi = profiles.from_search(u)
     return profiles.solve(subject, psi, near, with_cross=True, proven=False)
+
+
+def run_away(profiles: Profiles, points: Points) -> Vector:
+    """How many times their own size the best weights move along a search unit, at points.
+
+    At the edge of psi where variables vanish weights are infinite.
+    """
+    drift = free_inverse(profiles, points) @ points.mixed
+    moved = np.einsum("kaq,kab,kbq->kq", drift, points.information, drift)
+    size = np.einsum("ka,kab,kb->k", points.theta, points.information, points.theta)
+    least = np.finfo(np.float64).tiny
+    return np.asarray(np.sqrt(moved.max(axis=1) / np.maximum(size, least)))
 
 
 def expected_curvature(profiles: Profiles, points: Points) -> Matrix:
