@@ -50,7 +50,6 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
     """Climb on from the highest of the places around peaks; returns those that go on and on."""
     ways = _directions(profiles.n_shape, 4 * profiles.n_shape)
     offsets = np.concatenate([distance * ways for distance in AROUND])
-    left: list[IntVector] = []
     for _ in range(MOST_LOOKS):
         u = peaks.u[subject][:, None] + offsets
         heights = _heights(profiles, subject, peaks, u)
@@ -60,12 +59,11 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
         subject, to = subject[higher], u[row, best][higher]
         if not len(subject):
             break
-        found, ended = climb_ridges(profiles, subject, to, peaks.points.theta[subject])
+        found = climb_ridges(profiles, subject, to, peaks.points.theta[subject])
         found.n_steps[:] += peaks.n_steps[subject]
         peaks.put(subject, found)
-        left.append(subject[~ended])
-        subject = subject[ended]
-    return np.concatenate([*left, subject])
+        subject = subject[run_away(profiles, found.points) < EDGE]
+    return subject
 
 
 def _heights(profiles: Profiles, subject: IntVector, peaks: Peaks, u: Matrix) -> Matrix:

@@ -168,8 +168,8 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
 
 
 def climb_ridges(
-    profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix, most: int = MOST_ROUNDS
-) -> tuple[Peaks, BoolVector]:
+    profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix
+) -> Peaks:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
     Converged are those whose own slope says so. The others are at a kink, or nowhere: what is
@@ -179,7 +179,7 @@ def climb_ridges(
     at = _solved(profiles, subject, u, theta)
     climbs = Ridges.at(profiles.bounds, u, at.value, at.gradient, expected_curvature(profiles, at))
     rows, n_steps = np.arange(len(u)), np.zeros(len(u), dtype=np.int64)
-    for k in range(most):
+    for k in range(MOST_ROUNDS):
         rows, places = climbs.ahead(rows)
         if not len(rows):
             break
@@ -201,7 +201,7 @@ def climb_ridges(
     at_bound = (climbs.u <= low) | (climbs.u >= high)
     drift = np.zeros((len(u), profiles.n_weights, profiles.n_shape))
     told = n_steps, np.zeros(len(u), dtype=bool), np.zeros(len(u), dtype=bool)
-    return Peaks(at, climbs.u, climbs.curvature, drift, at_bound, *told), climbs.ended
+    return Peaks(at, climbs.u, climbs.curvature, drift, at_bound, *told)
 
 
 def _solved(profiles: Profiles, subject: IntVector, u: Matrix, near: Matrix) -> Points:

@@ -31,7 +31,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.kinks import settled_at_kinks
 from penchant.inference.search.peaks import Peak, Peaks, settled_at_limits
-from penchant.inference.search.ridges import climb_ridges
+from penchant.inference.search.ridges import EDGE, climb_ridges, run_away
 from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
@@ -262,7 +262,7 @@ def _go_on_among_kinks(
     rows = halted[below < HOPELESS]
     if len(rows):
         subject = climbs.subject[rows]
-        found, _ = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
+        found = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
         best.improve_by_any(subject, found)
 
 
@@ -448,9 +448,9 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
         cells = higher * len(offsets) + values[higher].argmax(axis=1)
         whose = whose[higher]
         u = beside.reshape(-1, profiles.n_shape)[cells]
-        found, ended = climb_ridges(profiles, whose, u, points.theta[cells])
+        found = climb_ridges(profiles, whose, u, points.theta[cells])
         best.improve(whose, found)
-        whose = whose[ended]
+        whose = whose[run_away(profiles, found.points) < EDGE]
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:
