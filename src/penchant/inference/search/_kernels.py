@@ -118,18 +118,21 @@ def _shares(products, above, n, share, used, system, right):
 
 
 @fast
-def lead(u, value, curvature, firmness, bounds, known, steps, gains, rooms):
+def lead(climbs, range_, known, steps, gains, rooms):
     """Steps up at kinks, by what is known of the slopes around, and what they promise.
 
     Around a place the profile is taken for the lowest of parabolas, one through every place known,
     with its height and slope, and all with the same curvature.
 
-    u, value, curvature : (n, n_shape), (n,), (n, n_shape, n_shape), where the climbs are
-    firmness : (n,), times the curvature that a step is held back by
+    climbs : where they are, u (n, n_shape), value (n,) and curvature (n, n_shape, n_shape); and
+        firmness (n,), times the curvature that a step is held back by
+    range_ : bounds (n_shape, 2), and what stays where it is (n, n_shape)
     known : places (n, m, n_shape), heights (n, m) and slopes (n, m, n_shape); the first is where
         the climb is; heights are NaN where nothing is known
     steps, gains : (n, n_shape), (n,), filled
     """
+    u, value, curvature, firmness = climbs
+    bounds, held = range_
     places, heights, slopes = known
     at, tilted, pulled, a, inverse, products, above, share, used, system, right = rooms
     q = u.shape[1]
@@ -150,7 +153,7 @@ def lead(u, value, curvature, firmness, bounds, known, steps, gains, rooms):
             above[n] = max(abs(height - value[k]), GAMMA * apart)
             n += 1
         for c in range(q):
-            pulled[c] = 0.0  # held
+            pulled[c] = 1.0 if held[k, c] else 0.0
         for _ in range(q + 1):
             largest = 1e-12
             for c in range(q):
@@ -185,6 +188,8 @@ def lead(u, value, curvature, firmness, bounds, known, steps, gains, rooms):
                         steps[k, c] += inverse[c, e] * share[i] * tilted[i, e]
             for c in range(q):
                 low = u[k, c] <= bounds[c, 0] and steps[k, c] < 0.0
+                if pulled[c] != 0.0:
+                    continue
                 if low or (u[k, c] >= bounds[c, 1] and steps[k, c] > 0.0):
                     pulled[c] = 1.0
                     out = True

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.climb import free_inverse
+from penchant.inference.search.curvature import expected_curvature, expected_drift
 from penchant.inference.search.peaks import Peaks
-from penchant.inference.search.ridges import EDGE, climb_ridges, run_away
+from penchant.inference.search.ridges import at_edges, climb_ridges
 
 MOST_LOOKS = 12
 AROUND = (1e-1, 1e-3, 1e-5)  # distances at which nothing may be higher
@@ -37,8 +37,8 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     maximum that a look around is all that is needed.
     """
     stuck = np.flatnonzero(~peaks.converged & ~lost)
-    at_edge = run_away(profiles, peaks.points.take(stuck)) > EDGE
-    moved = _moved_up(profiles, stuck[~at_edge], peaks)
+    there = ~at_edges(profiles, peaks.points.take(stuck))
+    moved = _moved_up(profiles, stuck[there], peaks)
     peaks.converged[np.setdiff1d(stuck, moved)] = True
     there = stuck[peaks.converged[stuck]]
     peaks.kinked[there] = _are_kinks(profiles, there, peaks)
@@ -62,7 +62,7 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
         found = climb_ridges(profiles, subject, to, peaks.points.theta[subject])
         found.n_steps[:] += peaks.n_steps[subject]
         peaks.put(subject, found)
-        subject = subject[run_away(profiles, found.points) < EDGE]
+        subject = subject[~at_edges(profiles, found.points)]
     return subject
 
 
@@ -100,9 +100,8 @@ def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
     """Where a peak has no curvature, that which is expected stands in for it."""
     kinked = np.flatnonzero(peaks.kinked)
     points = peaks.points.take(kinked)
-    drift = -free_inverse(profiles, points) @ points.mixed
-    peaks.drift[kinked] = drift
-    peaks.curvature[kinked] = points.fisher + points.mixed.transpose(0, 2, 1) @ drift
+    peaks.drift[kinked] = drift = expected_drift(profiles, points)
+    peaks.curvature[kinked] = expected_curvature(points, drift)
 
 
 def _directions(n: int, more: int) -> Matrix:

@@ -3,8 +3,8 @@
 Beside a kink the slope tells of one side only, and a step of Newton's method leads across it and
 down. What is found there is not lost: around a place the profile is taken for the lowest of several
 parabolas, one through each place that was looked at near by, with its height and its slope. Where
-that is highest the next look is taken (bundles of slopes: Lemarechal 1975; with a curvature, Lewis &
-Wylie 2019). Along a kink such steps are as good as Newton's on a smooth profile, and at a maximum
+that is highest the next look is taken: bundles of slopes (Lemarechal 1975), with a curvature (Lewis
+& Wylie 2019). Along a kink such steps are as good as Newton's on a smooth profile, and at a maximum
 on one the parabolas promise nothing more.
 """
 
@@ -16,25 +16,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.inference.profile.pairs import Points
+from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search import _kernels as compiled
-from penchant.inference.search.climb import free_inverse
+from penchant.inference.search.curvature import expected_curvature, expected_drift, run_off
 from penchant.inference.search.peaks import Peaks
 
-SHARES = np.array([3.0, 1.0, 0.25, 0.03])  # of a step, that are looked at together
+SHARES = np.array([3.0, 1.0, 0.25, 0.03])  # of a step, that are looked at together;
 WHOLE = 1  # which of them is the step itself
 MOST_KNOWN = 13  # places that are remembered
 MOST_ROUNDS = 30
 MOST_FAILED = 6  # rounds in a row that lead no higher
-NOTHING = 1e-9  # log-units: where no more is promised a climb is over
+NOTHING = 1e-10  # log-units: where no more is promised a climb is over
 ROUNDING = 1e-13  # of a height
 FIRMER, SOFTER = 4.0, 0.25  # times the curvature after a step that fails, or gains more than hoped
-MORE = 1.3  # times what was promised is more than was hoped for
+MORE = 1.3  # times what was promised is more than was hoped for,
+SOME = 0.1  # and so much of it is enough
 PATIENT = 5  # rounds in which no climb is given up for others
 MANY_GAINS = 10.0  # times what a step gains, that a climb does not make up
-EDGE, VERGE = 1e3, 3e6
-SOME = 0.1  # and so much of it is enough
+EDGE = 1e3  # times their size that weights move along a search unit: it is not far to where they
+VERGE = 3e6  # are infinite; and nowhere else to go
 
 
 @dataclass
@@ -43,8 +44,8 @@ class Ridges:
 
     Attributes
     ----------
-    bounds
-        The range (n_shape, 2).
+    bounds, held
+        The range (n_shape, 2); shape parameters that stay where they are (n, n_shape).
     u, value
         Where the climbs are, and how high.
     curvature
@@ -56,11 +57,12 @@ class Ridges:
         (n, m), (n, m, n_shape). NaN where nothing is.
     promised
         What the last steps were to gain.
-    failed, ended
-        Rounds in a row that led no higher; whether nothing more was promised.
+    failed
+        Rounds in a row that led no higher.
     """
 
     bounds: Matrix
+    held: BoolVector
     u: Matrix
     value: Vector
     curvature: Matrix
@@ -70,39 +72,40 @@ class Ridges:
     slopes: Matrix
     promised: Vector
     failed: IntVector
-    ended: BoolVector
 
     @classmethod
     def at(
-        cls, bounds: Matrix, u: Matrix, value: Vector, gradient: Matrix, curvature: Matrix
+        cls,
+        bounds: Matrix,
+        held: BoolVector,
+        u: Matrix,
+        value: Vector,
+        gradient: Matrix,
+        curvature: Matrix,
     ) -> Ridges:
         """Climbs that begin."""
         n, q = u.shape
         places, slopes = np.full((2, n, MOST_KNOWN, q), np.nan)
         heights = np.full((n, MOST_KNOWN), np.nan)
         places[:, 0], heights[:, 0], slopes[:, 0] = u, value, gradient
-        known = np.ones(n), places, heights, slopes, np.zeros(n)
-        counts = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
-        return cls(bounds, u.copy(), value.copy(), curvature.copy(), *known, *counts)
+        known = np.ones(n), places, heights, slopes
+        now = u.copy(), value.copy(), curvature.copy()
+        return cls(bounds, held, *now, *known, np.zeros(n), np.zeros(n, dtype=np.int64))
 
     def ahead(self, rows: IntVector) -> tuple[IntVector, Matrix]:
         """Those of some climbs that go on, and where to look: (n, n_shares, n_shape)."""
         q = self.u.shape[1]
         steps, promised = np.empty((len(rows), q)), np.empty(len(rows))
         compiled.lead(
-            self.u[rows],
-            self.value[rows],
-            self.curvature[rows],
-            self.firmness[rows],
-            self.bounds,
+            (self.u[rows], self.value[rows], self.curvature[rows], self.firmness[rows]),
+            (self.bounds, self.held[rows]),
             (self.places[rows], self.heights[rows], self.slopes[rows]),
             steps,
             promised,
             compiled.rooms_to_lead(MOST_KNOWN, q),
         )
         self.promised[rows] = promised
-        self.ended[rows] = ~(promised > NOTHING)
-        on = ~self.ended[rows] & (self.failed[rows] < MOST_FAILED)
+        on = (promised > NOTHING) & (self.failed[rows] < MOST_FAILED)
         places = self.u[rows[on]][:, None] + SHARES[:, None] * steps[on][:, None]
         return rows[on], np.clip(places, *self.bounds.T)
 
@@ -110,24 +113,35 @@ class Ridges:
         self, rows: IntVector, places: Matrix, heights: Matrix, slopes: Matrix
     ) -> tuple[BoolVector, IntVector]:
         """Move to the highest of the places looked at; which climbs moved, and where to."""
+        heights = np.where(np.isfinite(slopes).all(axis=2), heights, np.nan)
         self._remember(rows, places, heights, slopes)
-        row, best = np.arange(len(rows)), np.nanargmax(heights, axis=1)
-        before, promised = self.value[rows], self.promised[rows]
-        gained = heights[row, best] - before
-        up = gained > ROUNDING * np.abs(before)
-        up &= np.isfinite(slopes[row, best]).all(axis=1)
+        gained = np.where(np.isnan(heights), -np.inf, heights - self.value[rows, None])
+        best = gained.argmax(axis=1)
+        most = gained[np.arange(len(rows)), best]
+        up = most > ROUNDING * np.abs(self.value[rows])
+        self._adapt(rows, up, most, gained[:, WHOLE])
         mine, to = rows[up], 1 + best[up]
         for known in (self.places, self.heights, self.slopes):
             known[mine, 0], known[mine, to] = known[mine, to], known[mine, 0]
         self.u[mine], self.value[mine] = self.places[mine, 0], self.heights[mine, 0]
-        firmness = self.firmness[rows]
-        back = np.where(firmness > 1, np.maximum(1.0, SOFTER * firmness), firmness)
-        firmness = np.where(gained > SOME * promised, back, firmness)
-        more = heights[:, WHOLE] - before > MORE * promised
-        firmness = np.where(more, SOFTER * self.firmness[rows], firmness)
-        self.firmness[rows] = np.where(up, firmness, FIRMER * firmness)
         self.failed[rows] = np.where(up, 0, self.failed[rows] + 1)
         return up, best
+
+    def _remember(self, rows: IntVector, places: Matrix, heights: Matrix, slopes: Matrix) -> None:
+        """What was found, before all that was known but where the climb is."""
+        n = places.shape[1]
+        told = (self.places, places), (self.heights, heights), (self.slopes, slopes)
+        for known, new in told:
+            known[rows, 1 + n :] = known[rows, 1:-n]
+            known[rows, 1 : 1 + n] = new
+
+    def _adapt(self, rows: IntVector, up: BoolVector, most: Vector, whole: Vector) -> None:
+        """Hold steps back more where they fail, and less where they gain more than was promised."""
+        firmness, promised = self.firmness[rows], self.promised[rows]
+        back = np.where(firmness > 1, np.maximum(1.0, SOFTER * firmness), firmness)
+        kept = np.where(most > SOME * promised, back, firmness)
+        gone_up = np.where(whole > MORE * promised, SOFTER * firmness, kept)
+        self.firmness[rows] = np.where(up, gone_up, FIRMER * firmness)
 
     def in_vain(self, rows: IntVector, subject: IntVector) -> BoolVector:
         """Which of some climbs will not come as high as another of the same subject is."""
@@ -135,16 +149,6 @@ class Ridges:
         np.maximum.at(highest, subject, self.value)
         below = highest[subject[rows]] - self.value[rows]
         return np.asarray(below > MANY_GAINS * self.promised[rows])
-
-    def _remember(
-        self, rows: IntVector, places: Matrix, heights: Matrix, slopes: Matrix
-    ) -> None:
-        """What was found, before all that was known but where the climb is."""
-        n = places.shape[1]
-        told = (self.places, places), (self.heights, heights), (self.slopes, slopes)
-        for known, new in told:
-            known[rows, 1 + n :] = known[rows, 1:-n]
-            known[rows, 1 : 1 + n] = new
 
 
 Function = Callable[[Vector], tuple[float, Vector]]
@@ -156,8 +160,8 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
     `function` gives height and gradient; of its curvature nothing is known.
     """
     value, gradient = function(start)
-    unknown = np.eye(len(start))[None]
-    climb = Ridges.at(bounds, start[None], np.array([value]), gradient[None], unknown)
+    free, unknown = np.zeros((1, len(start)), dtype=bool), np.eye(len(start))[None]
+    climb = Ridges.at(bounds, free, start[None], np.array([value]), gradient[None], unknown)
     while True:
         rows, places = climb.ahead(np.zeros(1, dtype=np.int64))
         if not len(rows):
@@ -168,60 +172,67 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
 
 
 def climb_ridges(
-    profiles: Profiles, subject: IntVector, u: Matrix, theta: Matrix
+    profiles: Profiles,
+    subject: IntVector,
+    u: Matrix,
+    theta: Matrix,
+    planes: Planes | None = None,
+    fixed: BoolVector | None = None,
 ) -> Peaks:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
-    Converged are those whose own slope says so. The others are at a kink, or nowhere: what is
-    around them tells.
+    What is around them tells whether they are maxima. A climb ends on the verge of an edge, where
+    weights are infinite, and if it will not come as high as another of the same subject.
+
+    Parameters
+    ----------
+    planes
+        Where the weights shall lie.
+    fixed
+        Shape parameters that stay where they are: (n, n_shape).
     """
+    n, q = u.shape
+    rows, n_steps = np.arange(n), np.zeros(n, dtype=np.int64)
     u = np.clip(u, *profiles.bounds.T)
-    at = _solved(profiles, subject, u, theta)
-    climbs = Ridges.at(profiles.bounds, u, at.value, at.gradient, expected_curvature(profiles, at))
-    rows, n_steps = np.arange(len(u)), np.zeros(len(u), dtype=np.int64)
+    at = _solved(profiles, subject, u, theta, planes)
+    drift = expected_drift(profiles, at, planes)
+    held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
+    expected = expected_curvature(at, drift)
+    climbs = Ridges.at(profiles.bounds, held, u, at.value, at.gradient, expected)
     for k in range(MOST_ROUNDS):
         rows, places = climbs.ahead(rows)
         if not len(rows):
             break
-        n, m, q = places.shape
-        near = np.repeat(at.theta[rows], m, axis=0)
-        found = _solved(profiles, np.repeat(subject[rows], m), places.reshape(n * m, q), near)
-        heights, slopes = found.value.reshape(n, m), found.gradient.reshape(n, m, q)
+        m = places.shape[1]
+        each = np.repeat(rows, m)
+        on = None if planes is None else planes.take(each)
+        found = _solved(profiles, subject[each], places.reshape(-1, q), at.theta[each], on)
+        heights, slopes = found.value.reshape(-1, m), found.gradient.reshape(-1, m, q)
         up, best = climbs.told(rows, places, heights, slopes)
-        there = found.take((np.arange(n) * m + best)[up])
-        at.put(rows[up], there)
-        climbs.curvature[rows[up]] = expected_curvature(profiles, there)
-        n_steps[rows[up]] += 1
-        over = np.zeros(n, dtype=bool)
-        over[up] = run_away(profiles, there) > VERGE
+        mine, there = rows[up], found.take((np.arange(len(rows)) * m + best)[up])
+        at.put(mine, there)
+        on = None if planes is None else planes.take(mine)
+        drift[mine] = drifts = expected_drift(profiles, there, on)
+        climbs.curvature[mine] = expected_curvature(there, drifts)
+        n_steps[mine] += 1
+        over = np.zeros(len(rows), dtype=bool)
+        over[up] = run_off(there, drifts) > VERGE
+        if k >= PATIENT and planes is None:
+            over |= climbs.in_vain(rows, subject)
         rows = rows[~over]
-        if k >= PATIENT:
-            rows = rows[~climbs.in_vain(rows, subject)]
     low, high = profiles.bounds.T
-    at_bound = (climbs.u <= low) | (climbs.u >= high)
-    drift = np.zeros((len(u), profiles.n_weights, profiles.n_shape))
-    told = n_steps, np.zeros(len(u), dtype=bool), np.zeros(len(u), dtype=bool)
-    return Peaks(at, climbs.u, climbs.curvature, drift, at_bound, *told)
+    at_bound = ((climbs.u <= low) | (climbs.u >= high)) & ~held
+    nothing = np.zeros((2, n), dtype=bool)
+    return Peaks(at, climbs.u, climbs.curvature, drift, at_bound, n_steps, *nothing)
 
 
-def _solved(profiles: Profiles, subject: IntVector, u: Matrix, near: Matrix) -> Points:
+def _solved(
+    profiles: Profiles, subject: IntVector, u: Matrix, near: Matrix, planes: Planes | None
+) -> Points:
     psi = profiles.from_search(u)
-    return profiles.solve(subject, psi, near, with_cross=True, proven=False)
+    return profiles.solve(subject, psi, near, with_cross=True, planes=planes, proven=False)
 
 
-def run_away(profiles: Profiles, points: Points) -> Vector:
-    """How many times their own size the best weights move along a search unit, at points.
-
-    At the edge of psi where variables vanish weights are infinite.
-    """
-    drift = free_inverse(profiles, points) @ points.mixed
-    moved = np.einsum("kaq,kab,kbq->kq", drift, points.information, drift)
-    size = np.einsum("ka,kab,kb->k", points.theta, points.information, points.theta)
-    least = np.finfo(np.float64).tiny
-    return np.asarray(np.sqrt(moved.max(axis=1) / np.maximum(size, least)))
-
-
-def expected_curvature(profiles: Profiles, points: Points) -> Matrix:
-    """Minus the Hessian of the profile, as it is expected: (n, n_shape, n_shape)."""
-    drift = -free_inverse(profiles, points) @ points.mixed
-    return np.asarray(points.fisher + points.mixed.transpose(0, 2, 1) @ drift)
+def at_edges(profiles: Profiles, points: Points) -> BoolVector:
+    """Whether psi is near an edge, where variables vanish and weights are infinite."""
+    return np.asarray(run_off(points, expected_drift(profiles, points)) > EDGE)

@@ -31,7 +31,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.kinks import settled_at_kinks
 from penchant.inference.search.peaks import Peak, Peaks, settled_at_limits
-from penchant.inference.search.ridges import EDGE, climb_ridges, run_away
+from penchant.inference.search.ridges import at_edges, climb_ridges
 from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
@@ -150,7 +150,8 @@ CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its
 BESIDE = 0.5  # so many steps of the grid from others
 ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
 PATIENCE = 40  # and after which they wait no longer for each other
-HOPELESS = 2.0  # log-units
+HOPELESS = 2.0  # log-units below the best, of a climb that is not worth going on with
+NEARLY = 1e-8  # log-units that Newton's last steps gain at a smooth maximum
 # steps of the grid looked away from a peak among kinks
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
 
@@ -203,6 +204,7 @@ def best_peaks(
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
         _look_around(profiles, climbing, best)
+        _arrive(profiles, climbing[~best.converged[climbing]], best)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
     peaks = climbs.peaks()
@@ -224,7 +226,7 @@ def _climb_from_cells(
     """
     starts = _Starts.of(profiles, grids, whose, best)
     smooth = Declared(profiles.model).smooth
-    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven, hasty=not smooth)
+    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
         waited = rounds[idle]
@@ -254,9 +256,7 @@ def _climb_from_cells(
         _go_on_among_kinks(profiles, climbs, starts.halted, best)
 
 
-def _go_on_among_kinks(
-    profiles: Profiles, climbs: Climbs, halted: IntVector, best: Peaks
-) -> None:
+def _go_on_among_kinks(profiles: Profiles, climbs: Climbs, halted: IntVector, best: Peaks) -> None:
     """Climb further from where steps across kinks led down, if that is not far below the best."""
     below = best.points.value[climbs.subject[halted]] - climbs.points.value[halted]
     rows = halted[below < HOPELESS]
@@ -450,7 +450,20 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
         u = beside.reshape(-1, profiles.n_shape)[cells]
         found = climb_ridges(profiles, whose, u, points.theta[cells])
         best.improve(whose, found)
-        whose = whose[run_away(profiles, found.points) < EDGE]
+        whose = whose[~at_edges(profiles, found.points)]
+
+
+def _arrive(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
+    """Newton's last steps, where climbs among kinks came to a maximum that is smooth."""
+    some = whose[Climbs.at(profiles, best.take(whose)).promised < NEARLY]
+    if not len(some):
+        return
+    at = best.take(some)
+    climbs = Climbs(profiles, some)
+    climbs.begin(np.arange(len(some)), at.points.psi, at.points.theta)
+    climbs.run()
+    there = np.flatnonzero(climbs.converged & (climbs.points.value > at.points.value - NEARLY))
+    best.put(some[there], climbs.peaks(there))
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:
