@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from penchant.inference.profile import _kernels as compiled
-from penchant.inference.search.climb import pseudoinverse, rooms
+from penchant.inference.search.climb import rooms
+from penchant.inference.search.curvature import pseudoinverse
 
 
 def symmetric(rng, n, q):

@@ -5,7 +5,7 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.search.kinks import climb_ridge
+from penchant.inference.search.ridges import climb_ridge
 
 MODEL = pn.QLearning(2, dual_rates=True)
 WIDE = np.array([[-5.0, 5.0], [-5.0, 5.0]])

@@ -16,7 +16,7 @@ from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.profile.pairs import Points, decisions_of
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.climb import NOTHING, pseudoinverse
+from penchant.inference.search.curvature import NOTHING, pseudoinverse
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peak, Peaks, at_bounds, ends_reached
 from penchant.inference.weakness import (

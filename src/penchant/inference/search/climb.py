@@ -10,12 +10,13 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.curvature import free_inverse
 from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.search.ridges import climb_ridges
 from penchant.models.model import Declared
 
 STEP = 3e-3  # of search units, between slopes whose differences make a curvature
 CLOSE_STEP = 3e-5  # the same beside a kink or the end of a range
-NOTHING = compiled.NOTHING
 NEARLY = 1e-6  # a step of search units that is too short to matter for the height of a peak
 ENOUGH = 1e-9  # and one that matters for nothing
 STEEP = 1e-3  # and one that no smooth profile would ask for at its peak
@@ -30,10 +31,8 @@ TAKEN = 30.0  # times the curvature of a profile, that of which weights take bac
 STALE = 8  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
 FURTHER = 4.0  # times as far as a shortened step led, the next may lead
-POOR = 1e-5  # log-units that a shortened step gains beside a kink: a climb is as good as over
-DEEP = 0.2  # share from which on all shorter ones are looked at together,
-SHORTER = 0.5  # each so much shorter than the one before
-LEAST_AMONG_KINKS = 1e-6  # the same where slopes jump
+LEAST_AMONG_KINKS = 0.2  # the same where slopes jump: there is a better way to go on,
+POOR = 1e-5  # and as soon as shortened steps gain less log-units
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,6 @@ class Climbs:
         Whether to look closely at every step, and not at the end alone.
     told
         Heights of which it is enough to tell whether a climb comes to them.
-    hasty
-        Whether to end among kinks as soon as shortened steps gain next to nothing.
 
     Attributes
     ----------
@@ -92,12 +89,10 @@ class Climbs:
         max_steps: int = 40,
         proven: bool = False,
         told: Vector | None = None,
-        hasty: bool = False,
     ) -> None:
         n, d, q = len(subject), profiles.n_weights, profiles.n_shape
         self.profiles, self.subject, self.planes = profiles, subject, planes
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
-        self._least_gain = POOR if hasty else -np.inf
         self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
@@ -144,7 +139,6 @@ class Climbs:
         else:
             self._move(rows[up], target[up], trial.take(up))
             self._shorten(rows[~up], trial.value[~up])
-            self._look_ahead(rows[~up])
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         if self._told is not None:
@@ -228,7 +222,7 @@ class Climbs:
         arrived = longest < NEARLY
         if not self._smooth:  # steps are short beside a kink too, where the slope jumps
             expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
-            stuck = arrived & (expecting > STEEP) | shortened & (gained < self._least_gain)
+            stuck = arrived & (expecting > STEEP) | shortened & (gained < POOR)
             self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
         self.converged[rows] = arrived
 
@@ -262,37 +256,19 @@ class Climbs:
         given_up = self._fraction[rows] < self._least
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
-    def _look_ahead(self, rows: IntVector) -> None:
-        """Where steps were shortened again and again, find the longest share that leads up, if any.
-
-        All shares are tried at once, by their values alone: a climb that stands at a kink has come
-        to its end in one look.
-        """
-        if self._smooth or self.planes is not None:
+    def go_on_along_ridges(self) -> None:
+        """Climb further from where steps across kinks led down."""
+        rows = np.flatnonzero(~self.converged)
+        if self._smooth or not len(rows) or not self.max_steps or not self.u.shape[1]:
             return
-        rows = rows[(self._fraction[rows] < DEEP) & (self._fraction[rows] >= self._least)]
-        if not len(rows):
-            return
-        low, high = self.profiles.bounds.T
-        n_shares = 1 + int(np.ceil(np.log(self._least / DEEP) / np.log(SHORTER)))
-        shares = self._fraction[rows, None] * SHORTER ** np.arange(n_shares)
-        steps = shares[:, :, None] * self._step[rows][:, None]
-        target = np.clip(self.u[rows][:, None] + steps, low, high)
-        found = self.profiles.solve(
-            np.repeat(self.subject[rows], n_shares),
-            self.profiles.from_search(target.reshape(-1, target.shape[2])),
-            np.repeat(self.points.theta[rows], n_shares, axis=0),
-            with_slopes=False,
-            proven=False,
-        )
-        value = self.points.value[rows, None]
-        with np.errstate(invalid="ignore"):
-            up = found.value.reshape(shares.shape) >= value - 1e-12 * (1 + np.abs(value))
-        best = np.argmax(up, axis=1)
-        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
-        given_up = ~up.any(axis=1)
-        self._fraction[rows] = np.where(given_up, 0.0, shares[np.arange(len(rows)), best])
-        self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
+        at = self.subject[rows], self.u[rows], self.points.theta[rows]
+        planes = None if self.planes is None else self.planes.take(rows)
+        found = climb_ridges(self.profiles, *at, planes, self._held[rows])
+        higher = found.points.value > self.points.value[rows]
+        mine = rows[higher]
+        self.points.put(mine, found.points.take(higher))
+        self.u[mine], self.curvature[mine] = found.u[higher], found.curvature[higher]
+        self.n_steps[mine] += found.n_steps[higher]
 
     def step_once_more(self) -> None:
         """The step that is too short to matter for the height, by the curvature learnt so far."""
@@ -327,6 +303,12 @@ class Climbs:
             )
             same = found.value >= at.value - 1e-9 * (1 + np.abs(at.value))
             self.points.put(rows[same], found.take(same))
+
+    @property
+    def promised(self) -> Vector:
+        """What Newton's steps from where climbs are would gain."""
+        steps = self._newton_steps(np.arange(len(self.u)), self.curvature)
+        return np.asarray(0.5 * (self.points.gradient * steps).sum(axis=1))
 
     @property
     def _are_close(self) -> BoolVector:
@@ -493,6 +475,7 @@ def climb_together(
     known = (None, None) if near is None else (near.theta, near.curvature)
     climbs.begin(np.arange(len(subject)), psi, *known)
     climbs.run()
+    climbs.go_on_along_ridges()
     if finish:
         climbs.finish()
     return climbs
@@ -508,27 +491,3 @@ def _less(promised: Vector, gained: Vector) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = promised / (2.0 * (promised - gained))
     return np.asarray(np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25))
-
-
-def free_inverse(profiles: Profiles, points: Points, planes: Planes | None = None) -> Matrix:
-    """Inverse information of the weights that may move: not held at 0, and on their planes."""
-    held = np.zeros(points.theta.shape, dtype=bool)
-    held[:, profiles.positive] = points.theta[:, profiles.positive] <= 0
-    cut = np.where(held[:, :, None] | held[:, None, :], 0.0, points.information)
-    if planes is None:
-        return pseudoinverse(cut)
-    across = planes.basis.transpose(0, 2, 1)
-    return np.asarray(planes.basis @ pseudoinverse(across @ cut @ planes.basis) @ across)
-
-
-def pseudoinverse(matrices: Matrix) -> Matrix:
-    """Inverses by way of a unit diagonal; zeros for directions without information."""
-    fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
-    diagonal = matrices.diagonal(0, 1, 2)
-    scale = np.sqrt(np.where(diagonal > NOTHING, diagonal, 1.0))
-    scaled = np.where(fine[:, None, None], matrices, 0.0) / scale[:, :, None] / scale[:, None, :]
-    values, vectors = np.linalg.eigh(scaled)
-    large = values > 1e-14
-    inverted = np.where(large, 1.0 / np.where(large, values, 1.0), 0.0)
-    inverse = (vectors * inverted[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return np.asarray(inverse / scale[:, :, None] / scale[:, None, :])

@@ -31,6 +31,7 @@ from penchant.inference.search.grid import (
 )
 from penchant.inference.search.kinks import settled_at_kinks
 from penchant.inference.search.peaks import Peak, Peaks, settled_at_limits
+from penchant.inference.search.ridges import at_edges, climb_ridges
 from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
@@ -156,6 +157,8 @@ ALONE = 6  # rounds of climbing from a subject's best cell before others join in
 PATIENCE = 40  # and after which they wait no longer for each other
 MORE_CLIMBS = 4  # from where one came to no end, each as long,
 RISE = 1e-6  # if the last led up by so many log-units
+HOPELESS = 2.0  # log-units below the best, of a climb that is not worth going on with
+NEARLY = 1e-8  # log-units that Newton's last steps gain at a smooth maximum
 # steps of the grid looked away from a peak among kinks
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
 
@@ -207,8 +210,8 @@ def best_peaks(
     if Declared(profiles.model).smooth:
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
-        _go_on(profiles, climbing[~best.converged[climbing]], best)
         _look_around(profiles, climbing, best)
+        _arrive(profiles, climbing[~best.converged[climbing]], best)
     climbs = Climbs.at(profiles, best)
     climbs.finish()
     peaks = climbs.peaks()
@@ -229,37 +232,45 @@ def _climb_from_cells(
     step.
     """
     starts = _Starts.of(profiles, grids, whose, best)
-    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven, hasty=True)
     smooth = Declared(profiles.model).smooth
+    climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
         waited = rounds[idle]
-        rows = starts.next(idle, smooth & (waited >= PATIENCE), smooth & (waited < ALONE))
+        rows = starts.next(idle, waited >= PATIENCE, waited < ALONE)
         if len(rows):
             climbs.begin(rows, *starts.at(profiles, grids, rows))
         if not climbs.active.any():
-            return
+            break
         ended = climbs.advance()
         if len(ended):
             starts.found(ended, climbs.u[ended], climbs.converged[ended])
             best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
         rows = np.flatnonzero(climbs.active)
-        if smooth:
-            low = np.flatnonzero(
-                climbs.points.value[rows] <= best.points.value[climbs.subject[rows]]
-            )
-            vain = rows[low]
-            mine, target = vain // starts.most, climbs.targets(vain)
-            leads = starts.near(mine, target, 0.25, starts.certain)
-            vain = vain[starts.near(mine, climbs.u[vain], 0.25) | leads]
-            climbs.give_up(vain)
-            ended = np.concatenate([ended, vain])
+        low = np.flatnonzero(climbs.points.value[rows] <= best.points.value[climbs.subject[rows]])
+        vain = rows[low]
+        mine, target = vain // starts.most, climbs.targets(vain)
+        leads = starts.near(mine, target, 0.25, starts.certain)
+        vain = vain[starts.near(mine, climbs.u[vain], 0.25) | leads]
+        climbs.give_up(vain)
+        ended = np.concatenate([ended, vain])
         busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
         idle = np.unique(ended // starts.most)
         idle = idle[~busy[idle]]
         rounds[busy] += 1
-        if smooth:
-            idle = np.union1d(idle, np.flatnonzero((rounds == ALONE) | (rounds == PATIENCE)))
+        idle = np.union1d(idle, np.flatnonzero((rounds == ALONE) | (rounds == PATIENCE)))
+    if not smooth:
+        _go_on_among_kinks(profiles, climbs, starts.halted, best)
+
+
+def _go_on_among_kinks(profiles: Profiles, climbs: Climbs, halted: IntVector, best: Peaks) -> None:
+    """Climb further from where steps across kinks led down, if that is not far below the best."""
+    below = best.points.value[climbs.subject[halted]] - climbs.points.value[halted]
+    rows = halted[below < HOPELESS]
+    if len(rows):
+        subject = climbs.subject[rows]
+        found = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
+        best.improve_by_any(subject, found)
 
 
 def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
@@ -343,6 +354,12 @@ class _Starts:
     def most(self) -> int:
         """Cells of each subject."""
         return int(self.cells.shape[1])
+
+    @property
+    def halted(self) -> IntVector:
+        """Rows of climbs that came to an end, but to no maximum."""
+        ended = ~np.isnan(self.peaks[:, 1:]).any(axis=2) & ~self.certain[:, 1:]
+        return np.flatnonzero(ended)
 
     def next(self, subjects: IntVector, at_once: BoolVector, alone: BoolVector) -> IntVector:
         """Rows, subject by subject and cell by cell, to climb from now.
@@ -453,8 +470,23 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
             return
         cells = higher * len(offsets) + values[higher].argmax(axis=1)
         whose = whose[higher]
-        climbs = climb_together(profiles, whose, points.psi[cells], finish=False)
-        best.improve(whose, climbs.peaks())
+        u = beside.reshape(-1, profiles.n_shape)[cells]
+        found = climb_ridges(profiles, whose, u, points.theta[cells])
+        best.improve(whose, found)
+        whose = whose[~at_edges(profiles, found.points)]
+
+
+def _arrive(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
+    """Newton's last steps, where climbs among kinks came to a maximum that is smooth."""
+    some = whose[Climbs.at(profiles, best.take(whose)).promised < NEARLY]
+    if not len(some):
+        return
+    at = best.take(some)
+    climbs = Climbs(profiles, some)
+    climbs.begin(np.arange(len(some)), at.points.psi, at.points.theta)
+    climbs.run()
+    there = np.flatnonzero(climbs.converged & (climbs.points.value > at.points.value - NEARLY))
+    best.put(some[there], climbs.peaks(there))
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:
