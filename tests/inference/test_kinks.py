@@ -116,3 +116,19 @@ def test_no_point_of_a_dense_grid_is_higher_among_kinks(seed):
     closer, _ = problem.values(problem.profiles.from_search(beside))
     found = pn.fit(episode, MODEL).log_likelihood
     assert found >= max(values.max(), closer.max()) - 1e-9
+
+
+def test_no_estimate_lies_below_the_grid_it_was_looked_for_on():
+    model, rng, people = pn.models.ConfirmationBias(), np.random.default_rng(10), []
+    for subject in range(60):
+        truth = {
+            "temperature": rng.uniform(0.03, 0.15),
+            "confirmatory_rate": rng.uniform(0.1, 0.9),
+            "disconfirmatory_rate": rng.uniform(0.1, 0.9),
+        }
+        world = pn.models.FullFeedbackWorld(pn.models.reversal_schedule(120, rng=rng))
+        task = pn.Task(world, 120)
+        people.append(pn.simulate(task, model, truth, rng=rng, subject=subject))
+    for estimate in pn.fit_each(people, model, threads=1):
+        highest = estimate.source.searched.values.max()
+        assert estimate.log_likelihood >= highest - 1e-6, estimate.subject

@@ -207,6 +207,7 @@ def best_peaks(
     climbing = np.flatnonzero(~lost)
     _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
     _climb_from_cells(profiles, grids, climbing, best)
+    _rise_to_the_grid(profiles, grids, climbing, best)
     if Declared(profiles.model).smooth:
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
@@ -271,6 +272,21 @@ def _go_on_among_kinks(profiles: Profiles, climbs: Climbs, halted: IntVector, be
         subject = climbs.subject[rows]
         found = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
         best.improve_by_any(subject, found)
+
+
+def _rise_to_the_grid(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
+    """Climb from the best cells themselves that no climb came up to.
+
+    Climbs begin beside them, where parabolas around them peak; among kinks that may be lower.
+    """
+    cell = grids.values[whose].argmax(axis=1)
+    low = best.points.value[whose] < grids.values[whose, cell] - RISE
+    if low.any():
+        whose, cell = whose[low], cell[low]
+        climbs = Climbs(profiles, whose)
+        climbs.begin(np.arange(len(whose)), grids.psi[cell], grids.theta[whose, cell])
+        climbs.run()
+        best.improve(whose, climbs.peaks())
 
 
 def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
