@@ -38,9 +38,10 @@ from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK, diagnostics_of, status_of
 from penchant.softmax.fit_each import Batch, settled
+from penchant.softmax.identification import Identification
 from penchant.softmax.separation import NEGLIGIBLE, certificates
 from penchant.softmax.solution import Solution, check_units, scaled_inverse
-from penchant.softmax.solve import has_maximum, maximum_likelihood
+from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
 
 PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
 
@@ -115,10 +116,13 @@ class Proofs:
     good
         Besides, nothing hangs on differences that are negligible; where not, more must be looked
         at than Newton's method.
+    told_apart
+        All weights are, whether there is a maximum or not; not where that is not sure.
     """
 
     exists: BoolVector
     good: BoolVector
+    told_apart: BoolVector
     conditions: Vector
     decrement: Vector
     n_weights: int
@@ -144,7 +148,8 @@ class Proofs:
         totals = profiles.n_decisions[points.subject].astype(np.float64)
         inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
         good = inside & settled(batch, covariances, conditions, totals, profiles.prior is not None)
-        exists = inside & batch.converged & batch.surely_identified
+        told_apart = batch.surely_identified
+        exists = inside & batch.converged & told_apart
         with np.errstate(invalid="ignore"):
             exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
         doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK))
@@ -153,7 +158,7 @@ class Proofs:
             good[doubtful] = plain.converged & certificates(
                 plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
             )
-        return cls(exists, good, conditions, points.decrement, d, profiles.prior)
+        return cls(exists, good, told_apart, conditions, points.decrement, d, profiles.prior)
 
     def diagnostics(self, k: int, n_steps: int) -> Diagnostics:
         """The same in the form of diagnostics, after so many steps of a climb."""
@@ -210,9 +215,14 @@ def _choices_at(
             yield k, decisions_of(i, rows, x, profiles.weights)
 
 
-def _existing(problem: Problem, choices: Choices) -> Solution:
-    """The weights at one psi; separation counts along directions that the model allows only."""
-    found = maximum_likelihood(choices, threads=1)
+def _existing(problem: Problem, choices: Choices, known: Identification | None) -> Solution:
+    """The weights at one psi; separation counts along directions that the model allows only.
+
+    `known` is what the choices identify, where Newton's method led nowhere.
+    """
+    found = None if known is None else proven_separation(choices, known, threads=1)
+    if found is None:
+        found = maximum_likelihood(choices, threads=1)
     allowed = bool((found.theta[problem.profiles.positive] > 0).all())  # infinite, if separated
     if found.recession is None or allowed:
         return found
@@ -421,13 +431,25 @@ class _Cases:
         proven = self.proofs.good & self.peaks.converged
         doubtful = np.flatnonzero(~self.is_plain & ~proven)
         looked_into = {
-            k: _looked_into(self.profiles.of_one(k), choices, self.peaks[k], self.plain(k))
+            k: _looked_into(
+                self.profiles.of_one(k), choices, self.peaks[k], self.plain(k), self._identified(k)
+            )
             for k, choices in _choices_at(self.profiles, self.peaks.points, doubtful)
         }
         return [
             self.plain(k) if plain else self._closer(k, looked_into.get(k))
             for k, plain in enumerate(self.is_plain.tolist())
         ]
+
+    def _identified(self, k: int) -> Identification | None:
+        """What is told of weights that go on without end, as far as Newton's method saw."""
+        points = self.peaks.points
+        if self.profiles.prior is not None or self.touched[k].any():
+            return None
+        if not (self.proofs.told_apart[k] and np.isinf(points.decrement[k])):
+            return None
+        scale = np.sqrt(np.diag(points.spread[k]))
+        return Identification(scale, len(scale), np.empty((0, len(scale))), None)
 
     def _closer(self, k: int, found: Verdict | None) -> Verdict:
         """The worst that can be said, and the sentence that goes with it.
@@ -496,10 +518,16 @@ def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tup
     return (*of_data, *doubts_of(profiles.model, episodes), *few)
 
 
-def _looked_into(problem: Problem, choices: Choices, peak: Peak, found: Verdict) -> Verdict:
+def _looked_into(
+    problem: Problem,
+    choices: Choices,
+    peak: Peak,
+    found: Verdict,
+    identified: Identification | None,
+) -> Verdict:
     """What can be said of weights that Newton's method alone proves nothing about."""
     has_prior = holds_weights(problem)
-    solution = _inner_solution(problem, choices, peak)
+    solution = _inner_solution(problem, choices, peak, identified)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
     if status == "weakly identified":
@@ -510,9 +538,11 @@ def _looked_into(problem: Problem, choices: Choices, peak: Peak, found: Verdict)
     return Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
-def _inner_solution(problem: Problem, choices: Choices, peak: Peak) -> Solution:
+def _inner_solution(
+    problem: Problem, choices: Choices, peak: Peak, known: Identification | None
+) -> Solution:
     """What can be said of the weights at the best psi."""
-    found = _existing(problem, choices)
+    found = _existing(problem, choices, known)
     held = holds_weights(problem)
     if not held and np.isfinite(found.theta).all():
         return replace(found, theta=peak.point.theta, point=peak.point.theta)
