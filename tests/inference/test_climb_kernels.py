@@ -5,7 +5,7 @@ import pytest
 
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.search.climb import rooms
-from penchant.inference.search.curvature import pseudoinverse
+from penchant.inference.search.peaks import pseudoinverse
 
 
 def symmetric(rng, n, q):

@@ -5,6 +5,8 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.profiles import Problem
+from penchant.inference.search._kernels import APART, lead, rooms_to_lead
+from penchant.inference.search.climb import climb_together
 from penchant.inference.search.ridges import climb_ridge
 
 MODEL = pn.QLearning(2, dual_rates=True)
@@ -39,6 +41,49 @@ def test_a_ridge_that_leads_out_of_the_range_is_climbed_to_the_bound():
     u, height = climb_ridge(curved_ridge, np.array([2.0, -1.0]), bounds)
     assert height == pytest.approx(-(0.4**2), abs=1e-6)
     assert u == pytest.approx([0.09, 0.3], abs=1e-3)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_a_step_leads_to_the_top_of_the_lowest_parabolas(q):
+    rng = np.random.default_rng(q)
+    n, m = 20, 6
+    half = rng.normal(size=(n, q, q))
+    curvature = half @ half.transpose(0, 2, 1) + 4.0 * np.eye(q)
+    u, value = rng.normal(size=(n, q)), rng.normal(size=n)
+    places = u[:, None] + 0.2 * rng.normal(size=(n, m, q))
+    places[:, 0] = u
+    heights, slopes = value[:, None] - 0.1 * rng.random((n, m)), rng.normal(size=(n, m, q))
+    heights[:, 0], heights[::3, -1] = value, np.nan
+    steps, promised = np.empty((n, q)), np.empty(n)
+    wide, free = np.tile([-99.0, 99.0], (q, 1)), np.zeros((n, q), dtype=bool)
+    known = places, heights, slopes
+    rooms = rooms_to_lead(m, q)
+    lead((u, value, curvature, np.ones(n)), (wide, free), known, steps, promised, rooms)
+
+    def promise(k, step):
+        """Literally: the lowest of parabolas through all places, none of them below the climb."""
+        away = u[k] - places[k]
+        bend = away @ curvature[k]
+        there = heights[k] + (away * (slopes[k] - 0.5 * bend)).sum(axis=1)
+        above = np.maximum(np.abs(there - value[k]), APART * (away * bend).sum(axis=1))
+        lines = above + (slopes[k] - bend) @ step
+        return np.nanmin(lines) - 0.5 * step @ curvature[k] @ step
+
+    for k in range(n):
+        assert promise(k, steps[k]) == pytest.approx(promised[k], rel=1e-6, abs=1e-9)
+        for other in steps[k] + rng.normal(size=(50, q)) * 10.0 ** rng.uniform(-4, 0, (50, 1)):
+            assert promise(k, other) <= promised[k] + 1e-9
+
+
+def test_a_rate_that_is_fixed_stays_and_the_other_is_climbed_to_its_top_among_kinks():
+    problem = Problem(MODEL, (kinked_episode(),))
+    whose, held = np.zeros(5, dtype=np.int64), np.tile([True, False], (5, 1))
+    start = np.column_stack([np.full(5, 0.37), [0.1, 0.3, 0.5, 0.7, 0.9]])
+    climbs = climb_together(problem.profiles, whose, start, fixed=held, finish=False)
+    np.testing.assert_allclose(climbs.points.psi[:, 0], 0.37, rtol=1e-12)
+    line = np.column_stack([np.full(20001, 0.37), np.linspace(1e-8, 1.0, 20001)])
+    values, _ = problem.values(line)
+    assert climbs.points.value.max() >= values.max() - 1e-9
 
 
 @pytest.mark.parametrize(

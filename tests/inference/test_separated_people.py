@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.search.curvature import pseudoinverse
+from penchant.inference.search.peaks import pseudoinverse
 
 NOW = [54, 55, 19, 31, 14, 47, 15, 25, 78, 40, 11, 67, 34, 27, 69, 49, 80, 24, 33, 28]
 LATER = [55, 75, 25, 85, 25, 50, 35, 60, 80, 55, 30, 75, 35, 50, 85, 60, 85, 35, 80, 30]

@@ -16,9 +16,15 @@ from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.profile.pairs import Points, decisions_of
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.curvature import NOTHING, pseudoinverse
 from penchant.inference.search.grid import Grid
-from penchant.inference.search.peaks import Peak, Peaks, at_bounds, ends_reached
+from penchant.inference.search.peaks import (
+    NOTHING,
+    Peak,
+    Peaks,
+    at_bounds,
+    ends_reached,
+    pseudoinverse,
+)
 from penchant.inference.weakness import (
     are_run_off,
     few_words,

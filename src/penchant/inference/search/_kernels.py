@@ -1,13 +1,14 @@
 """Compiled steps at kinks: up by several slopes at once. Bare arrays."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from penchant.inference.profile._kernels import fast, fast_inner
 
 ROUNDS = 60  # of finding the shares of slopes, at most
-GAMMA = 0.2
+APART = 0.2  # of what the curvature takes from a place to another, that one is doubted by
 TINY = 1e-13  # relative: what is below is rounding
 
 
@@ -150,7 +151,7 @@ def lead(climbs, range_, known, steps, gains, rooms):
                 at[n, c] = slopes[k, i, c] - bend
                 height += away * (slopes[k, i, c] - 0.5 * bend)
                 apart += away * bend
-            above[n] = max(abs(height - value[k]), GAMMA * apart)
+            above[n] = max(abs(height - value[k]), APART * apart)
             n += 1
         for c in range(q):
             pulled[c] = 1.0 if held[k, c] else 0.0
@@ -203,7 +204,7 @@ def lead(climbs, range_, known, steps, gains, rooms):
             steps[k, c] = steps[k, c] / longest if pulled[c] == 0.0 else 0.0
 
 
-def rooms_to_lead(m, q):
+def rooms_to_lead(m: int, q: int) -> tuple[Any, ...]:
     """For what stands in between, of m slopes."""
     return (
         np.empty((m, q)),

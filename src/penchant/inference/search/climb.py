@@ -10,8 +10,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.curvature import free_inverse
-from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.search.peaks import Peak, Peaks, free_inverse
 from penchant.inference.search.ridges import climb_ridges
 from penchant.models.model import Declared
 

@@ -2,15 +2,8 @@
 
 With two learning rates the profile is continuous, but where a reward equals the value of its option
 another rate takes over, and its slope jumps. A maximum may lie there: the profile falls to all
-sides, though nowhere with a slope of 0, and Newton's steps from beside it lead nowhere. What leads
-up along a kink is the shortest convex combination of the gradients on its sides (Burke, Lewis &
-Overton 2005); where nothing is left of that, and the profile falls in all directions, the maximum
-is reached.
-
-The way up along such a ridge is BFGS with a line search that asks for little. A quasi-Newton method
-learns from gradients on both sides of a kink which way it runs, if a step need only raise the
-function enough and pass the point where its slope has fallen (the weak conditions of Wolfe; Lewis &
-Overton 2013).
+sides, though nowhere with a slope of 0, and Newton's steps from beside it lead nowhere. Climbs
+along ridges lead there (`ridges`); where the profile falls in all directions, it is reached.
 """
 
 from __future__ import annotations
@@ -19,9 +12,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.curvature import expected_curvature, expected_drift
-from penchant.inference.search.peaks import Peaks
-from penchant.inference.search.ridges import at_edges, climb_ridges
+from penchant.inference.search.peaks import Peaks, expected_curvature, expected_drift
+from penchant.inference.search.ridges import MOST_ROUNDS, at_edges, climb_ridges
 
 MOST_LOOKS = 12
 AROUND = (1e-1, 1e-3, 1e-5)  # distances at which nothing may be higher
@@ -37,8 +29,7 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     maximum that a look around is all that is needed.
     """
     stuck = np.flatnonzero(~peaks.converged & ~lost)
-    there = ~at_edges(profiles, peaks.points.take(stuck))
-    moved = _moved_up(profiles, stuck[there], peaks)
+    moved = _moved_up(profiles, stuck, peaks)
     peaks.converged[np.setdiff1d(stuck, moved)] = True
     there = stuck[peaks.converged[stuck]]
     peaks.kinked[there] = _are_kinks(profiles, there, peaks)
@@ -47,7 +38,10 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
 
 
 def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector:
-    """Climb on from the highest of the places around peaks; returns those that go on and on."""
+    """Climb on from the highest of the places around peaks; returns those that go on and on.
+
+    Near an edge, where climbs along ridges come to no end, it is one move after another.
+    """
     ways = _directions(profiles.n_shape, 4 * profiles.n_shape)
     offsets = np.concatenate([distance * ways for distance in AROUND])
     for _ in range(MOST_LOOKS):
@@ -59,10 +53,14 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
         subject, to = subject[higher], u[row, best][higher]
         if not len(subject):
             break
-        found = climb_ridges(profiles, subject, to, peaks.points.theta[subject])
-        found.n_steps[:] += peaks.n_steps[subject]
-        peaks.put(subject, found)
-        subject = subject[~at_edges(profiles, found.points)]
+        edge = at_edges(profiles, peaks.points.take(subject))
+        for some, rounds in ((~edge, MOST_ROUNDS), (edge, 0)):
+            mine = subject[some]
+            if len(mine):
+                near = peaks.points.theta[mine]
+                found = climb_ridges(profiles, mine, to[some], near, most_rounds=rounds)
+                found.n_steps[:] += peaks.n_steps[mine]
+                peaks.put(mine, found)
     return subject
 
 

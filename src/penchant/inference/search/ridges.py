@@ -19,8 +19,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search import _kernels as compiled
-from penchant.inference.search.curvature import expected_curvature, expected_drift, run_off
-from penchant.inference.search.peaks import Peaks
+from penchant.inference.search.peaks import Peaks, expected_curvature, expected_drift, run_off
 
 SHARES = np.array([3.0, 1.0, 0.25, 0.03])  # of a step, that are looked at together;
 WHOLE = 1  # which of them is the step itself
@@ -106,6 +105,7 @@ class Ridges:
         )
         self.promised[rows] = promised
         on = (promised > NOTHING) & (self.failed[rows] < MOST_FAILED)
+        on &= np.isfinite(steps).all(axis=1)
         places = self.u[rows[on]][:, None] + SHARES[:, None] * steps[on][:, None]
         return rows[on], np.clip(places, *self.bounds.T)
 
@@ -178,6 +178,7 @@ def climb_ridges(
     theta: Matrix,
     planes: Planes | None = None,
     fixed: BoolVector | None = None,
+    most_rounds: int = MOST_ROUNDS,
 ) -> Peaks:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
@@ -190,6 +191,8 @@ def climb_ridges(
         Where the weights shall lie.
     fixed
         Shape parameters that stay where they are: (n, n_shape).
+    most_rounds
+        After which all end.
     """
     n, q = u.shape
     rows, n_steps = np.arange(n), np.zeros(n, dtype=np.int64)
@@ -199,7 +202,7 @@ def climb_ridges(
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
     expected = expected_curvature(at, drift)
     climbs = Ridges.at(profiles.bounds, held, u, at.value, at.gradient, expected)
-    for k in range(MOST_ROUNDS):
+    for k in range(most_rounds):
         rows, places = climbs.ahead(rows)
         if not len(rows):
             break

@@ -229,8 +229,7 @@ def _climb_from_cells(
     A cell that leads to a peak already found is not climbed from: a local maximum of the grid
     beside the peak's own cell, or another cell within three steps; among kinks, where peaks lie
     close together, those nearly as high as the best only if within half a step. Nor is a climb
-    followed that comes to such a peak, where the profile is smooth. `proven`: look closely at every
-    step.
+    followed that comes to such a peak. `proven`: look closely at every step.
     """
     starts = _Starts.of(profiles, grids, whose, best)
     smooth = Declared(profiles.model).smooth
