@@ -13,7 +13,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.peaks import Peaks, expected_curvature, expected_drift
-from penchant.inference.search.ridges import MOST_ROUNDS, at_edges, climb_ridges
+from penchant.inference.search.ridges import at_edges, climb_ridges
 
 MOST_LOOKS = 12
 AROUND = (1e-1, 1e-3, 1e-5)  # distances at which nothing may be higher
@@ -29,7 +29,8 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
     maximum that a look around is all that is needed.
     """
     stuck = np.flatnonzero(~peaks.converged & ~lost)
-    moved = _moved_up(profiles, stuck, peaks)
+    inside = ~at_edges(profiles, peaks.points.take(stuck))
+    moved = _moved_up(profiles, stuck[inside], peaks)
     peaks.converged[np.setdiff1d(stuck, moved)] = True
     there = stuck[peaks.converged[stuck]]
     peaks.kinked[there] = _are_kinks(profiles, there, peaks)
@@ -38,10 +39,7 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
 
 
 def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector:
-    """Climb on from the highest of the places around peaks; returns those that go on and on.
-
-    Near an edge, where climbs along ridges come to no end, it is one move after another.
-    """
+    """Climb on from the highest of the places around peaks; returns those that go on and on."""
     ways = _directions(profiles.n_shape, 4 * profiles.n_shape)
     offsets = np.concatenate([distance * ways for distance in AROUND])
     for _ in range(MOST_LOOKS):
@@ -53,14 +51,10 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
         subject, to = subject[higher], u[row, best][higher]
         if not len(subject):
             break
-        edge = at_edges(profiles, peaks.points.take(subject))
-        for some, rounds in ((~edge, MOST_ROUNDS), (edge, 0)):
-            mine = subject[some]
-            if len(mine):
-                near = peaks.points.theta[mine]
-                found = climb_ridges(profiles, mine, to[some], near, most_rounds=rounds)
-                found.n_steps[:] += peaks.n_steps[mine]
-                peaks.put(mine, found)
+        found = climb_ridges(profiles, subject, to, peaks.points.theta[subject])
+        found.n_steps[:] += peaks.n_steps[subject]
+        peaks.put(subject, found)
+        subject = subject[~at_edges(profiles, found.points)]
     return subject
 
 
