@@ -70,11 +70,11 @@ def derivatives(
     columns = np.empty((d, each)), np.empty((n_shape, each)), np.empty((n_shape * d, each))
     numbers = np.empty((2, each)), np.empty((2, n)), np.zeros(each)
     filled = theta, wanted, gradient, curvature
+    lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
     if m == 2 and wanted < 2:
-        lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
         _derivatives_of_two(*lines, scored, *filled, columns, numbers)
     else:
-        _derivatives(x, dx, scored, *filled, spreading, columns, numbers)
+        _derivatives(*lines, m, scored, *filled, spreading, columns, numbers)
     _mirror(curvature[2])
     _mirror(curvature[3])
     if wanted == 2:
@@ -248,32 +248,41 @@ def _sum_of_three(weights, i, left, a, right, b, n):
 
 
 @fast_inner
-def _lay_out(x, dx, rows, theta, k, columns, weights):
+def _lay_out(x, dx, rows, size, theta, k, columns, weights, means):
     """Write how options differ from the one chosen, option after option.
 
-    weights[1] are filled with the differences in the objective.
+    x, dx : in one line. weights[1] are filled with the differences in the objective.
     """
-    n_shape, m, d = np.uint64(len(dx)), np.uint64(x.shape[1]), np.uint64(x.shape[2])
-    chosen, order, first, n = rows
+    n_shape, m, d, n_rows = size
+    n = rows[3]
     away, s, changes = columns
+    for a in range(d):
+        _lay_out_one(x, a, rows, m, d, away, a, means)
+    _weighted(theta, k, away, FIRST_PLACE, m * n, weights, ONE)
+    for q in range(n_shape):
+        for a in range(d):
+            at = q * n_rows * m * d + a
+            _lay_out_one(dx, at, rows, m, d, changes, q * d + a, means)
+        _weighted(theta, k, changes, q * d, m * n, s, q)
+
+
+@fast_inner
+def _lay_out_one(x, at, rows, m, d, out, o, own):
+    """Fill out[o] with a variable of every option less that of the one chosen."""
+    chosen, order, first, n = rows
+    begin = np.uint64(order[first]) if n > FIRST_PLACE else FIRST_PLACE
+    follow = n > FIRST_PLACE and np.uint64(order[first + n - ONE]) - begin == n - ONE
     for j in range(n):
         r = np.uint64(order[first + j])
-        c = np.uint64(chosen[r])
-        for i in range(m):
-            at = i * n + j
-            utility = 0.0
-            for a in range(d):
-                apart = x[r, i, a] - x[r, c, a]
-                away[a, at] = apart
-                utility += theta[k, a] * apart
-            weights[1, at] = utility
-            for q in range(n_shape):
-                slope = 0.0
-                for a in range(d):
-                    apart = dx[q, r, i, a] - dx[q, r, c, a]
-                    slope += theta[k, a] * apart
-                    changes[q * d + a, at] = apart
-                s[q, at] = slope
+        own[0, j] = x[at + (r * m + np.uint64(chosen[r])) * d]
+    for i in range(m):
+        if follow:
+            for j in range(n):
+                out[o, i * n + j] = x[at + ((begin + j) * m + i) * d] - own[0, j]
+        else:
+            for j in range(n):
+                r = np.uint64(order[first + j])
+                out[o, i * n + j] = x[at + (r * m + i) * d] - own[0, j]
 
 
 @fast_inner
@@ -376,9 +385,11 @@ def _shares(n, m, weights, numbers):
     for i in range(m):
         for j in range(n):
             each[total, j] += e[i * n + j]
+    for j in range(n):
+        each[total, j] = 1.0 / each[total, j]
     for i in range(m):
         for j in range(n):
-            weights[0, i * n + j] = e[i * n + j] / each[total, j]
+            weights[0, i * n + j] = e[i * n + j] * each[total, j]
 
 
 @fast_inner
@@ -412,9 +423,10 @@ def _add_spreading(k, n, m, columns, means, spreading):
 
 
 @fast
-def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, columns, numbers):
+def _derivatives(x, dx, m, scored, theta, wanted, gradient, curvature, spreading, columns, numbers):
     """Differences from the options chosen are laid out, option after option, and then summed.
 
+    x, dx : in one line; m : number of options
     columns : (d, n), (n_shape, n) and (n_shape * d, n), for those in the variables, in derivatives
         of the objective, and in derivatives of the variables
     numbers : (2, n), for weights; (2, n), for each decision; (n,), for exponentials
@@ -422,11 +434,12 @@ def _derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading, c
     chosen, order, bounds = scored
     weights, means, _ = numbers
     away, s, _ = columns
-    m, p = x.shape[1], 0
+    p, d = 0, theta.shape[1]
+    size = np.uint64(len(s)), np.uint64(m), np.uint64(d), np.uint64(len(x) // (m * d))
     for k in range(len(theta)):
         n = bounds[k + 1] - bounds[k]
         rows = (chosen, order, np.uint64(bounds[k]), np.uint64(n))
-        _lay_out(x, dx, rows, theta, k, columns, weights)
+        _lay_out(x, dx, rows, size, theta, k, columns, weights, means)
         if wanted == 2:
             _add_spreading(k, n, m, columns, means, spreading)
         _shares(n, m, weights, numbers)
