@@ -18,6 +18,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.climb import Climbs, Near, climb_together
 from penchant.inference.search.grid import (
     DEEP,
@@ -251,7 +252,8 @@ def _climb_from_cells(
         vain = rows[low]
         mine, target = vain // starts.most, climbs.targets(vain)
         leads = starts.near(mine, target, 0.25, starts.certain)
-        vain = vain[starts.near(mine, climbs.u[vain], 0.25) | leads]
+        there = starts.near(mine, climbs.u[vain], 0.25, np.ones_like(starts.certain))
+        vain = vain[there | leads]
         climbs.give_up(vain)
         ended = np.concatenate([ended, vain])
         busy: BoolVector = np.any(climbs.active.reshape(len(whose), -1), axis=1)
@@ -384,20 +386,8 @@ class _Starts:
         these can be given up where they lead to the same peak.
         """
         chosen = np.zeros((len(subjects), self.most), dtype=bool)
-        alone = alone & np.isnan(self.peaks[subjects]).all(axis=(1, 2))
-        for c in np.flatnonzero(self.waiting[subjects].any(axis=0)):
-            open_ = np.flatnonzero(self.waiting[subjects, c])
-            mine, u, reach = subjects[open_], self.u[subjects[open_], c], self.reach
-            known = self.near(mine, u, reach[mine, c])
-            self.waiting[mine[known], c] = False
-            if known.all():
-                continue
-            open_, mine, u = open_[~known], mine[~known], u[~known]
-            away = np.abs(self.u[mine] - u[:, None]) <= reach[mine, c, None, None] * self.steps
-            first = at_once[open_] | ~(away.all(axis=2) & chosen[open_]).any(axis=1)
-            first &= ~(alone[open_] & chosen[open_].any(axis=1))
-            chosen[open_[first], c] = True
-            self.waiting[mine[first], c] = False
+        known = self.waiting, self.u, self.reach, self.peaks, self.steps
+        compiled.choose_cells(subjects, at_once, alone, *known, chosen)
         subject, cell = np.nonzero(chosen)
         return np.asarray(subjects[subject] * self.most + cell)
 
@@ -413,20 +403,11 @@ class _Starts:
         at = rows // self.most, 1 + rows % self.most
         self.peaks[at], self.certain[at] = u, certain
 
-    def near(
-        self,
-        subjects: IntVector,
-        u: Matrix,
-        reach: IntVector | float,
-        which: BoolVector | None = None,
-    ) -> BoolVector:
-        """Whether a peak, or one of some, lies within so many steps of u, along every parameter."""
-        away = np.abs(self.peaks[subjects] - u[:, None])
-        within = np.broadcast_to(reach, len(u))[:, None, None] * self.steps
-        inside: BoolVector = np.all(away <= within, axis=2)
-        if which is not None:
-            inside &= which[subjects]
-        return np.asarray(inside.any(axis=1))
+    def near(self, subjects: IntVector, u: Matrix, steps: float, which: BoolVector) -> BoolVector:
+        """Whether one of some peaks lies within so many steps of u, along every parameter."""
+        found = np.empty(len(u), dtype=bool)
+        compiled.near_peaks(self.peaks, which, subjects, u[:, None], steps, self.steps, found)
+        return found
 
 
 def _evaluate_at_the_middle(
