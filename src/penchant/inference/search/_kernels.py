@@ -1,4 +1,4 @@
-"""Compiled steps at kinks, up by several slopes at once; and cells to climb from. Bare arrays."""
+"""Compiled steps at kinks: up by several slopes at once. Bare arrays."""
 
 import math
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from penchant.inference.profile._kernels import fast, fast_inner
-from penchant.softmax._kernels import FIRST
 
 ROUNDS = 60  # of finding the shares of slopes, at most
 APART = 0.2  # of what the curvature takes from a place to another, that one is doubted by
@@ -220,49 +219,3 @@ def rooms_to_lead(m: int, q: int) -> tuple[Any, ...]:
         np.empty((m + 2, m + 2)),
         np.empty(m + 2),
     )
-
-
-@fast_inner
-def _is_near(places, k, j, u, i, c, reach, steps):
-    """Whether place j of k lies within so many steps of place c of i, along every parameter."""
-    near = True
-    for q in range(len(steps)):
-        near = near and abs(places[k, j, q] - u[i, c, q]) <= reach * steps[q]
-    return near
-
-
-@fast
-def near_peaks(peaks, which, subjects, u, reach, steps, found):
-    """Mark places u (n, 1, n_shape), one of each of the subjects, that lie near some of its peaks.
-
-    peaks : (all, most, n_shape), NaN where there is none; which : (all, most), those that count
-    """
-    for i in range(len(subjects)):
-        found[i] = False
-        for j in range(peaks.shape[1]):
-            if which[subjects[i], j] and not found[i]:
-                found[i] = _is_near(peaks, subjects[i], j, u, i, FIRST, reach, steps)
-
-
-@fast
-def choose_cells(subjects, at_once, alone, waiting, cells, reach, peaks, steps, chosen):
-    """Mark cells to climb from now, which wait no longer: see `_Starts.next`.
-
-    at_once, alone : of each of the subjects; cells : (all, most, n_shape); chosen : filled
-    """
-    for i in range(len(subjects)):
-        k = subjects[i]
-        none_yet, some = True, False
-        for j in range(peaks.shape[1]):
-            none_yet = none_yet and math.isnan(peaks[k, j, 0])
-        for c in range(cells.shape[1]):
-            free = waiting[k, c]
-            for j in range(peaks.shape[1]):
-                if free and _is_near(peaks, k, j, cells, k, c, reach[k, c], steps):
-                    waiting[k, c] = free = False
-            for j in range(c):
-                if free and not at_once[i] and chosen[i, j]:
-                    free = not _is_near(cells, k, j, cells, k, c, reach[k, c], steps)
-            if free and not (some and none_yet and alone[i]):
-                chosen[i, c] = some = True
-                waiting[k, c] = False

@@ -16,9 +16,9 @@ from itertools import product
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.climb import Climbs, Near, climb_together
 from penchant.inference.search.grid import (
     DEEP,
