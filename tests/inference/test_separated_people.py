@@ -169,3 +169,21 @@ def test_information_too_small_to_invert_counts_as_none():
         none, little = pseudoinverse(tiny)
     np.testing.assert_array_equal(none, [[0.0, 0.0], [0.0, 0.25]])
     np.testing.assert_allclose(little, [[1e200, 0.0], [0.0, 0.25]], rtol=1e-14)
+
+
+def test_options_that_are_alike_but_for_rounding_are_told_apart_by_no_estimate():
+    # at a reward rate of 1 some values are the same; weights of 1e15 would choose between them
+    model, rng, people = pn.models.Successor(), np.random.default_rng(0), []
+    for subject in range(60):
+        truth = {
+            "inverse_temperature": rng.uniform(2, 8),
+            "stickiness": rng.uniform(0, 0.5),
+            "inverse_temperature_2": rng.uniform(2, 5),
+            "successor_rate": rng.uniform(0.1, 0.9),
+            "reward_rate": rng.uniform(0.1, 0.9),
+        }
+        task = pn.Task(pn.models.TwoStepWorld(40), 40)
+        people.append(pn.simulate(task, model, truth, rng=rng, subject=subject))
+    for estimate in pn.fit_each([people[17], people[51], people[3]], model, threads=1):
+        assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-6
+        assert estimate.source.peak.point.theta.max() < 1e9

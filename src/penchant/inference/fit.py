@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, Unpack, overload
 
+import numpy as np
+
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks, ManyPeople
@@ -14,9 +16,11 @@ from penchant.errors import DataError, argument, prior_said
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.maps import fit_map
 from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.search.climb import climb_together
+from penchant.inference.search.grid import Grid
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.search.search import best_peaks, grid_search
-from penchant.inference.status import are_lost, estimates_at
+from penchant.inference.status import are_lost, estimate_at, estimates_at
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import DensityPrior, PopulationPrior, Prior
@@ -38,6 +42,7 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 
 History = Episode | Offers
+LOWER = 1e-6  # log-units below the grid at which something is wrong with an estimate
 
 
 @overload
@@ -282,4 +287,26 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
         peaks = best_peaks(profiles, grids, are_lost(profiles, best))
     else:
         peaks = Peaks.of(profiles, best)
-    return estimates_at(profiles, [grids.of(k) for k in range(len(peaks))], peaks, subjects)
+    each = [grids.of(k) for k in range(len(peaks))]
+    found = estimates_at(profiles, each, peaks, subjects)
+    if profiles.prior is not None or not profiles.n_shape:
+        return found
+    highest = grids.values.max(axis=1) - LOWER
+    for k, (estimate, grid) in enumerate(zip(found, each, strict=True)):
+        if estimate.log_likelihood < highest[k]:
+            problem, n_steps = profiles.of_one(k), int(peaks.n_steps[k])
+            found[k] = _at_the_best_cell(problem, grid, n_steps, subjects[k])
+    return found
+
+
+def _at_the_best_cell(problem: Problem, grid: Grid, n_steps: int, subject: Any) -> Estimate:
+    """The estimate at the psi of the best cell, where what a climb came to was an illusion.
+
+    At a limit of the model options may be alike but for rounding: weights that grow without end
+    take that for a difference.
+    """
+    psi = grid.psi[[int(grid.values.argmax())]]
+    whose = np.zeros(1, dtype=np.int64)
+    climbs = climb_together(problem.profiles, whose, psi, max_steps=0, finish=False)
+    climbs.n_steps[:] = n_steps
+    return estimate_at(problem, grid, climbs.peaks()[0], subject)
