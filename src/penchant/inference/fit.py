@@ -295,7 +295,8 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     for k, (estimate, grid) in enumerate(zip(found, each, strict=True)):
         if estimate.log_likelihood < highest[k]:
             problem, n_steps = profiles.of_one(k), int(peaks.n_steps[k])
-            found[k] = _at_the_best_cell(problem, grid, n_steps, subjects[k])
+            other = _at_the_best_cell(problem, grid, n_steps, subjects[k])
+            found[k] = other if other.log_likelihood > estimate.log_likelihood else estimate
     return found
 
 
