@@ -756,10 +756,8 @@ class Profiles:
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
-            away = x - x[np.arange(len(x)), rows.chosen][:, None]
-            unit = np.maximum(some.largest[:, 1], np.finfo(np.float64).tiny)
-            size = np.abs(away) / np.repeat(unit, np.diff(rows.events), axis=0)[:, None]
-            away[size <= ignored] = 0.0
+            limits, away = ignored * some.largest[:, 1], np.empty_like(x)
+            compiled.without_small(x, rows.chosen, rows.events, limits, away)
             parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.joined(parts)
 

@@ -234,7 +234,7 @@ class Offers:
     @property
     def n_decisions(self) -> int:
         """Number of decisions scored."""
-        return int(self.scored.sum())
+        return int(np.count_nonzero(self.scored))
 
     @property
     def scored_options(self) -> IntVector:
