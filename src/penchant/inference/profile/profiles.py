@@ -42,6 +42,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 EXACT = 1e-20  # squared Newton decrement
 ALMOST = 1e-12  # the same where heights alone are asked for: the last step leaves its square
+CRUDE = 1e-5  # where it is asked which of them are above another
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
@@ -578,7 +579,7 @@ class Profiles:
         """The profile on planes, at pairs of which two may be at the same place.
 
         Pairs with the same `place` have the same subject and the same psi: their variables are
-        made once. All is what `solve` would find on the way.
+        made once. Good to a millionth: enough to tell what is above a height.
         """
         if Declared(self.model).outside or not self._is_quick(planes):
             return self.solve(
@@ -596,7 +597,7 @@ class Profiles:
                     mine = x[: int(self.n_events[subject[which]].sum())]
                     pairs = subject[which], psi[which], near[which], planes.take(which)
                     how = False, False, patient
-                    found[which] = self._on_the_way(mine, None, *pairs, how).value
+                    found[which] = self._on_the_way(mine, None, *pairs, how, CRUDE).value
         return found
 
     def _on_the_way(
@@ -608,6 +609,7 @@ class Profiles:
         near: Matrix | None,
         planes: Planes | None,
         how: tuple[bool, bool, bool],
+        enough: float | None = None,
     ) -> Points:
         """Pairs solved by the loops of a grid; by those of fits where these do not get there."""
         with_slopes, with_cross, patient = how
@@ -621,7 +623,8 @@ class Profiles:
             theta[:, kept] = planes.value
         pairs = x, self.decisions, np.ascontiguousarray(subject)
         afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
-        enough = EXACT if with_slopes else ALMOST
+        if enough is None:
+            enough = EXACT if with_slopes else ALMOST
         given = *pairs, afresh, enough, positive, points.value, theta
         compiled.profile(*given, kept, FEW_STEPS)
         left = np.isnan(points.value)  # so are those of pairs some of whose variables are
