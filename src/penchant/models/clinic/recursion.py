@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import SIDE_BY_SIDE
+from penchant.models.clinic._kernels import SIDE_BY_SIDE, group, groups_of
 from penchant.models.model import positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
@@ -105,20 +105,18 @@ def in_lanes(
     """
     record.check_options(size[0])
     lengths = record.lengths(which)
-    ends = lengths.cumsum()
-    x = np.empty((int(ends[-1]) if len(ends) else 0, *size))
+    x = np.empty((int(lengths.sum()), *size))
     at = np.ascontiguousarray(psi, dtype=np.float64)
-    first = _firsts(which, SIDE_BY_SIDE)
+    n_groups = groups_of(which)
     # Who shares an episode with nobody gains nothing by lanes: slopes, then, cost less than those.
-    alone = n_slopes > 0 or 2 * len(first) > len(which)
-    pairs = np.ones((len(which) if alone else len(first), 3), dtype=np.int64)
+    alone = n_slopes > 0 or 2 * n_groups > len(which)
+    pairs = np.ones((len(which) if alone else n_groups, 3), dtype=np.int64)
     if alone:
-        pairs[:, 0], pairs[:, 2], at = which, ends - lengths, at[:, :, None]
+        pairs[:, 0], pairs[:, 2], at = which, lengths.cumsum() - lengths, at[:, :, None]
     else:
-        n = np.diff(first, append=len(which))
-        pairs[:, 0], pairs[:, 1], pairs[:, 2] = which[first], n, (ends - lengths)[first]
-        lane = first[:, None] + np.minimum(np.arange(SIDE_BY_SIDE), n[:, None] - 1)
-        at = np.ascontiguousarray(at[lane].transpose(0, 2, 1))
+        lanes = np.empty((n_groups, at.shape[1], SIDE_BY_SIDE))
+        group(which, lengths, at, pairs, lanes)
+        at = lanes
     value = np.empty((len(pairs), len(start), at.shape[2]))
     value[:] = np.asarray(start, dtype=np.float64)[:, None]
     given = (*seen, record.starts, pairs, at, *settings, value)
