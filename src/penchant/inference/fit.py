@@ -291,23 +291,25 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     found = estimates_at(profiles, each, peaks, subjects)
     if profiles.prior is not None or not profiles.n_shape:
         return found
-    highest = grids.values.max(axis=1) - LOWER
-    for k, (estimate, grid) in enumerate(zip(found, each, strict=True)):
-        if estimate.log_likelihood < highest[k]:
-            problem, n_steps = profiles.of_one(k), int(peaks.n_steps[k])
-            other = _at_the_best_cell(problem, grid, n_steps, subjects[k])
-            found[k] = other if other.log_likelihood > estimate.log_likelihood else estimate
-    return found
+    return [
+        _not_below(profiles.of_one(k), grid, found[k], int(peaks.n_steps[k]))
+        if found[k].log_likelihood < grid.values.max() - LOWER
+        else found[k]
+        for k, grid in enumerate(each)
+    ]
 
 
-def _at_the_best_cell(problem: Problem, grid: Grid, n_steps: int, subject: Any) -> Estimate:
-    """The estimate at the psi of the best cell, where what a climb came to was an illusion.
+def _not_below(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
+    """The estimate at the best cell of the grid, if that is higher than the one given.
+
+    n_steps : those of the search that led to the latter.
 
     At a limit of the model options may be alike but for rounding: weights that grow without end
-    take that for a difference.
+    take that for a difference, and a climb for a way up.
     """
     psi = grid.psi[[int(grid.values.argmax())]]
     whose = np.zeros(1, dtype=np.int64)
     climbs = climb_together(problem.profiles, whose, psi, max_steps=0, finish=False)
     climbs.n_steps[:] = n_steps
-    return estimate_at(problem, grid, climbs.peaks()[0], subject)
+    other = estimate_at(problem, grid, climbs.peaks()[0], estimate.subject)
+    return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -183,7 +183,7 @@ def rooms_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matri
     n = n_moments(d)
     of_block = n_rows + d + 2  # see `block_moments`; of blocks gone over together at most AT_ONCE
     scratch = max(of_block, min(n_blocks * of_block, AT_ONCE))
-    room = vectors(scratch + n + 1)
+    room = vectors(scratch + n + 1)  # one more: a product of which the logarithm is to be taken
     here = scratch * LANES
     return room[:here], room[here:], np.empty((-(-n_blocks // kernels.CHUNK), n))
 

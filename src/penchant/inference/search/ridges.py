@@ -178,7 +178,6 @@ def climb_ridges(
     theta: Matrix,
     planes: Planes | None = None,
     fixed: BoolVector | None = None,
-    most_rounds: int = MOST_ROUNDS,
 ) -> Peaks:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
@@ -191,8 +190,6 @@ def climb_ridges(
         Where the weights shall lie.
     fixed
         Shape parameters that stay where they are: (n, n_shape).
-    most_rounds
-        After which all end.
     """
     n, q = u.shape
     rows, n_steps = np.arange(n), np.zeros(n, dtype=np.int64)
@@ -202,7 +199,7 @@ def climb_ridges(
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
     expected = expected_curvature(at, drift)
     climbs = Ridges.at(profiles.bounds, held, u, at.value, at.gradient, expected)
-    for k in range(most_rounds):
+    for k in range(MOST_ROUNDS):
         rows, places = climbs.ahead(rows)
         if not len(rows):
             break

@@ -699,8 +699,12 @@ def gaussian_filter(chosen, inputs, groups, begins, rows, psi, start, lanes, sta
 
     psi: omega of the second level, exp(omega) of the third, kappa. start: mean and variance of the
     second level, then of the third. Derivatives are in both omega, and in kappa where there are
-    three. state: what is known, psi, what is felt of an event, and slopes, a line of lanes each, in
-    one array: numbers of one are known not to overlap where they are written.
+    three. Every lane has an episode of its own: groups (n, 2) holds how many lanes are taken, and
+    how many events they have, begins and rows (n, lanes) their first events and rows.
+
+    state: a line of lanes for each number, in one array: numbers of one are known not to overlap
+    where they are written. Lines 0-3 what is known, as in start; 4-6 psi; 7 the input, 8 whether it
+    is learnt from; 9-20 what is felt of it (`feel_input`); then four slopes in each psi.
     """
     w, n_slopes = len(lanes), 0 if dx is None else len(dx)
     for k in range(len(groups)):
