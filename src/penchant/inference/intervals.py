@@ -30,7 +30,7 @@ MOST_STEPS = 80
 MOST_RETURNS = 10  # to a profile that is still above its target at another psi
 RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
-ROUNDED = 1e-6  # log-units that a cell may be worth more than its value says
+ROUNDED = 0.01  # log-units that a cell may be worth more or less than its value says
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
@@ -333,7 +333,7 @@ class _Tasks:
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
         grids = self.grids
-        high = grids.looked & (grids.values > (self.highest - self.drop)[:, None])
+        high = grids.looked & (grids.values - ROUNDED > (self.highest - self.drop)[:, None])
         task, cell = np.nonzero(high)
         theta = grids.theta[task, cell]
         at = self.line.positions(theta, self.line.profiles.to_search(grids.psi)[cell])

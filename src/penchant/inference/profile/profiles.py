@@ -40,9 +40,10 @@ from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
-EXACT = 1e-20  # squared Newton decrement
-ALMOST = 1e-12  # the same where heights alone are asked for: the last step leaves its square
-CRUDE = 1e-5  # where it is asked which of them are above another
+EXACT = 1e-20  # squared Newton decrement before the last step
+ON_THE_WAY = 1e-12  # the same on the way to a peak: what is left is the square of it,
+ALMOST = 1e-8  # where heights alone are asked for,
+CRUDE = 1e-5  # and where it is asked which of them are above another
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
@@ -624,7 +625,7 @@ class Profiles:
         pairs = x, self.decisions, np.ascontiguousarray(subject)
         afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
         if enough is None:
-            enough = EXACT if with_slopes else ALMOST
+            enough = ON_THE_WAY if with_slopes else ALMOST
         given = *pairs, afresh, enough, positive, points.value, theta
         compiled.profile(*given, kept, FEW_STEPS)
         left = np.isnan(points.value)  # so are those of pairs some of whose variables are

@@ -29,7 +29,8 @@ class Grid:
     dimensions
         Points along each shape parameter.
     looked
-        Points where values and weights are exact; elsewhere they are made of those around.
+        Points where the profile was looked at; elsewhere values and weights are made of those
+        around. Where a search looked, values are good to a thousandth of a log-unit.
     """
 
     psi: Matrix
@@ -214,7 +215,8 @@ class CoarseGrid:
 
 
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
-NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact
+NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact,
+ROUGH = 1e-3  # and as good as a search needs it; values err by a share of that
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
@@ -225,7 +227,7 @@ FEWEST = 9  # points along an axis of which some are left out at first
 def whole_grids(profiles: Profiles) -> Grids:
     """The profile at every point of the grid."""
     psi, dimensions = grid_points(profiles.model)
-    values, theta, _ = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+    values, theta, _ = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1, NEAR)
     return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
 
 
@@ -252,7 +254,7 @@ def _searched(
 ) -> tuple[Grids, BoolVector]:
     """The same of some grid, from one that is coarser by as many rounds; which points are rough."""
     if rounds == 0 or min(dimensions) < FEWEST:
-        values, theta, rough = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1)
+        values, theta, rough = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1, ROUGH)
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
     found, of_found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
@@ -264,7 +266,7 @@ def _searched(
     rough[:, coarse.cells] = of_found
     wanted = coarse.around(_worth_a_look(found)) & ~looked
     subject, cell = np.nonzero(wanted)
-    told = _one_by_one(profiles, subject, psi[cell], theta[wanted])
+    told = _one_by_one(profiles, subject, psi[cell], theta[wanted], ROUGH)
     values[wanted], theta[wanted], rough[wanted] = told
     return Grids(psi, values, theta, dimensions, looked | wanted), rough
 
@@ -280,11 +282,14 @@ def _is_compiled(profiles: Profiles) -> bool:
     return profiles.prior is None and profiles.n_options >= 2
 
 
-def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Matrix, BoolVector]:
+def _on_lines(
+    profiles: Profiles, psi: Matrix, n_last: int, enough: float
+) -> tuple[Matrix, Matrix, BoolVector]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
-    psi (n_psi, n_shape) lie in lines of n_last neighbours each. Third, which are rough: suprema
-    that Newton's method may have stopped below.
+    psi (n_psi, n_shape) lie in lines of n_last neighbours each; `enough`: the squared Newton
+    decrement before the last step. Third, which are rough: suprema that Newton's method may have
+    stopped below.
     """
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
@@ -298,7 +303,8 @@ def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Mat
         subject = np.repeat(everyone[who], n_some)
         near = _neighbours(n_some, n_last, n_who)
         best = np.zeros((len(subject), d))
-        found, doubts = _solve(profiles, subject, np.tile(psi[some], (n_who, 1)), near, best)
+        pairs = subject, np.tile(psi[some], (n_who, 1))
+        found, doubts = _solve(profiles, *pairs, near, best, enough)
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
         rough[who, some] = doubts.reshape(n_who, n_some)
@@ -307,12 +313,12 @@ def _on_lines(profiles: Profiles, psi: Matrix, n_last: int) -> tuple[Matrix, Mat
 
 def one_by_one(profiles: Profiles, psi: Matrix, start: Matrix) -> tuple[Vector, Matrix]:
     """Objective and weights of a single subject at some psi, from weights near by."""
-    values, theta, _ = _one_by_one(profiles, np.zeros(len(psi), dtype=np.int64), psi, start)
+    values, theta, _ = _one_by_one(profiles, np.zeros(len(psi), dtype=np.int64), psi, start, NEAR)
     return values, theta
 
 
 def _one_by_one(
-    profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix
+    profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix, enough: float
 ) -> tuple[Vector, Matrix, BoolVector]:
     """Objective and weights of pairs of a subject and a psi, each from its own; which are rough."""
     none = np.zeros(len(subject), dtype=bool)
@@ -323,7 +329,7 @@ def _one_by_one(
         return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)
     parts = [
-        _solve(profiles, subject[some], psi[some], afresh[some], theta[some])
+        _solve(profiles, subject[some], psi[some], afresh[some], theta[some], enough)
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
     values, rough = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -359,7 +365,12 @@ def _neighbours(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
 
 
 def _solve(
-    profiles: Profiles, subject: IntVector, psi: Matrix, near: IntVector, theta: Matrix
+    profiles: Profiles,
+    subject: IntVector,
+    psi: Matrix,
+    near: IntVector,
+    theta: Matrix,
+    enough: float,
 ) -> tuple[Vector, BoolVector]:
     """The objective of pairs, and which are rough; theta, from where they start, is filled."""
     x, _ = profiles.variables(subject, psi, False)
@@ -369,7 +380,7 @@ def _solve(
         profiles.decisions,
         np.ascontiguousarray(subject),
         near,
-        NEAR,
+        enough,
         profiles.positive,
         values,
         theta,
