@@ -314,21 +314,9 @@ class _Tasks:
         return tasks
 
     def towards(self, limit: Vector, step: Vector) -> _Tasks:
-        """The same up to limits, which is all to be told, by first steps where they are safe."""
-        coarse = replace(self, limit=limit, coarse=True)
-        if not coarse._is_simple:
-            return coarse
+        """The same up to limits, which is all to be told, by first steps that are long."""
         gone = np.abs(self.inside - self.begun)
-        return replace(coarse, step=np.maximum(step - gone, step / 2))
-
-    @property
-    def _is_simple(self) -> bool:
-        """Whether a coarse search may go far at once, and leave climbs that lead nowhere.
-
-        Ridges among several shape parameters are lost by long steps: there each is short, and each
-        climb taken to its end, as the next one begins there.
-        """
-        return self.coarse and self.line.profiles.n_shape <= 1
+        return replace(self, limit=limit, coarse=True, step=np.maximum(step - gone, step / 2))
 
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
@@ -460,7 +448,7 @@ class _Tasks:
             fixed=fixed,
             planes=planes,
             finish=False,
-            told=self.highest[active] - self.drop[active] if self._is_simple else None,
+            told=self.highest[active] - self.drop[active] if self.coarse else None,
         )
         short = self._short(climbed.points.value, active)
         # Only what is inside is followed: further out a climb may end on the slope of another peak.
@@ -476,7 +464,7 @@ class _Tasks:
         leaves more.
         """
         n_shape = self.line.profiles.n_shape
-        if self._is_simple:
+        if self.coarse:
             return np.full((len(active), n_shape, n_shape), np.nan)
         return np.asarray(self.peaks.curvature[active])
 
@@ -489,7 +477,7 @@ class _Tasks:
         """Tasks whose profile at the end found is above its target at another psi, begun there.
 
         The best cell of the grid with the parameter held at its end is climbed from, if it is above
-        the target; or nearly, and not beside the psi that led to the end.
+        the target as far as is known; or nearly, and not beside the psi that led to the end.
         """
         profiles = self.line.profiles
         which = which[np.isfinite(found[which])]
@@ -513,7 +501,7 @@ class _Tasks:
         short = self._short(values, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         far = self._are_far(profiles.to_search(psi[best]), task[best])
-        best = best[(short[best] < -RETURN) | far & (short[best] < NEARLY)]
+        best = best[short[best] < np.where(far, NEARLY, ROUNDED)]
         moved = task[best]
         if not len(moved):
             return moved, self
@@ -558,7 +546,7 @@ class _Tasks:
         row, cell = np.nonzero(near & self.grids.looked[which])
         task = which[row]
         short = self._short(values[row, cell] + ROUNDED, task)
-        lost = short >= np.where(self._are_far(u[cell], task), NEARLY, -RETURN)
+        lost = short >= np.where(self._are_far(u[cell], task), NEARLY, 0.0)
         near[row[lost], cell[lost]] = False
         return near
 

@@ -43,7 +43,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 EXACT = 1e-20  # squared Newton decrement before the last step
 ON_THE_WAY = 1e-12  # the same on the way to a peak: what is left is the square of it,
 ALMOST = 1e-8  # where heights alone are asked for,
-CRUDE = 1e-5  # and where it is asked which of them are above another
+CRUDE = 1e-3  # and where it is asked which of them are above another
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
@@ -580,7 +580,7 @@ class Profiles:
         """The profile on planes, at pairs of which two may be at the same place.
 
         Pairs with the same `place` have the same subject and the same psi: their variables are
-        made once. Good to a millionth: enough to tell what is above a height.
+        made once. Good to a thousandth: enough to tell what may be above a height.
         """
         if Declared(self.model).outside or not self._is_quick(planes):
             return self.solve(

@@ -24,6 +24,7 @@ SHORT = 1e-3  # a step of search units that is too short to lead to another slop
 LONG = 0.5  # and one that may
 SPARE = 0.5  # log-units below a height, and times what a step gains, that a climb does not make up
 MANY_GAINS = 4.0
+HOPELESS = 2.0  # log-units below a height, from which no climb along kinks leads there
 LOOKS = 12  # after each of which a climb is asked what it has gained,
 MANY_ROUNDS = 25.0  # and so many times as much is not gained any more
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
@@ -256,8 +257,11 @@ class Climbs:
         self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
     def go_on_along_ridges(self) -> None:
-        """Climb further from where steps across kinks led down."""
+        """Climb further from where steps across kinks led down, unless all is told by then."""
         rows = np.flatnonzero(~self.converged)
+        if self._told is not None:
+            away = (self._told - self.points.value)[rows]
+            rows = rows[(away > 0) & (away < HOPELESS)]
         if self._smooth or not len(rows) or not self.max_steps or not self.u.shape[1]:
             return
         at = self.subject[rows], self.u[rows], self.points.theta[rows]

@@ -221,7 +221,8 @@ NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved t
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
 ROUNDS = 2  # of looking closer
-FEWEST = 9  # points along an axis of which some are left out at first
+FEWEST = {1: 9, 2: 5}  # points along an axis of which some are left out at first, by the number of
+OF_MANY = 9  # shape parameters; in more dimensions, where the steps of a grid are long
 
 
 def whole_grids(profiles: Profiles) -> Grids:
@@ -253,7 +254,7 @@ def _searched(
     profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int
 ) -> tuple[Grids, BoolVector]:
     """The same of some grid, from one that is coarser by as many rounds; which points are rough."""
-    if rounds == 0 or min(dimensions) < FEWEST:
+    if rounds == 0 or min(dimensions) < FEWEST.get(len(dimensions), OF_MANY):
         values, theta, rough = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1, ROUGH)
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
