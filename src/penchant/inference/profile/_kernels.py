@@ -494,6 +494,8 @@ def _moments(x, scored, theta, sums, gradient, information, rooms):
 
 
 ROUNDS = 8  # of which weights are held at 0
+TINY = 1e-12  # squared decrement of which the last step leaves the square,
+SHRUNK = 1e-3  # if it is so much of the one before: where weights run off it is 1 / e of it
 
 
 @inner
@@ -566,7 +568,8 @@ def pack_two(x, row, d, chosen, first, n_blocks, values):
 def climb_face(problem, ends, least, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
-    ends : squared decrement below which a last step is taken, and most steps
+    ends : squared decrement below which a last step is taken, and most steps; so is one where it
+        has fallen as it does before a finite maximum only
     least : the value at 0, from where it begins if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
@@ -604,6 +607,7 @@ def climb_face(problem, ends, least, theta, state, rooms):
         for a in range(d):
             if information[a, a] == 0.0:  # a variable that does not vary tells nothing
                 information[a, a], gradient[a] = 1.0, 0.0
+        before = promised
         promised = newton_step(information, gradient, step, room)
         if not promised >= 0.0:
             return np.nan
@@ -611,7 +615,7 @@ def climb_face(problem, ends, least, theta, state, rooms):
             if held[a]:
                 step[a] = 0.0
             trial[a] = theta[a] + step[a]
-        if promised < enough:
+        if promised < enough or promised < min(TINY, SHRUNK * before):
             for a in range(d):
                 theta[a] = trial[a]
                 gradient[a] = -moments[1 + a]

@@ -41,8 +41,7 @@ from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 EXACT = 1e-20  # squared Newton decrement before the last step
-ON_THE_WAY = 1e-12  # the same on the way to a peak: what is left is the square of it,
-ALMOST = 1e-8  # where heights alone are asked for,
+ALMOST = 1e-8  # the same where heights alone are asked for: what is left is the square of it;
 CRUDE = 1e-3  # and where it is asked which of them are above another
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
@@ -625,7 +624,7 @@ class Profiles:
         pairs = x, self.decisions, np.ascontiguousarray(subject)
         afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
         if enough is None:
-            enough = ON_THE_WAY if with_slopes else ALMOST
+            enough = EXACT if with_slopes else ALMOST
         given = *pairs, afresh, enough, positive, points.value, theta
         compiled.profile(*given, kept, FEW_STEPS)
         left = np.isnan(points.value)  # so are those of pairs some of whose variables are

@@ -217,6 +217,7 @@ class CoarseGrid:
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact,
 ROUGH = 1e-3  # and as good as a search needs it; values err by a share of that
+ALIKE = 0.01  # log-units by which points that were solved roughly may change places
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
@@ -240,6 +241,7 @@ def searched_grids(profiles: Profiles) -> Grids:
     """
     psi, dimensions = grid_points(profiles.model)
     grids, rough = _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
+    _tell_the_best_apart(profiles, grids)
     below = grids.values.max(axis=1, keepdims=True) - grids.values
     subject, cell = np.nonzero(rough & (below < NEARLY_BEST))
     if len(subject):
@@ -248,6 +250,14 @@ def searched_grids(profiles: Profiles) -> Grids:
         at = subject[better], cell[better]
         grids.values[at], grids.theta[at] = points.value[better], points.theta[better]
     return grids
+
+
+def _tell_the_best_apart(profiles: Profiles, grids: Grids) -> None:
+    """Solve points that are as high as the best, as far as is known, as exactly as others need."""
+    below = grids.values.max(axis=1, keepdims=True) - grids.values
+    subject, cell = np.nonzero(grids.looked & (below < ALIKE))
+    told = _one_by_one(profiles, subject, grids.psi[cell], grids.theta[subject, cell], NEAR)
+    grids.values[subject, cell], grids.theta[subject, cell] = told[:2]
 
 
 def _searched(

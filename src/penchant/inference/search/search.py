@@ -177,9 +177,7 @@ def grid_search(profiles: Profiles) -> tuple[Grids, Points]:
     grids = searched_grids(profiles)
     best = grids.values.argmax(axis=1)
     near = grids.theta[everyone, best]
-    points = profiles.solve(everyone, grids.psi[best], near, with_slopes=False, patient=False)
-    grids.values[everyone, best] = points.value
-    return grids, points
+    return grids, profiles.solve(everyone, grids.psi[best], near, with_slopes=False, patient=False)
 
 
 def climb(
