@@ -8,7 +8,7 @@ assign to no slice, compile in a fraction of the time.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,22 @@ STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice 
 # is looked for from there is not read eight at a time.
 FIRST_PLACE, ONE, TWO, WIDE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(LANES)
 
+
+class Scored(NamedTuple):
+    """Decisions of pairs: those of pair k are counts[k] of `order`, from first[k] on.
+
+    Row order[j] of its own is row[k] + order[j] of the variables, and option
+    chosen[event[k] + order[j]] was taken there.
+    """
+
+    chosen: IntVector
+    order: IntVector
+    first: IntVector
+    counts: IntVector
+    row: IntVector
+    event: IntVector
+
+
 fast = njit(cache=True, **_FAST)
 fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
 _SUMS = _FAST | {"fastmath": {"contract", "nsz", "reassoc"}}  # eight at a time, in any order
@@ -39,9 +55,7 @@ summing = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_SUMS)
 def derivatives(
     x: Matrix,
     dx: Matrix,
-    chosen: IntVector,
-    order: IntVector,
-    bounds: IntVector,
+    scored: Scored,
     theta: Matrix,
     wanted: int,
     gradient: Matrix,
@@ -50,8 +64,8 @@ def derivatives(
 ) -> None:
     """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
 
-    x : (rows, n_options, d); dx : (n_shape, rows, n_options, d); chosen : (rows,)
-    order, bounds : rows that are scored, those of pair k from bounds[k] to bounds[k + 1]
+    x : (rows, n_options, d); dx : (n_shape, rows, n_options, d)
+    scored : which rows are scored, and what was chosen there
     theta : (n, d)
     wanted : 0: gradient only; 1: `curvature` too; 2: `spreading` too
     gradient : (n, n_shape), filled: of the log-likelihood in psi
@@ -64,8 +78,8 @@ def derivatives(
     n_shape, _, m, d = dx.shape
     for zeros in (gradient, *curvature, spreading):
         zeros[...] = 0.0
-    scored = chosen, order, bounds
-    n = len(_room_of_probabilities(bounds, 1))
+    most = int(scored.counts.max(initial=0))
+    n = -(-most // LANES) * LANES
     each = n if m == 2 and wanted < 2 else m * n
     columns = np.empty((d, each)), np.empty((n_shape, each)), np.empty((n_shape * d, each))
     numbers = np.empty((2, each)), np.empty((2, n)), np.zeros(each)
@@ -78,7 +92,7 @@ def derivatives(
     _mirror(curvature[2])
     _mirror(curvature[3])
     if wanted == 2:
-        spreading *= (2.0 / m / np.maximum(np.diff(bounds), 1))[:, None, None]
+        spreading *= (2.0 / m / np.maximum(scored.counts, 1))[:, None, None]
 
 
 def moments(
@@ -182,20 +196,20 @@ def without_small(x, chosen, events, limits, away):
 
 
 @fast
-def clear_lost(x, dx, order, bounds, events, perhaps, lost):
+def clear_lost(x, dx, scored, ends, perhaps, lost):
     """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
 
     x : (rows, all of an event); dx : (n_shape, rows, the same), or empty
-    events : where the rows of each pair begin; perhaps : pairs that are looked at
+    ends : where the rows of each pair end; perhaps : pairs that are looked at
     """
     for k in range(len(lost)):
-        j = bounds[k]
-        while perhaps[k] and j < bounds[k + 1] and not lost[k]:
+        j, last = scored.first[k], scored.first[k] + scored.counts[k]
+        while perhaps[k] and j < last and not lost[k]:
             for a in range(x.shape[1]):
-                lost[k] = lost[k] or not math.isfinite(x[order[j], a])
+                lost[k] = lost[k] or not math.isfinite(x[scored.row[k] + scored.order[j], a])
             j += 1
         if lost[k]:
-            for r in range(events[k], events[k + 1]):
+            for r in range(scored.row[k], ends[k]):
                 for a in range(x.shape[1]):
                     x[r, a] = 0.0
                     for q in range(len(dx)):
@@ -262,6 +276,20 @@ def _sum_of_three(weights, i, left, a, right, b, n):
 
 
 @fast_inner
+def _rows_of(scored, k):
+    """The decisions of pair k, counted without signs."""
+    first, n = np.uint64(scored.first[k]), np.uint64(scored.counts[k])
+    return (
+        scored.chosen,
+        scored.order,
+        first,
+        n,
+        np.uint64(scored.row[k]),
+        np.uint64(scored.event[k]),
+    )
+
+
+@fast_inner
 def _lay_out(x, dx, rows, size, theta, k, columns, weights, means):
     """Write how options differ from the one chosen, option after option.
 
@@ -283,19 +311,20 @@ def _lay_out(x, dx, rows, size, theta, k, columns, weights, means):
 @fast_inner
 def _lay_out_one(x, at, rows, m, d, out, o, own):
     """Fill out[o] with a variable of every option less that of the one chosen."""
-    chosen, order, first, n = rows
+    chosen, order, first, n, row, event = rows
     begin = np.uint64(order[first]) if n > FIRST_PLACE else FIRST_PLACE
     follow = n > FIRST_PLACE and np.uint64(order[first + n - ONE]) - begin == n - ONE
     for j in range(n):
         r = np.uint64(order[first + j])
-        own[0, j] = x[at + (r * m + np.uint64(chosen[r])) * d]
+        own[0, j] = x[at + ((row + r) * m + np.uint64(chosen[event + r])) * d]
+    begin += row
     for i in range(m):
         if follow:
             for j in range(n):
                 out[o, i * n + j] = x[at + ((begin + j) * m + i) * d] - own[0, j]
         else:
             for j in range(n):
-                r = np.uint64(order[first + j])
+                r = row + np.uint64(order[first + j])
                 out[o, i * n + j] = x[at + (r * m + i) * d] - own[0, j]
 
 
@@ -305,18 +334,20 @@ def _lay_out_two(x, at, d, rows, out, o):
 
     x : (rows, 2, d), in one line; at : where the variable of the first row is
     """
-    chosen, order, first, n = rows
+    chosen, order, first, n, row, event = rows
     begin = np.uint64(order[first]) if n > FIRST_PLACE else FIRST_PLACE
     follow = n > FIRST_PLACE and np.uint64(order[first + n - ONE]) - begin == n - ONE
     if follow and d == ONE:
+        taken, begin = event + begin, TWO * (row + begin) + at
         for j in range(n):
-            apart = x[at + TWO * (begin + j) + ONE] - x[at + TWO * (begin + j)]
-            out[o, j] = -apart if chosen[begin + j] else apart
+            apart = x[begin + TWO * j + ONE] - x[begin + TWO * j]
+            out[o, j] = -apart if chosen[taken + j] else apart
         return
     for j in range(n):
         r = np.uint64(order[first + j])
-        apart = x[at + TWO * d * r + d] - x[at + TWO * d * r]
-        out[o, j] = -apart if chosen[r] else apart
+        place = at + TWO * d * (row + r)
+        apart = x[place + d] - x[place]
+        out[o, j] = -apart if chosen[event + r] else apart
 
 
 @fast_inner
@@ -353,13 +384,11 @@ def _derivatives_of_two(x, dx, scored, theta, wanted, gradient, curvature, colum
 
     x, dx : in one line
     """
-    chosen, order, bounds = scored
     weights, _, e = numbers
     away, s, changes = columns
     d, n_shape, both, share = np.uint64(theta.shape[1]), np.uint64(len(s)), 0, 1
     for k in range(len(theta)):
-        first, n = np.uint64(bounds[k]), bounds[k + 1] - bounds[k]
-        rows = (chosen, order, first, np.uint64(n))
+        n, rows = scored.counts[k], _rows_of(scored, k)
         for a in range(d):
             _lay_out_two(x, a, d, rows, away, a)
         _weighted(theta, k, away, FIRST_PLACE, rows[3], weights, share)
@@ -445,14 +474,12 @@ def _derivatives(x, dx, m, scored, theta, wanted, gradient, curvature, spreading
         of the objective, and in derivatives of the variables
     numbers : (2, n), for weights; (2, n), for each decision; (n,), for exponentials
     """
-    chosen, order, bounds = scored
     weights, means, _ = numbers
     away, s, _ = columns
     p, d = 0, theta.shape[1]
     size = np.uint64(len(s)), np.uint64(m), np.uint64(d), np.uint64(len(x) // (m * d))
     for k in range(len(theta)):
-        n = bounds[k + 1] - bounds[k]
-        rows = (chosen, order, np.uint64(bounds[k]), np.uint64(n))
+        n, rows = scored.counts[k], _rows_of(scored, k)
         _lay_out(x, dx, rows, size, theta, k, columns, weights, means)
         if wanted == 2:
             _add_spreading(k, n, m, columns, means, spreading)
@@ -693,6 +720,7 @@ SWEEPS = 30  # of rotations; a handful is enough
 NOTHING = 1e-290  # information of choices so certain that its inverse would overflow: none
 LARGEST = 1e100  # error of a slope that a curvature is updated by
 EVEN = 1e-14  # eigenvalue, of a matrix with a unit diagonal, below which a direction tells nothing
+LEAST = 2.2250738585072014e-308  # the least number that has all its digits
 FLAT = 1e-6  # of the largest curvature, that a step takes for the smallest
 
 
@@ -776,6 +804,17 @@ def _invert(information, theta, k, positive, room):
 
 
 @fast_inner
+def _inverse_of(information, theta, k, positive, given, i, room):
+    """The same, or what is given of it: (n, d, d), or (0, d, d) if nothing is."""
+    if len(given) == 0:
+        _invert(information, theta, k, positive, room)
+        return
+    for a in range(theta.shape[1]):
+        for b in range(theta.shape[1]):
+            room[2][a, b] = given[i, a, b]
+
+
+@fast_inner
 def _expect(mixed, fisher, k, inverse, expected, at):
     """Expected information of the profile: that on psi less what the weights take of it."""
     d, q = mixed.shape[1], mixed.shape[2]
@@ -814,6 +853,40 @@ def _update(curvature, k, path, change, i, miss):
 
 
 @fast
+def expect(points, given, positive, drift, curvature, off, room):
+    """What is expected around places: how weights follow psi, and minus the Hessian of profiles.
+
+    points : information (n, d, d), theta (n, d), mixed (n, d, n_shape), fisher (n, n_shape,
+        n_shape)
+    given : (n, d, d), inverse informations of weights that may move; (0, d, d) if not known
+    drift, curvature : (n, d, n_shape), (n, n_shape, n_shape), filled
+    off : (n,), filled: how many times their own size the weights move along a search unit
+    """
+    information, theta, mixed, fisher = points
+    inverse = room[2]
+    d, q = mixed.shape[1], mixed.shape[2]
+    for k in range(len(theta)):
+        _inverse_of(information, theta, k, positive, given, k, room)
+        _expect(mixed, fisher, k, inverse, curvature, k)
+        size, farthest = 0.0, 0.0
+        for i in range(d):
+            for j in range(d):
+                size += theta[k, i] * information[k, i, j] * theta[k, j]
+        for a in range(q):
+            for i in range(d):
+                drift[k, i, a] = 0.0
+                for j in range(d):
+                    drift[k, i, a] -= inverse[i, j] * mixed[k, j, a]
+            moved = 0.0
+            for i in range(d):
+                for j in range(d):
+                    moved += drift[k, i, a] * information[k, i, j] * drift[k, j, a]
+            if not moved <= farthest:
+                farthest = moved
+        off[k] = math.sqrt(farthest / max(size, LEAST))
+
+
+@fast
 def learn(rows, first, path, change, points, given, positive, curvatures, room, miss):
     """Curvatures of climbs that have taken steps: those expected, and what the steps showed beside.
 
@@ -827,15 +900,10 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
     information, theta, mixed, fisher = points
     inverse = room[2]
     curvature, unexpected, expected = curvatures
-    d, q = mixed.shape[1], path.shape[1]
+    q = path.shape[1]
     for i in range(len(rows)):
         k = rows[i]
-        if len(given):
-            for a in range(d):
-                for b in range(d):
-                    inverse[a, b] = given[i, a, b]
-        else:
-            _invert(information, theta, k, positive, room)
+        _inverse_of(information, theta, k, positive, given, i, room)
         _expect(mixed, fisher, k, inverse, expected, i)
         for a in range(q):
             for b in range(q):

@@ -20,6 +20,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile._kernels import Scored
 from penchant.models.model import Model, positive_weights
 from penchant.models.natural import Natural
 from penchant.models.priors import Density
@@ -53,6 +54,13 @@ class Rows(NamedTuple):
     def scored(self) -> tuple[IntVector, IntVector, IntVector]:
         """As the compiled loops take them."""
         return self.chosen, self.order, self.bounds
+
+    @property
+    def counted(self) -> Scored:
+        """The same with where each pair begins; rows are counted from the first one."""
+        nothing = np.zeros(len(self.bounds) - 1, dtype=np.int64)
+        counts = np.diff(self.bounds)
+        return Scored(self.chosen, self.order, self.bounds[:-1], counts, nothing, nothing)
 
     @property
     def grouping(self) -> Grouping:

@@ -386,6 +386,13 @@ class Profiles:
         begins = np.repeat(self.first_event[:-1], self.n_decisions)
         return self._places, self.first_event, scored - begins, first_scored
 
+    def _scored_of(self, subject: IntVector) -> compiled.Scored:
+        """The decisions of pairs, as those of their subjects."""
+        chosen, first_event, order, first = self.decisions
+        row = _begins(self.n_events[subject])[:-1]
+        counts = self.n_decisions[subject]
+        return compiled.Scored(chosen, order, first[subject], counts, row, first_event[subject])
+
     @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions scored of each subject."""
@@ -551,7 +558,7 @@ class Profiles:
             else:
                 self._solve_on_planes(points, x, rows, plane, start, patient)
             if slopes is not None:
-                self._differentiate(points, x, slopes, rows, with_cross)
+                self._differentiate(points, x, slopes, with_cross)
             points.value[nowhere] = points.log_likelihood[nowhere] = -np.inf
             points.settled[nowhere] = False
             parts.append(points)
@@ -632,8 +639,7 @@ class Profiles:
         points.settled[:] = ~(left | nowhere)
         if slopes is not None:
             theta[left] = 0.0
-            rows = self.rows(subject)
-            points.information[:] = self._differentiate(points, x, slopes, rows, with_cross)
+            points.information[:] = self._differentiate(points, x, slopes, with_cross)
         points.value[nowhere] = -np.inf
         points.log_likelihood[:] = points.value
         rest = np.flatnonzero(left & ~nowhere)
@@ -734,12 +740,10 @@ class Profiles:
         self.follow(points, everyone[left], x, rows, planes)
         points.log_likelihood[:] = points.value
 
-    def _differentiate(
-        self, points: Points, x: Matrix, slopes: Matrix, rows: Rows, with_cross: bool
-    ) -> Matrix:
+    def _differentiate(self, points: Points, x: Matrix, slopes: Matrix, with_cross: bool) -> Matrix:
         """Derivatives in psi at the best weights; returns the information, if `with_cross`."""
         gradient, curvature = self._derivatives(
-            x, slopes, rows, points.theta, points.psi, with_cross
+            x, slopes, points.subject, points.theta, points.psi, with_cross
         )
         stretch = self.stretch(points.psi)
         cross, mixed, fisher, information = curvature
@@ -772,9 +776,7 @@ class Profiles:
             x, slopes = self.variables(*at, True)
             assert slopes is not None
             self.outside(x, slopes, at[0])
-            gradient, _ = self._derivatives(
-                x, slopes, self.rows(at[0]), theta[begin:end], at[1], False
-            )
+            gradient, _ = self._derivatives(x, slopes, at[0], theta[begin:end], at[1], False)
             found.append(gradient * self.stretch(at[1]))
         return np.concatenate(found)
 
@@ -795,10 +797,10 @@ class Profiles:
             perhaps = ~found
         if not Declared(self.model).outside or not perhaps.any():
             return found
-        rows, width = self.rows(subject), self.n_options * self.n_weights
+        scored, width = self._scored_of(subject), self.n_options * self.n_weights
         dx = np.empty((0, 0, 0)) if slopes is None else slopes.reshape(len(slopes), -1, width)
-        given = rows.order, rows.bounds, rows.events, perhaps
-        compiled.clear_lost(x.reshape(-1, width), dx, *given, found)
+        ends = scored.row + self.n_events[subject]
+        compiled.clear_lost(x.reshape(-1, width), dx, scored, ends, perhaps, found)
         return found
 
     def check_finite(self, x: Matrix, rows: Rows) -> None:
@@ -877,7 +879,7 @@ class Profiles:
         self,
         x: Matrix,
         slopes: Matrix,
-        rows: Rows,
+        subject: IntVector,
         theta: Matrix,
         psi: Matrix,
         with_cross: bool,
@@ -890,7 +892,8 @@ class Profiles:
         of_psi = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
         curvature = *of_psi, np.empty((n, d, d))
         wanted = 2 if scaled else int(with_cross)
-        compiled.derivatives(x, slopes, *rows.scored, theta, wanted, gradient, curvature, spreading)
+        scored = self._scored_of(subject)
+        compiled.derivatives(x, slopes, scored, theta, wanted, gradient, curvature, spreading)
         if self.density is not None:
             gradient += self.density.on_shape(psi, theta)[1]
         if isinstance(self.prior, ScaledPrior):

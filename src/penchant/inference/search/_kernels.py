@@ -119,26 +119,27 @@ def _shares(products, above, n, share, used, system, right):
 
 
 @fast
-def lead(climbs, range_, known, steps, gains, rooms):
+def lead(rows, climbs, range_, known, steps, gains, rooms):
     """Steps up at kinks, by what is known of the slopes around, and what they promise.
 
     Around a place the profile is taken for the lowest of parabolas, one through every place known,
     with its height and slope, and all with the same curvature.
 
-    climbs : where they are, u (n, n_shape), value (n,) and curvature (n, n_shape, n_shape); and
-        firmness (n,), times the curvature that a step is held back by
-    range_ : bounds (n_shape, 2), and what stays where it is (n, n_shape)
-    known : places (n, m, n_shape), heights (n, m) and slopes (n, m, n_shape); the first is where
-        the climb is; heights are NaN where nothing is known
-    steps, gains : (n, n_shape), (n,), filled
+    rows : (n,), of climbs, which are rows of `climbs`, `known` and `gains`
+    climbs : where they are, u (all, n_shape), value (all,) and curvature (all, n_shape, n_shape);
+        and firmness (all,), times the curvature that a step is held back by
+    range_ : bounds (n_shape, 2), and what stays where it is (all, n_shape)
+    known : places (all, m, n_shape), heights (all, m) and slopes (all, m, n_shape); the first is
+        where the climb is; heights are NaN where nothing is known
+    steps, gains : (n, n_shape), (all,), filled
     """
     u, value, curvature, firmness = climbs
     bounds, held = range_
     places, heights, slopes = known
     at, tilted, pulled, a, inverse, products, above, share, used, system, right = rooms
     q = u.shape[1]
-    for k in range(len(u)):
-        n = 0
+    for r in range(len(rows)):
+        k, n = rows[r], 0
         for i in range(heights.shape[1]):
             if not math.isfinite(heights[k, i]):
                 continue
@@ -183,25 +184,25 @@ def lead(climbs, range_, known, steps, gains, rooms):
                     gains[k] += 0.5 * share[i] * products[i, j] * share[j]
             out = False
             for c in range(q):
-                steps[k, c] = 0.0
+                steps[r, c] = 0.0
                 for e in range(q):
                     for i in range(n):
-                        steps[k, c] += inverse[c, e] * share[i] * tilted[i, e]
+                        steps[r, c] += inverse[c, e] * share[i] * tilted[i, e]
             for c in range(q):
-                low = u[k, c] <= bounds[c, 0] and steps[k, c] < 0.0
+                low = u[k, c] <= bounds[c, 0] and steps[r, c] < 0.0
                 if pulled[c] != 0.0:
                     continue
-                if low or (u[k, c] >= bounds[c, 1] and steps[k, c] > 0.0):
+                if low or (u[k, c] >= bounds[c, 1] and steps[r, c] > 0.0):
                     pulled[c] = 1.0
                     out = True
             if not out:
                 break
         longest = 1.0
         for c in range(q):
-            if not abs(steps[k, c]) <= longest:
-                longest = abs(steps[k, c])
+            if not abs(steps[r, c]) <= longest:
+                longest = abs(steps[r, c])
         for c in range(q):
-            steps[k, c] = steps[k, c] / longest if pulled[c] == 0.0 else 0.0
+            steps[r, c] = steps[r, c] / longest if pulled[c] == 0.0 else 0.0
 
 
 def rooms_to_lead(m: int, q: int) -> tuple[Any, ...]:
@@ -219,3 +220,74 @@ def rooms_to_lead(m: int, q: int) -> tuple[Any, ...]:
         np.empty((m + 2, m + 2)),
         np.empty(m + 2),
     )
+
+
+@fast
+def hear(rows, looks, found, now, known, up, best, changes):
+    """Move climbs to the highest of the places looked at, and remember what was found there.
+
+    rows : (n,), of climbs, which are rows of `now` and `known`
+    looks : places (n, m, n_shape), and which of them is the whole step
+    found : heights (n * m,), slopes (n * m, n_shape)
+    now : u, value, firmness, promised, failed; changed
+    known : places, heights, slopes, where the climb is first and then the newest; changed
+    up, best : (n,), filled: whether a climb moved, and to which of the places
+    changes : times firmness after steps that fail, or gain more than hoped; what is more, or enough
+    """
+    places, whole = looks
+    heights, slopes = found
+    u, value, firmness, promised, failed = now
+    firmer, softer, more, some, rounding = changes
+    m, q = places.shape[1], u.shape[1]
+    for i in range(len(rows)):
+        k, top, most = rows[i], 0, -math.inf
+        gain_of_whole = -math.inf
+        for j in range(known[1].shape[1] - 1, m, -1):
+            _copy_place(known, k, j, j - m, q)
+        for j in range(m):
+            height = heights[i * m + j]
+            for a in range(q):
+                known[0][k, 1 + j, a] = places[i, j, a]
+                known[2][k, 1 + j, a] = slopes[i * m + j, a]
+                if not math.isfinite(slopes[i * m + j, a]):
+                    height = math.nan
+            known[1][k, 1 + j] = height
+            gain = height - value[k] if height == height else -math.inf
+            if gain > most:
+                top, most = j, gain
+            if j == whole:
+                gain_of_whole = gain
+        best[i], up[i] = top, most > rounding * abs(value[k])
+        if not up[i]:
+            firmness[k] *= firmer
+            failed[k] += 1
+            continue
+        failed[k] = 0
+        if gain_of_whole > more * promised[k]:
+            firmness[k] *= softer
+        elif most > some * promised[k] and firmness[k] > 1.0:
+            firmness[k] = max(1.0, softer * firmness[k])
+        for a in range(q):
+            u[k, a] = known[0][k, 1 + top, a]
+        value[k] = known[1][k, 1 + top]
+        _swap_places(known, k, 1 + top, q)
+
+
+@fast_inner
+def _copy_place(known, k, to, of, q):
+    """Remember at one place what stands at another."""
+    places, heights, slopes = known
+    heights[k, to] = heights[k, of]
+    for a in range(q):
+        places[k, to, a] = places[k, of, a]
+        slopes[k, to, a] = slopes[k, of, a]
+
+
+@fast_inner
+def _swap_places(known, k, to, q):
+    """Let the first place and another change places."""
+    places, heights, slopes = known
+    heights[k, 0], heights[k, to] = heights[k, to], heights[k, 0]
+    for a in range(q):
+        places[k, 0, a], places[k, to, a] = places[k, to, a], places[k, 0, a]
+        slopes[k, 0, a], slopes[k, to, a] = slopes[k, to, a], slopes[k, 0, a]

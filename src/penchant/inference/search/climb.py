@@ -10,7 +10,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.peaks import Peak, Peaks, free_inverse
+from penchant.inference.search.peaks import Peak, Peaks, free_inverse, rooms
 from penchant.inference.search.ridges import climb_ridges
 from penchant.models.model import Declared
 
@@ -423,11 +423,6 @@ class Climbs:
         bounds, room = self.profiles.bounds, rooms(self.u.shape[1])
         compiled.steer(*at, np.ascontiguousarray(curvature), bounds, self._held, steps, room)
         return steps
-
-
-def rooms(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
-    """For what stands between a matrix (n, n) and its inverse."""
-    return np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
 
 
 def _stencil(u: Vector, bounds: Vector, smooth: bool) -> tuple[Matrix, Matrix]:

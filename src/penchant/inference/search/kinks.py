@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.peaks import Peaks, expected_curvature, expected_drift
+from penchant.inference.search.peaks import Peaks, expected_around
 from penchant.inference.search.ridges import at_edges, climb_ridges
 
 MOST_LOOKS = 12
@@ -92,8 +92,7 @@ def _expect_curvature(profiles: Profiles, peaks: Peaks) -> None:
     """Where a peak has no curvature, that which is expected stands in for it."""
     kinked = np.flatnonzero(peaks.kinked)
     points = peaks.points.take(kinked)
-    peaks.drift[kinked] = drift = expected_drift(profiles, points)
-    peaks.curvature[kinked] = expected_curvature(points, drift)
+    peaks.drift[kinked], peaks.curvature[kinked], _ = expected_around(profiles, points)
 
 
 def _directions(n: int, more: int) -> Matrix:

@@ -294,25 +294,26 @@ def at_bounds(profiles: Profiles, peak: Peak, held: Sequence[str]) -> str:
 NOTHING = compiled.NOTHING
 
 
-def expected_drift(profiles: Profiles, points: Points, planes: Planes | None = None) -> Matrix:
-    """Derivative of the best weights in psi, as it is expected: (n, n_weights, n_shape)."""
-    return np.asarray(-free_inverse(profiles, points, planes) @ points.mixed)
+def expected_around(
+    profiles: Profiles, points: Points, planes: Planes | None = None
+) -> tuple[Matrix, Matrix, Vector]:
+    """What is expected around points: how weights follow psi, the curvature, how far weights run.
 
-
-def expected_curvature(points: Points, drift: Matrix) -> Matrix:
-    """Minus the Hessian of profiles, as it is expected if weights follow psi like `drift`."""
-    return np.asarray(points.fisher + points.mixed.transpose(0, 2, 1) @ drift)
-
-
-def run_off(points: Points, drift: Matrix) -> Vector:
-    """How many times their own size the best weights move along a search unit, at points.
-
+    Derivatives of the best weights in psi (n, n_weights, n_shape); minus the Hessian of profiles
+    (n, n_shape, n_shape); and how many times their own size the weights move along a search unit.
     Where psi comes to an edge at which variables vanish, weights grow without end.
     """
-    moved = np.einsum("kaq,kab,kbq->kq", drift, points.information, drift)
-    size = np.einsum("ka,kab,kb->k", points.theta, points.information, points.theta)
-    least = np.finfo(np.float64).tiny
-    return np.asarray(np.sqrt(moved.max(axis=1) / np.maximum(size, least)))
+    n, d, q = points.mixed.shape
+    drift, curvature, off = np.empty((n, d, q)), np.empty((n, q, q)), np.empty(n)
+    given = np.empty((0, d, d)) if planes is None else free_inverse(profiles, points, planes)
+    known = points.information, points.theta, points.mixed, points.fisher
+    compiled.expect(known, given, profiles.positive, drift, curvature, off, rooms(d))
+    return drift, curvature, off
+
+
+def rooms(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+    """For what stands between a matrix (n, n) and its inverse."""
+    return np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
 
 
 def free_inverse(profiles: Profiles, points: Points, planes: Planes | None = None) -> Matrix:

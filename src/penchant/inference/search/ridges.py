@@ -19,7 +19,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search import _kernels as compiled
-from penchant.inference.search.peaks import Peaks, expected_curvature, expected_drift, run_off
+from penchant.inference.search.peaks import Peaks, expected_around
 
 SHARES = np.array([3.0, 1.0, 0.25, 0.03])  # of a step, that are looked at together;
 WHOLE = 1  # which of them is the step itself
@@ -94,54 +94,42 @@ class Ridges:
     def ahead(self, rows: IntVector) -> tuple[IntVector, Matrix]:
         """Those of some climbs that go on, and where to look: (n, n_shares, n_shape)."""
         q = self.u.shape[1]
-        steps, promised = np.empty((len(rows), q)), np.empty(len(rows))
+        steps = np.empty((len(rows), q))
         compiled.lead(
-            (self.u[rows], self.value[rows], self.curvature[rows], self.firmness[rows]),
-            (self.bounds, self.held[rows]),
-            (self.places[rows], self.heights[rows], self.slopes[rows]),
+            rows,
+            (self.u, self.value, self.curvature, self.firmness),
+            (self.bounds, self.held),
+            (self.places, self.heights, self.slopes),
             steps,
-            promised,
+            self.promised,
             compiled.rooms_to_lead(MOST_KNOWN, q),
         )
-        self.promised[rows] = promised
-        on = (promised > NOTHING) & (self.failed[rows] < MOST_FAILED)
-        on &= np.isfinite(steps).all(axis=1)
-        places = self.u[rows[on]][:, None] + SHARES[:, None] * steps[on][:, None]
-        return rows[on], np.clip(places, *self.bounds.T)
+        on = (self.promised[rows] > NOTHING) & (self.failed[rows] < MOST_FAILED)
+        on &= np.isfinite(steps.sum(axis=1))
+        rows = rows[on]
+        places = self.u[rows][:, None] + SHARES[:, None] * steps[on][:, None]
+        return rows, np.clip(places, *self.bounds.T)
 
     def told(
-        self, rows: IntVector, places: Matrix, heights: Matrix, slopes: Matrix
+        self, rows: IntVector, places: Matrix, heights: Vector, slopes: Matrix
     ) -> tuple[BoolVector, IntVector]:
-        """Move to the highest of the places looked at; which climbs moved, and where to."""
-        heights = np.where(np.isfinite(slopes).all(axis=2), heights, np.nan)
-        self._remember(rows, places, heights, slopes)
-        gained = np.where(np.isnan(heights), -np.inf, heights - self.value[rows, None])
-        best = gained.argmax(axis=1)
-        most = gained[np.arange(len(rows)), best]
-        up = most > ROUNDING * np.abs(self.value[rows])
-        self._adapt(rows, up, most, gained[:, WHOLE])
-        mine, to = rows[up], 1 + best[up]
-        for known in (self.places, self.heights, self.slopes):
-            known[mine, 0], known[mine, to] = known[mine, to], known[mine, 0]
-        self.u[mine], self.value[mine] = self.places[mine, 0], self.heights[mine, 0]
-        self.failed[rows] = np.where(up, 0, self.failed[rows] + 1)
+        """Move to the highest of the places looked at; which climbs moved, and where to.
+
+        Heights (n * n_shares,) and slopes (n * n_shares, n_shape) are those of place after place.
+        Steps are held back more where they fail, and less where they gain more than was promised.
+        """
+        up, best = np.empty(len(rows), dtype=bool), np.empty(len(rows), dtype=np.int64)
+        compiled.hear(
+            rows,
+            (places, WHOLE),
+            (heights, slopes),
+            (self.u, self.value, self.firmness, self.promised, self.failed),
+            (self.places, self.heights, self.slopes),
+            up,
+            best,
+            (FIRMER, SOFTER, MORE, SOME, ROUNDING),
+        )
         return up, best
-
-    def _remember(self, rows: IntVector, places: Matrix, heights: Matrix, slopes: Matrix) -> None:
-        """What was found, before all that was known but where the climb is."""
-        n = places.shape[1]
-        told = (self.places, places), (self.heights, heights), (self.slopes, slopes)
-        for known, new in told:
-            known[rows, 1 + n :] = known[rows, 1:-n]
-            known[rows, 1 : 1 + n] = new
-
-    def _adapt(self, rows: IntVector, up: BoolVector, most: Vector, whole: Vector) -> None:
-        """Hold steps back more where they fail, and less where they gain more than was promised."""
-        firmness, promised = self.firmness[rows], self.promised[rows]
-        back = np.where(firmness > 1, np.maximum(1.0, SOFTER * firmness), firmness)
-        kept = np.where(most > SOME * promised, back, firmness)
-        gone_up = np.where(whole > MORE * promised, SOFTER * firmness, kept)
-        self.firmness[rows] = np.where(up, gone_up, FIRMER * firmness)
 
     def in_vain(self, rows: IntVector, subject: IntVector) -> BoolVector:
         """Which of some climbs will not come as high as another of the same subject is."""
@@ -168,7 +156,7 @@ def climb_ridge(function: Function, start: Vector, bounds: Matrix) -> tuple[Vect
             return climb.u[0], float(climb.value[0])
         found = [function(place) for place in places[0]]
         heights, slopes = np.array([one[0] for one in found]), np.array([one[1] for one in found])
-        climb.told(rows, places, heights[None], slopes[None])
+        climb.told(rows, places, heights, slopes)
 
 
 def climb_ridges(
@@ -195,9 +183,8 @@ def climb_ridges(
     rows, n_steps = np.arange(n), np.zeros(n, dtype=np.int64)
     u = np.clip(u, *profiles.bounds.T)
     at = _solved(profiles, subject, u, theta, planes)
-    drift = expected_drift(profiles, at, planes)
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
-    expected = expected_curvature(at, drift)
+    drift, expected, _ = expected_around(profiles, at, planes)
     climbs = Ridges.at(profiles.bounds, held, u, at.value, at.gradient, expected)
     for k in range(MOST_ROUNDS):
         rows, places = climbs.ahead(rows)
@@ -207,16 +194,14 @@ def climb_ridges(
         each = np.repeat(rows, m)
         on = None if planes is None else planes.take(each)
         found = _solved(profiles, subject[each], places.reshape(-1, q), at.theta[each], on)
-        heights, slopes = found.value.reshape(-1, m), found.gradient.reshape(-1, m, q)
-        up, best = climbs.told(rows, places, heights, slopes)
+        up, best = climbs.told(rows, places, found.value, found.gradient)
         mine, there = rows[up], found.take((np.arange(len(rows)) * m + best)[up])
         at.put(mine, there)
         on = None if planes is None else planes.take(mine)
-        drift[mine] = drifts = expected_drift(profiles, there, on)
-        climbs.curvature[mine] = expected_curvature(there, drifts)
+        drift[mine], climbs.curvature[mine], off = expected_around(profiles, there, on)
         n_steps[mine] += 1
         over = np.zeros(len(rows), dtype=bool)
-        over[up] = run_off(there, drifts) > VERGE
+        over[up] = off > VERGE
         if k >= PATIENT and planes is None:
             over |= climbs.in_vain(rows, subject)
         rows = rows[~over]
@@ -235,4 +220,4 @@ def _solved(
 
 def at_edges(profiles: Profiles, points: Points) -> BoolVector:
     """Whether psi is near an edge, where variables vanish and weights are infinite."""
-    return np.asarray(run_off(points, expected_drift(profiles, points)) > EDGE)
+    return np.asarray(expected_around(profiles, points)[2] > EDGE)

@@ -170,7 +170,7 @@ class Players:
             of_psi = np.empty((size, d, q)), np.empty((size, d, q)), np.empty((size, q, q))
             curvature = *of_psi, np.empty((size, d, d))
             profile_kernels.derivatives(
-                x, slopes, *many.scored, flat, 1, on_psi, curvature, spreading
+                x, slopes, many.counted, flat, 1, on_psi, curvature, spreading
             )
             order = self.coordinates.shape_order()
             stretch = self.coordinates.psi(h[:, 0, :q])[1]
