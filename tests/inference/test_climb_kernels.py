@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from penchant.inference.profile import _kernels as compiled
-from penchant.inference.search.climb import rooms
-from penchant.inference.search.peaks import pseudoinverse
+from penchant.inference.search.peaks import pseudoinverse, rooms
 
 
 def symmetric(rng, n, q):
@@ -84,7 +83,7 @@ def test_curvatures_are_as_expected_with_what_steps_showed_beside(d, q):
         for i, k in enumerate(rows)
     ]
     curvature, none, alone = np.zeros((n, q, q)), np.empty((0, d, d)), np.empty((4, q, q))
-    given = rows, first, path, change, points, none, positive
+    given = rows, first, path, change, points, (-1, none), positive
     compiled.learn(*given, (curvature, unexpected, alone), rooms(d), np.empty(q))
     np.testing.assert_allclose(alone, [expected for _, expected in told], rtol=1e-9, atol=1e-10)
     for k, (whole, expected) in zip(rows, told, strict=True):
@@ -99,7 +98,7 @@ def test_a_step_that_shows_nothing_changes_no_curvature():
     unexpected, curvature = np.zeros((1, 2, 2)), np.zeros((1, 2, 2))
     path = np.array([[0.3, -0.1]])
     for change in (2.0 * path, np.array([[1e200, 0.0]]), np.array([[np.inf, 0.0]])):
-        given = np.array([0]), np.array([False]), path, change, points, np.empty((0, 1, 1))
+        given = np.array([0]), np.array([False]), path, change, points, (-1, np.empty((0, 1, 1)))
         none = np.empty(0, dtype=np.int64)
         curvatures = curvature, unexpected, np.empty((1, 2, 2))
         compiled.learn(*given, none, curvatures, rooms(1), np.empty(2))

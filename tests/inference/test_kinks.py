@@ -58,7 +58,8 @@ def test_a_step_leads_to_the_top_of_the_lowest_parabolas(q):
     wide, free = np.tile([-99.0, 99.0], (q, 1)), np.zeros((n, q), dtype=bool)
     known = places, heights, slopes
     rooms = rooms_to_lead(m, q)
-    lead((u, value, curvature, np.ones(n)), (wide, free), known, steps, promised, rooms)
+    climbs = u, value, curvature, np.ones(n)
+    lead(np.arange(n), climbs, (wide, free), known, steps, promised, rooms)
 
     def promise(k, step):
         """Literally: the lowest of parabolas through all places, none of them below the climb."""

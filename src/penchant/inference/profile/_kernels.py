@@ -765,10 +765,19 @@ def _eigen(a, n, vectors):
 
 
 @fast_inner
-def _invert(information, theta, k, positive, room):
+def _clear(a, held, d):
+    """Nothing is known of a weight that is held."""
+    for i in range(d):
+        a[i, held] = 0.0
+        a[held, i] = 0.0
+
+
+@fast_inner
+def _invert(information, theta, k, positive, kept, room):
     """Fill the third of the rooms with the inverse information of weights that may move.
 
-    By way of a unit diagonal; zeros for directions without information.
+    By way of a unit diagonal; zeros for directions without information. `kept`: a weight that
+    stays as it is, or -1.
     """
     a, vectors, inverse, scale = room
     d = theta.shape[1]
@@ -777,12 +786,12 @@ def _invert(information, theta, k, positive, room):
         for j in range(d):
             inverse[i, j] = 0.0
             a[i, j] = information[k, i, j]
+    for i in range(d):
+        if i == kept:
+            _clear(a, i, d)
     for j in range(len(positive)):
-        held = positive[j]
-        if theta[k, held] <= 0.0:
-            for i in range(d):
-                a[i, held] = 0.0
-                a[held, i] = 0.0
+        if theta[k, positive[j]] <= 0.0:
+            _clear(a, positive[j], d)
     for i in range(d):
         for j in range(d):
             fine = fine and math.isfinite(a[i, j])
@@ -805,13 +814,17 @@ def _invert(information, theta, k, positive, room):
 
 @fast_inner
 def _inverse_of(information, theta, k, positive, given, i, room):
-    """The same, or what is given of it: (n, d, d), or (0, d, d) if nothing is."""
-    if len(given) == 0:
-        _invert(information, theta, k, positive, room)
+    """The same, where `given` is the weight that stays, and inverses (n, d, d) if they are known.
+
+    There are none, (0, d, d), if they are not.
+    """
+    kept, inverses = given
+    if len(inverses) == 0:
+        _invert(information, theta, k, positive, kept, room)
         return
     for a in range(theta.shape[1]):
         for b in range(theta.shape[1]):
-            room[2][a, b] = given[i, a, b]
+            room[2][a, b] = inverses[i, a, b]
 
 
 @fast_inner
@@ -858,7 +871,8 @@ def expect(points, given, positive, drift, curvature, off, room):
 
     points : information (n, d, d), theta (n, d), mixed (n, d, n_shape), fisher (n, n_shape,
         n_shape)
-    given : (n, d, d), inverse informations of weights that may move; (0, d, d) if not known
+    given : a weight that stays as it is, or -1; and inverse informations of weights that may move
+        (n, d, d), or (0, d, d) if they are not known
     drift, curvature : (n, d, n_shape), (n, n_shape, n_shape), filled
     off : (n,), filled: how many times their own size the weights move along a search unit
     """
@@ -893,7 +907,8 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
     rows : (n,), of the climbs; first : (n,), whether they begin; path, change : (n, n_shape), the
         steps and by how much the slopes fell
     points : information (all, d, d), theta (all, d), mixed and fisher of all climbs
-    given : (n, d, d), inverse informations of weights that may move; (0, d, d) if not known
+    given : a weight that stays as it is, or -1; and inverse informations of weights that may move
+        (n, d, d), or (0, d, d) if they are not known
     curvatures : the whole and what is unexpected of it (all, n_shape, n_shape), and the expected
         (n, n_shape, n_shape); filled
     """
@@ -919,6 +934,55 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
                 unexpected[k, a, b] = curvature[k, a, b] - expected[i, a, b]
 
 
+@fast_inner
+def _steer(k, u, gradient, curvature, i, range_, steps, at, room):
+    """Fill row `at` of the steps with Newton's of climb k, by curvature i; returns its length."""
+    a, vectors, _, along = room
+    bounds, fixed = range_
+    q = u.shape[1]
+    fine, largest = True, 1e-12
+    for c in range(q):
+        slope = gradient[k, c]
+        out = (u[k, c] <= bounds[c, 0] and slope <= 0.0) or (
+            u[k, c] >= bounds[c, 1] and slope >= 0.0
+        )
+        # what is held has neither curvature nor gradient
+        along[c] = 0.0 if out or fixed[k, c] else 1.0
+    for c in range(q):
+        for e in range(q):
+            free = along[c] != 0.0 and along[e] != 0.0
+            a[c, e] = curvature[i, c, e] if free else 0.0
+            fine = fine and math.isfinite(a[c, e])
+    for c in range(q):
+        steps[at, c] = 0.0
+        for e in range(q):
+            a[c, e] = a[c, e] if fine else 0.0
+    _eigen(a, q, vectors)
+    for c in range(q):
+        if abs(a[c, c]) > largest:
+            largest = abs(a[c, c])
+    for c in range(q):
+        share = 0.0
+        for e in range(q):
+            if along[e] != 0.0 and math.isfinite(gradient[k, e]):
+                share += vectors[e, c] * gradient[k, e]
+        size = abs(a[c, c])
+        share /= size if size > FLAT * largest else FLAT * largest
+        for e in range(q):
+            steps[at, e] += vectors[e, c] * share
+    longest = 0.0
+    for c in range(q):
+        if along[c] == 0.0:
+            steps[at, c] = 0.0
+        if not abs(steps[at, c]) <= longest:
+            longest = abs(steps[at, c])
+    if longest <= 1.0:
+        return longest
+    for c in range(q):
+        steps[at, c] /= longest
+    return 1.0 if longest > 1.0 else longest
+
+
 @fast
 def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
     """Newton's steps among the free parameters, uphill and at most 1 search unit long.
@@ -926,48 +990,99 @@ def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
     rows : (n,), of u, gradient and fixed (all, n_shape); curvature : (n, n_shape, n_shape)
     steps : (n, n_shape), filled
     """
-    a, vectors, _, along = room
+    for i in range(len(rows)):
+        _steer(rows[i], u, gradient, curvature, i, (bounds, fixed), steps, i, room)
+
+
+VALUE, GRADIENT = 2, 5  # which of the numbers of a point
+
+
+@fast
+def judge(rows, target, trial, points, settled, climbs, told, path, change, gained):
+    """Take those of some steps that do not lower profiles, or are the first.
+
+    rows : (n,), of the climbs; target : (n, n_shape), where steps lead to
+    trial, points : numbers of points, of each place tried and of all climbs; the latter are changed
+    settled : whether they are settled, of both
+    climbs : u (all, n_shape), n_steps (all,); changed where a step is taken
+    told : whether a step is taken, whether it is the first, whether slopes are known: (n,), filled
+    path, change, gained : (n, n_shape), (n, n_shape), (n,), filled: the steps, by how much slopes
+        fell, and what was gained
+    """
+    u, n_steps = climbs
+    up, first, known = told
     q = u.shape[1]
     for i in range(len(rows)):
         k = rows[i]
-        fine, largest = True, 1e-12
-        for c in range(q):
-            slope = gradient[k, c]
-            out = (u[k, c] <= bounds[c, 0] and slope <= 0.0) or (
-                u[k, c] >= bounds[c, 1] and slope >= 0.0
-            )
-            # what is held has neither curvature nor gradient
-            along[c] = 0.0 if out or fixed[k, c] else 1.0
-        for c in range(q):
-            for e in range(q):
-                free = along[c] != 0.0 and along[e] != 0.0
-                a[c, e] = curvature[i, c, e] if free else 0.0
-                fine = fine and math.isfinite(a[c, e])
-        for c in range(q):
-            steps[i, c] = 0.0
-            for e in range(q):
-                a[c, e] = a[c, e] if fine else 0.0
-        _eigen(a, q, vectors)
-        for c in range(q):
-            if abs(a[c, c]) > largest:
-                largest = abs(a[c, c])
-        for c in range(q):
-            share = 0.0
-            for e in range(q):
-                if along[e] != 0.0 and math.isfinite(gradient[k, e]):
-                    share += vectors[e, c] * gradient[k, e]
-            size = abs(a[c, c])
-            share /= size if size > FLAT * largest else FLAT * largest
-            for e in range(q):
-                steps[i, e] += vectors[e, c] * share
-        longest = 1.0
-        for c in range(q):
-            if along[c] == 0.0:
-                steps[i, c] = 0.0
-            if not abs(steps[i, c]) <= longest:
-                longest = abs(steps[i, c])
-        for c in range(q):
-            steps[i, c] /= longest
+        before, after = points[VALUE][k, 0], trial[VALUE][i, 0]
+        finite = True
+        for a in range(q):
+            finite = finite and math.isfinite(trial[GRADIENT][i, a])
+            path[i, a] = target[i, a] - u[k, a]
+            change[i, a] = points[GRADIENT][k, a] - trial[GRADIENT][i, a]
+        gained[i], known[i], first[i] = after - before, finite, n_steps[k] < 0
+        # where variables all but vanish, weights may be too large to say where up is
+        up[i] = first[i] or (finite and after >= before - 1e-12 * (1.0 + abs(before)))
+        if not up[i]:
+            continue
+        n_steps[k] += 1
+        settled[1][k] = settled[0][i]
+        for a in range(q):
+            u[k, a] = target[i, a]
+        for f in range(len(points)):
+            for a in range(points[f].shape[1]):
+                points[f][k, a] = trial[f][i, a]
+
+
+@fast
+def settle(rows, climbs, curvatures, range_, told, steps, fraction, converged, limits, room, other):
+    """Steps of climbs that have moved, shorter ones of those that have not, and which are there.
+
+    rows : (n,), of the climbs; climbs : u and gradient of all
+    curvatures : of all (all, n_shape, n_shape); those expected of climbs that moved, one after
+        another
+    range_ : bounds, and what is fixed (all, n_shape)
+    told : whether a climb moved, how long its step was, what was gained: (n,)
+    steps, fraction, converged : of all; changed
+    limits : whether profiles are smooth, and the lengths, shares and gains of `Climbs`
+    """
+    u, gradient = climbs
+    curvature, expected = curvatures
+    up, path, gained = told
+    smooth, further, nearly, steep, poor, least, flat = limits
+    q, moved = u.shape[1], FIRST
+    for i in range(len(rows)):
+        k = rows[i]
+        if not up[i]:
+            slope = 0.0
+            for a in range(q):
+                slope += gradient[k, a] * steps[k, a]
+            fraction[k] *= _less(fraction[k] * slope, gained[i]) if smooth else 0.5
+            if fraction[k] < least:
+                converged[k] = abs(slope) < flat
+            continue
+        led = 0.0
+        for a in range(q):
+            if not abs(path[i, a]) <= led:
+                led = abs(path[i, a])
+        shortened = led > 0.0 and fraction[k] < 1.0
+        longest = _steer(k, u, gradient, curvature, k, range_, steps, k, room)
+        fraction[k] = 1.0
+        if smooth and shortened and longest > further * led:
+            fraction[k] = further * led / longest
+        converged[k] = longest < nearly
+        if not smooth:  # steps are short beside a kink too, where the slope jumps
+            expecting = _steer(k, u, gradient, expected, moved, range_, other, FIRST, room)
+            if (converged[k] and expecting > steep) or (shortened and gained[i] < poor):
+                fraction[k], converged[k] = 0.0, False
+        moved += 1
+
+
+@fast_inner
+def _less(promised, gained):
+    """Share of a step that failed to try next: where a parabola through what is known peaks."""
+    share = promised / (2.0 * (promised - gained))
+    return min(max(share, 0.1), 0.5) if math.isfinite(share) else 0.25
 
 
 @fast_inner

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,6 +146,26 @@ class Points:
     def __len__(self) -> int:
         return len(self.subject)
 
+    @property
+    def lines(self) -> tuple[Matrix, ...]:
+        """All numbers of each row in lines, in the order of the attributes: (n, width) each."""
+        n = len(self.value)
+        d, q = self.theta.shape[1], self.psi.shape[1]
+        return (
+            self.psi,
+            self.theta,
+            self.value.reshape(n, 1),
+            self.log_likelihood.reshape(n, 1),
+            self.information.reshape(n, d * d),
+            self.gradient,
+            self.cross.reshape(n, d * q),
+            self.mixed.reshape(n, d * q),
+            self.fisher.reshape(n, q * q),
+            self.decrement.reshape(n, 1),
+            self.largest.reshape(n, 2 * d),
+            self.spread.reshape(n, d * d),
+        )
+
     def take(self, which: Any) -> Points:
         """Some of the rows."""
         return Points(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
@@ -191,7 +212,7 @@ class Planes:
         names = cls.__dataclass_fields__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
-    @property
+    @cached_property
     def kept(self) -> int:
         """The weight that alone is told by all of them, which have its value; -1 if there is none.
 
@@ -203,7 +224,9 @@ class Planes:
 
     def take(self, which: object) -> Planes:
         """Some of them."""
-        return Planes(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+        found = Planes(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+        found.__dict__["kept"] = self.kept
+        return found
 
     def coordinates(self, theta: Matrix) -> Matrix:
         """phi of weights near the planes."""

@@ -33,6 +33,7 @@ LEAST = 1e-9  # share of a step below which it is given up
 FURTHER = 4.0  # times as far as a shortened step led, the next may lead
 LEAST_AMONG_KINKS = 0.2  # the same where slopes jump: there is a better way to go on,
 POOR = 1e-5  # and as soon as shortened steps gain less log-units
+FLAT = 1e-8  # log-units that a step promises which leads nowhere, at a maximum
 
 
 @dataclass(frozen=True)
@@ -132,13 +133,8 @@ class Climbs:
     def advance(self) -> IntVector:
         """Take one step, or a shorter one, of every climb; returns the rows that ended by it."""
         rows = np.flatnonzero(self.active)
-        target, trial, up = self._try(rows)
-        known = np.isfinite(trial.gradient).all(axis=1)
-        if up.all():
-            self._move(rows, target, trial)
-        else:
-            self._move(rows[up], target[up], trial.take(up))
-            self._shorten(rows[~up], trial.value[~up])
+        target = self.targets(rows)
+        up, known = self._move(rows, target, self._look(rows, target))
         over = self.converged[rows] | (self.n_steps[rows] >= self.max_steps) | (up & ~known)
         over |= self._fraction[rows] < self._least
         if self._told is not None:
@@ -146,10 +142,9 @@ class Climbs:
         self.active[rows[over]] = False
         return rows[over]
 
-    def _try(self, rows: IntVector) -> tuple[Matrix, Points, BoolVector]:
-        """Where steps would lead, what is found there, and whether to take them."""
-        target = self.targets(rows)
-        trial = self.profiles.solve(
+    def _look(self, rows: IntVector, target: Matrix) -> Points:
+        """What is found where steps would lead to."""
+        return self.profiles.solve(
             self.subject[rows],
             self.profiles.from_search(target),
             self.points.theta[rows],
@@ -157,11 +152,6 @@ class Climbs:
             planes=None if self.planes is None else self.planes.take(rows),
             proven=self._proven,
         )
-        value, first = self.points.value[rows], self.n_steps[rows] < 0
-        with np.errstate(invalid="ignore"):
-            up = trial.value >= value - 1e-12 * (1 + np.abs(value))
-        # where variables all but vanish, weights may be too large to say where up is
-        return target, trial, first | up & np.isfinite(trial.gradient).all(axis=1)
 
     def _is_told(self, rows: IntVector) -> BoolVector:
         """Whether climbs have all but come to an end, or will not come to the height in question.
@@ -200,38 +190,50 @@ class Climbs:
         """End climbs that lead nowhere new."""
         self.active[rows] = False
 
-    def _move(self, rows: IntVector, target: Matrix, trial: Points) -> None:
-        """Take steps, and learn the curvature from them."""
-        path, change = target - self.u[rows], self.points.gradient[rows] - trial.gradient
-        with np.errstate(invalid="ignore"):  # from one psi outside the model to another
-            gained = trial.value - self.points.value[rows]
-        self.u[rows] = target
-        self.points.put(rows, trial)
-        self.n_steps[rows] += 1
-        first = self.n_steps[rows] == 0
-        expected = self._learn(rows, first, path, change)
-        stale = rows[~first & (self.n_steps[rows] % STALE == 0)]
+    def _move(
+        self, rows: IntVector, target: Matrix, trial: Points
+    ) -> tuple[BoolVector, BoolVector]:
+        """Take steps that lead up, learn from them, and shorten others.
+
+        Returns which were taken, and of which slopes are known where they lead to.
+        """
+        n, q = target.shape
+        path, change, gained = np.empty((n, q)), np.empty((n, q)), np.empty(n)
+        up, first, known = np.empty((3, n), dtype=bool)
+        settled, climbs = (trial.settled, self.points.settled), (self.u, self.n_steps)
+        taken = up, first, known
+        places = trial.lines, self.points.lines
+        compiled.judge(rows, target, *places, settled, climbs, taken, path, change, gained)
+        mine, some = rows, slice(None)
+        if not up.all():
+            mine, some = rows[up], up
+        expected = self._learn(mine, first[some], path[some], change[some])
+        stale = mine[~first[some] & (self.n_steps[mine] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
-        led = np.abs(path).max(axis=1, initial=0.0)
-        shortened = (led > 0) & (self._fraction[rows] < 1.0)
-        again = self._smooth & shortened
-        self._step[rows] = step = self._newton_steps(rows, self.curvature[rows])
-        longest = np.abs(step).max(axis=1, initial=0.0)
-        self._fraction[rows] = np.where(again, _shared(FURTHER * led, longest), 1.0)
-        arrived = longest < NEARLY
-        if not self._smooth:  # steps are short beside a kink too, where the slope jumps
-            expecting = np.abs(self._newton_steps(rows, expected)).max(axis=1, initial=0.0)
-            stuck = arrived & (expecting > STEEP) | shortened & (gained < POOR)
-            self._fraction[rows[stuck]], arrived[stuck] = 0.0, False
-        self.converged[rows] = arrived
+        compiled.settle(
+            rows,
+            (self.u, self.points.gradient),
+            (self.curvature, expected),
+            (self.profiles.bounds, self._held),
+            (up, path, gained),
+            self._step,
+            self._fraction,
+            self.converged,
+            (self._smooth, FURTHER, NEARLY, STEEP, POOR, self._least, FLAT),
+            rooms(q),
+            np.empty((1, q)),
+        )
+        return up, known
 
     def _learn(self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix) -> Matrix:
         """Curvatures, as expected where steps led to, with what these showed; those expected."""
         at, d = self.points, self.profiles.n_weights
-        given = np.empty((0, d, d))
-        if self.planes is not None:
-            given = free_inverse(self.profiles, at.take(rows), self.planes.take(rows))
+        given = -1, np.empty((0, d, d))
+        if self.planes is not None and self.planes.kept >= 0:
+            given = self.planes.kept, given[1]
+        elif self.planes is not None:
+            given = -1, free_inverse(self.profiles, at.take(rows), self.planes.take(rows))
         q = path.shape[1]
         expected = np.empty((len(rows), q, q))
         compiled.learn(
@@ -247,14 +249,6 @@ class Climbs:
             np.empty(q),
         )
         return expected
-
-    def _shorten(self, rows: IntVector, value: Vector) -> None:
-        """Less of the steps that would not lead up."""
-        slope = (self.points.gradient[rows] * self._step[rows]).sum(axis=1)
-        promised, gained = self._fraction[rows] * slope, value - self.points.value[rows]
-        self._fraction[rows] *= _less(promised, gained) if self._smooth else 0.5
-        given_up = self._fraction[rows] < self._least
-        self.converged[rows[given_up]] = np.abs(slope[given_up]) < 1e-8
 
     def go_on_along_ridges(self) -> None:
         """Climb further from where steps across kinks led down, unless all is told by then."""
@@ -323,7 +317,10 @@ class Climbs:
         rows = np.flatnonzero(going & (np.abs(self._step).max(axis=1) >= ENOUGH))
         if not len(rows):
             return np.zeros_like(going)
-        target, trial, up = self._try(rows)
+        target = self.targets(rows)
+        trial, value = self._look(rows, target), self.points.value[rows]
+        up = trial.value >= value - 1e-12 * (1 + np.abs(value))
+        up &= np.isfinite(trial.gradient).all(axis=1)
         mine = rows[up]
         self.u[mine] = target[up]
         self.points.put(mine, trial.take(up))
@@ -477,15 +474,3 @@ def climb_together(
     if finish:
         climbs.finish()
     return climbs
-
-
-def _shared(length: Vector, whole: Vector) -> Vector:
-    """Shares of steps that are so long, and at most all of them."""
-    return np.asarray(length / np.maximum(whole, np.maximum(length, np.finfo(np.float64).tiny)))
-
-
-def _less(promised: Vector, gained: Vector) -> Vector:
-    """Share of a step that failed to try next: where a parabola through what is known peaks."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = promised / (2.0 * (promised - gained))
-    return np.asarray(np.where(np.isfinite(share), np.clip(share, 0.1, 0.5), 0.25))

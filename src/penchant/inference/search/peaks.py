@@ -305,7 +305,11 @@ def expected_around(
     """
     n, d, q = points.mixed.shape
     drift, curvature, off = np.empty((n, d, q)), np.empty((n, q, q)), np.empty(n)
-    given = np.empty((0, d, d)) if planes is None else free_inverse(profiles, points, planes)
+    given = -1, np.empty((0, d, d))
+    if planes is not None and planes.kept >= 0:
+        given = planes.kept, given[1]
+    elif planes is not None:
+        given = -1, free_inverse(profiles, points, planes)
     known = points.information, points.theta, points.mixed, points.fisher
     compiled.expect(known, given, profiles.positive, drift, curvature, off, rooms(d))
     return drift, curvature, off

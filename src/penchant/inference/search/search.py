@@ -154,8 +154,8 @@ MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
 CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its own among kinks,
 BESIDE = 0.5  # so many steps of the grid from others
-LEADS = 1.0  # steps of the grid from a maximum, to where a climb that leads there is given up,
-THERE = 0.25  # and from where another came to, that it has come to by itself
+LEADS = 1.0  # steps of the grid from a maximum, to where a climb that leads there is given up;
+THERE = 0.25  # and from where another came to; among kinks both
 ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
 PATIENCE = 40  # and after which they wait no longer for each other
 MORE_CLIMBS = 4  # from where one came to no end, each as long,
@@ -253,7 +253,7 @@ def _climb_from_cells(
         low = np.flatnonzero(climbs.points.value[rows] <= best.points.value[climbs.subject[rows]])
         vain = rows[low]
         mine, target = vain // starts.most, climbs.targets(vain)
-        leads = starts.near(mine, target, LEADS, starts.certain)
+        leads = starts.near(mine, target, LEADS if smooth else THERE, starts.certain)
         there = starts.near(mine, climbs.u[vain], THERE, np.ones_like(starts.certain))
         vain = vain[there | leads]
         climbs.give_up(vain)
