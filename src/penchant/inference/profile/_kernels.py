@@ -8,6 +8,7 @@ assign to no slice, compile in a fraction of the time.
 """
 
 import math
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,14 +159,30 @@ def profile(
     _, m, d = x.shape
     first_scored = episodes[3]
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
-    n_blocks = -(-most // LANES)
-    side = vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
-    packed = vectors(n_blocks * (m - 1) * d), np.arange(n_blocks + 1) * (m - 1), side
-    rooms = rooms_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
-    state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), np.zeros(d, dtype=np.bool_)
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
     given = numbers, episodes, subject, near, (enough, most_steps), positive, kind_of(d, False)
-    _profile(*given, values, thetas, kept, packed, state, rooms)
+    _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
+
+
+class _Rooms(threading.local):
+    """What stands between variables and weights, kept by each thread: packed, state, rooms."""
+
+    size: tuple[int, int, int] = (-1, -1, -1)
+    kept: Any = None
+
+    def of(self, n_blocks: int, m: int, d: int) -> Any:
+        """For so many blocks of decisions among m options with d weights."""
+        if self.size != (n_blocks, m, d):
+            side = vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
+            packed = vectors(n_blocks * (m - 1) * d), np.arange(n_blocks + 1) * (m - 1), side
+            rooms = rooms_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
+            held = np.zeros(d, dtype=np.bool_)
+            state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), held
+            self.size, self.kept = (n_blocks, m, d), (packed, state, rooms)
+        return self.kept
+
+
+_ROOMS = _Rooms()
 
 
 @fast

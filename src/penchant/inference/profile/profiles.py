@@ -624,8 +624,10 @@ class Profiles:
         kept = -1 if planes is None else planes.kept
         theta = points.theta
         if near is not None:
-            near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
-            theta[:] = np.where(near_enough[:, None], near, 0.0)
+            theta[:] = near
+            far = ~(np.abs(near) < 1e6)
+            if far.any():
+                theta[far.any(axis=1)] = 0.0
         if planes is not None:
             theta[:, kept] = planes.value
         pairs = x, self.decisions, np.ascontiguousarray(subject)
@@ -635,14 +637,15 @@ class Profiles:
         given = *pairs, afresh, enough, positive, points.value, theta
         compiled.profile(*given, kept, FEW_STEPS)
         left = np.isnan(points.value)  # so are those of pairs some of whose variables are
-        nowhere = self.outside(x, slopes, subject, left)
-        points.settled[:] = ~(left | nowhere)
+        lost = bool(left.any())
+        nowhere = self.outside(x, slopes, subject, left) if lost else left
+        points.settled[:] = ~left
         if slopes is not None:
             theta[left] = 0.0
             points.information[:] = self._differentiate(points, x, slopes, with_cross)
         points.value[nowhere] = -np.inf
         points.log_likelihood[:] = points.value
-        rest = np.flatnonzero(left & ~nowhere)
+        rest = np.flatnonzero(left & ~nowhere) if lost else ()
         if len(rest):
             found = self.solve(
                 subject[rest],

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
+from penchant.inference.search import _kernels as looking
 from penchant.models.model import Model
 from penchant.models.natural import Shape
 
@@ -94,15 +97,13 @@ def grid_steps(shape: Sequence[Shape]) -> Vector:
 
 def local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
     """Points (n_subjects, n_psi) that are no lower than their neighbours along every axis."""
-    shaped = values.reshape(-1, *dimensions)
-    top = np.isfinite(shaped)
-    for axis in range(1, shaped.ndim):
-        low, high = [slice(None)] * shaped.ndim, [slice(None)] * shaped.ndim
-        low[axis], high[axis] = slice(None, -1), slice(1, None)
-        below, above = shaped[tuple(low)], shaped[tuple(high)]
-        top[tuple(low)] &= below >= above
-        top[tuple(high)] &= above >= below
-    return top.reshape(values.shape)
+    found = np.empty(values.shape, dtype=bool)
+    looking.tops(values, _along(dimensions), found)
+    return found
+
+
+def _along(dimensions: tuple[int, ...]) -> IntVector:
+    return np.array(dimensions, dtype=np.int64)
 
 
 def best_cells(
@@ -113,48 +114,33 @@ def best_cells(
     Local maxima come first, the highest before others. Ridges make few of them in sharp profiles:
     the best of all other points fill up.
     """
-    top = local_maxima(values, dimensions)
-    rank = np.lexsort((-values, ~top), axis=-1)[:, :most]
-    return rank, np.take_along_axis(top, rank, axis=1)
+    size = len(values), min(most, values.shape[1])
+    cells, maxima = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
+    looking.choose_best(values, _along(dimensions), cells, maxima)
+    return cells, maxima
 
 
 def are_level(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
     """Which cells (n, most) are as high as their neighbours: no climb leads away from there."""
-    row = np.arange(len(cells))[:, None]
-    height, found, stride = values[row, cells], np.ones(cells.shape, dtype=bool), 1
-    for n in reversed(dimensions):
-        place = cells // stride % n
-        for away, there in ((-stride, place > 0), (stride, place < n - 1)):
-            beside = values[row, np.where(there, cells + away, cells)]
-            with np.errstate(invalid="ignore"):
-                found &= np.abs(beside - height) < LEVEL
-        stride *= n
+    found = np.empty(cells.shape, dtype=bool)
+    looking.level_cells(values, _along(dimensions), cells, LEVEL, found)
     return found
 
 
-def vertices(values: Matrix, dimensions: tuple[int, ...], cell: IntVector) -> Matrix:
+def vertices(
+    values: Matrix, dimensions: tuple[int, ...], row: IntVector, cell: IntVector
+) -> Matrix:
     """Where parabolas through cells and their neighbours peak, in steps from the cells.
 
     Parameters
     ----------
     values
-        (n, n_psi), one row for every cell.
-    cell
+        Of all subjects: (n_subjects, n_psi).
+    row, cell
         (n,); along every axis the vertex is looked for, and at most half a step away.
     """
-    row = np.arange(len(cell))
-    shift = np.zeros((len(cell), len(dimensions)))
-    stride = 1
-    for axis in reversed(range(len(dimensions))):
-        place = cell // stride % dimensions[axis]
-        inside = (place > 0) & (place < dimensions[axis] - 1)
-        below = values[row, np.where(inside, cell - stride, cell)]
-        above = values[row, np.where(inside, cell + stride, cell)]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            bend = 2 * values[row, cell] - below - above
-            found = np.clip(0.5 * (above - below) / bend, -0.5, 0.5)
-        shift[:, axis] = np.where(np.isfinite(found) & (bend > 0), found, 0.0)
-        stride *= dimensions[axis]
+    shift = np.empty((len(cell), len(dimensions)))
+    looking.peaks_of_parabolas(values, _along(dimensions), row, cell, shift)
     return shift
 
 
@@ -191,32 +177,44 @@ class CoarseGrid:
 
     def around(self, marked: BoolVector) -> BoolVector:
         """Points of the whole grid beside those marked (n, n_coarse), and these: (n, n_psi)."""
-        near = np.zeros((len(marked), *self.dimensions), dtype=bool)
-        near.reshape(len(marked), -1)[:, self.cells] = marked
-        for axis in range(1, near.ndim):
-            wide = near.copy()
-            low, high = [slice(None)] * near.ndim, [slice(None)] * near.ndim
-            low[axis], high[axis] = slice(None, -1), slice(1, None)
-            wide[tuple(low)] |= near[tuple(high)]
-            wide[tuple(high)] |= near[tuple(low)]
-            near = wide
-        return near.reshape(len(marked), -1)
+        near = np.zeros((len(marked), math.prod(self.dimensions)), dtype=bool)
+        looking.mark_around(marked, self._beside, near)
+        return near
+
+    @property
+    def _beside(self) -> IntVector:
+        """Points of the whole grid up to a step from each of these: (n_coarse, 3^n); or -1."""
+        ways = np.array(list(product((-1, 0, 1), repeat=len(self.dimensions))))
+        places = np.stack(np.unravel_index(self.cells, self.dimensions), axis=1)[:, None] + ways
+        inside = ((places >= 0) & (places < self.dimensions)).all(axis=2)
+        number = np.ravel_multi_index(np.moveaxis(places, 2, 0), self.dimensions, mode="clip")
+        return np.where(inside, number, -1)
 
     def filled(self, values: Matrix) -> Matrix:
-        """Values (n, n_coarse) at all points of the whole grid: in between they are linear."""
-        filled = values.reshape(-1, *self.shape)
-        for axis, (known, n) in enumerate(zip(self.axes, self.dimensions, strict=True), start=1):
-            place = np.interp(np.arange(n), known, np.arange(len(known)))
-            below = np.minimum(place.astype(np.int64), len(known) - 2)
-            share = (place - below).reshape(-1, *[1] * (filled.ndim - axis - 1))
-            low, high = filled.take(below, axis), filled.take(below + 1, axis)
-            filled = np.where(share == 0, low, np.where(share == 1, high, (low + high) / 2))
-        return filled.reshape(len(values), -1)
+        """Values (n, n_coarse, ...) at all points of the whole grid: in between they are linear."""
+        given = np.ascontiguousarray(values).reshape(len(values), values.shape[1], -1)
+        found = np.empty((len(values), math.prod(self.dimensions), given.shape[2]))
+        looking.blend(given, self._corners, found)
+        return found.reshape(len(values), -1, *values.shape[2:])
+
+    @property
+    def _corners(self) -> IntVector:
+        """The points around each of the whole grid, and it itself if it is one: (n_psi, 2^n)."""
+        ends = []
+        for known, n in zip(self.axes, self.dimensions, strict=True):
+            low = np.searchsorted(known, np.arange(n), side="right") - 1
+            ends.append(np.stack([low, low + (known[low] < np.arange(n))]))
+        mesh = [
+            np.meshgrid(*chosen, indexing="ij")
+            for chosen in product(*ends)  # below or above along each axis
+        ]
+        corners = [np.ravel_multi_index([m.ravel() for m in one], self.shape) for one in mesh]
+        return np.ascontiguousarray(np.stack(corners, axis=1))
 
 
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact,
-ROUGH = 1e-3  # and as good as a search needs it; values err by a share of that
+ROUGH = 1e-4  # and from which it is right to a thousandth: enough for a search
 ALIKE = 0.01  # log-units by which points that were solved roughly may change places
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
@@ -269,24 +267,23 @@ def _searched(
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
     found, of_found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
-    values = coarse.filled(found.values)
-    theta = np.stack([coarse.filled(weight) for weight in np.moveaxis(found.theta, 2, 0)], axis=2)
+    values, theta = coarse.filled(found.values), coarse.filled(found.theta)
     looked = np.zeros(values.shape, dtype=bool)
     looked[:, coarse.cells] = found.looked
     rough = np.zeros_like(looked)
     rough[:, coarse.cells] = of_found
     wanted = coarse.around(_worth_a_look(found)) & ~looked
-    subject, cell = np.nonzero(wanted)
-    told = _one_by_one(profiles, subject, psi[cell], theta[wanted], ROUGH)
-    values[wanted], theta[wanted], rough[wanted] = told
+    at = np.nonzero(wanted)
+    values[at], theta[at], rough[at] = _one_by_one(profiles, at[0], psi[at[1]], theta[at], ROUGH)
     return Grids(psi, values, theta, dimensions, looked | wanted), rough
 
 
 def _worth_a_look(grids: Grids) -> BoolVector:
     """Points whose surroundings may hold the maximum."""
-    below = grids.values.max(axis=1, keepdims=True) - grids.values
-    top = local_maxima(grids.values, grids.dimensions)
-    return np.asarray(grids.looked & ((below < CLOSE) | top & (below < DEEP)))
+    found = np.empty(grids.looked.shape, dtype=bool)
+    given = grids.values, grids.looked, _along(grids.dimensions)
+    looking.mark_promising(*given, (CLOSE, DEEP), found)
+    return found
 
 
 def _is_compiled(profiles: Profiles) -> bool:

@@ -396,7 +396,7 @@ class _Starts:
     def at(self, profiles: Profiles, grids: Grids, rows: IntVector) -> tuple[Matrix, Matrix]:
         """Psi and weights to start from: where parabolas around the cells peak."""
         subject, cell = self.whose[rows // self.most], self.cells.ravel()[rows]
-        shift = vertices(grids.values[subject], grids.dimensions, cell)
+        shift = vertices(grids.values, grids.dimensions, subject, cell)
         u = self.u.reshape(-1, profiles.n_shape)[rows] + shift * self.steps
         return profiles.from_search(u), grids.theta[subject, cell]
 
