@@ -498,7 +498,7 @@ def climb_cells(packed, starts, side, n_blocks, kind, positive, enough, least, m
                 theta[a] = 0.0
         problem = ((packed[k], starts, side), n_blocks, kind)
         values[k] = climb_inside(
-            problem, (enough, MOST_STEPS), least, positive, theta, state, rooms
+            problem, (enough, MOST_STEPS, -math.inf), least, positive, theta, state, rooms
         )
         n_left += math.isnan(values[k])
     return n_left

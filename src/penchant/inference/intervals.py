@@ -497,7 +497,9 @@ class _Tasks:
             ).value
         else:
             place = self.whose[task] * len(self.grids.psi) + cell
-            values = profiles.heights(self.whose[task], psi, near, planes, not self.coarse, place)
+            pairs = self.whose[task], psi, near, planes, not self.coarse, place
+            far_below = (np.sqrt(2 * self.drop) + NEARLY) ** 2 / 2 + ROUNDED
+            values = profiles.heights(*pairs, (self.highest - far_below)[task])
         short = self._short(values, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         far = self._are_far(profiles.to_search(psi[best]), task[best])

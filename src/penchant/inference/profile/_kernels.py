@@ -25,6 +25,7 @@ _FAST: dict[str, Any] = {
     "fastmath": {"contract", "nsz"},
     "_nrt": False,
 }
+ANY_HEIGHT = np.full(1, -np.inf)
 STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
 
 # Numbers without a sign: a place counted with one might lie before the end of an array, and what
@@ -141,6 +142,7 @@ def profile(
     thetas: Matrix,
     kept: int = -1,
     most_steps: int = STEPS,
+    floor: Vector = ANY_HEIGHT,
 ) -> None:
     """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
 
@@ -155,12 +157,14 @@ def profile(
     thetas : (n, d), filled; to start from where near is -1
     kept : a weight that stays as it is given, none of those that must be positive; or -1
     most_steps : of Newton's method, halvings included, after which a pair needs a closer look
+    floor : (n,), heights below which one need not be told well; of one number, for all
     """
     _, m, d = x.shape
     first_scored = episodes[3]
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
-    given = numbers, episodes, subject, near, (enough, most_steps), positive, kind_of(d, False)
+    ends = enough, most_steps, floor
+    given = numbers, episodes, subject, near, ends, positive, kind_of(d, False)
     _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
 
 
@@ -538,6 +542,7 @@ def _moments(x, scored, theta, sums, gradient, information, rooms):
 
 
 ROUNDS = 8  # of which weights are held at 0
+SPARE = 2.0  # squared decrements, of which a step gains half of one, that a maximum is away at most
 TINY = 1e-12  # squared decrement of which the last step leaves the square,
 SHRUNK = 1e-3  # if it is so much of the one before: where weights run off it is 1 / e of it
 
@@ -612,13 +617,14 @@ def pack_two(x, row, d, chosen, first, n_blocks, values):
 def climb_face(problem, ends, least, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
-    ends : squared decrement below which a last step is taken, and most steps; so is one where it
-        has fallen as it does before a finite maximum only
+    ends : squared decrement below which a last step is taken, most steps, and a height below which
+        it is taken if steps will not lead there; so is one where the decrement has fallen as it
+        does before a finite maximum only
     least : the value at 0, from where it begins if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
     packed, n_blocks, kind = problem
-    enough, most_steps = ends
+    enough, most_steps, floor = ends
     trial, step, information, gradient, held = state
     of_sums, moments, room = rooms
     d = kind[2]
@@ -659,7 +665,8 @@ def climb_face(problem, ends, least, theta, state, rooms):
             if held[a]:
                 step[a] = 0.0
             trial[a] = theta[a] + step[a]
-        if promised < enough or promised < min(TINY, SHRUNK * before):
+        below = best + SPARE * promised < floor
+        if promised < enough or promised < min(TINY, SHRUNK * before) or below:
             for a in range(d):
                 theta[a] = trial[a]
                 gradient[a] = -moments[1 + a]
@@ -726,7 +733,8 @@ def _profile(
             if theta[a] <= 0.0:
                 theta[a] = 0.0
         least = -(first_scored[s + 1] - first_scored[s]) * math.log(m) if kept < 0 else -np.inf
-        values[k] = climb_inside(problem, ends, least, positive, theta, state, rooms)
+        until = (ends[0], ends[1], ends[2][k if len(ends[2]) > 1 else FIRST])
+        values[k] = climb_inside(problem, until, least, positive, theta, state, rooms)
 
 
 # Steps of climbs on profiles, one row after another: nothing depends on the others. Matrices have

@@ -524,6 +524,7 @@ class Profiles:
         planes: Planes | None = None,
         proven: bool = True,
         roughly: bool = False,
+        floor: Vector | None = None,
     ) -> Points:
         """Best weights at every pair, on the whole or on planes.
 
@@ -531,7 +532,8 @@ class Profiles:
         method stops where steps no longer shrink as they do near a finite maximum. Unless `proven`,
         what proves a maximum may be left out, and the information if no `with_cross` is asked for:
         numbers on the way to one are found sooner. `roughly`: where weights are held at 0 and
-        others go to infinity, as high as Newton's method came.
+        others go to infinity, as high as Newton's method came. `floor`: heights of pairs below
+        which one that is not proven need not be told well.
         """
         parts = []
         for begin, end in self.portions(subject):
@@ -541,8 +543,10 @@ class Profiles:
             if not proven and self._is_quick(plane):
                 pairs = subject[portion], psi[portion]
                 described = self.variables(*pairs, with_slopes)
-                how = with_slopes, with_cross, patient
-                parts.append(self._on_the_way(*described, *pairs, start, plane, how))
+                how, ends = (with_slopes, with_cross, patient), None
+                if floor is not None:
+                    ends = ALMOST, floor[portion]
+                parts.append(self._on_the_way(*described, *pairs, start, plane, how, ends))
                 continue
             x, slopes = self.variables(
                 subject[portion], psi[portion], with_slopes and self.n_shape > 0
@@ -582,11 +586,13 @@ class Profiles:
         planes: Planes,
         patient: bool,
         place: IntVector,
+        floor: Vector,
     ) -> Vector:
         """The profile on planes, at pairs of which two may be at the same place.
 
         Pairs with the same `place` have the same subject and the same psi: their variables are
-        made once. Good to a thousandth: enough to tell what may be above a height.
+        made once. Good to a thousandth where it is above the floor: enough to tell what may be
+        above a height.
         """
         if Declared(self.model).outside or not self._is_quick(planes):
             return self.solve(
@@ -604,7 +610,8 @@ class Profiles:
                     mine = x[: int(self.n_events[subject[which]].sum())]
                     pairs = subject[which], psi[which], near[which], planes.take(which)
                     how = False, False, patient
-                    found[which] = self._on_the_way(mine, None, *pairs, how, CRUDE).value
+                    ends = CRUDE, floor[which]
+                    found[which] = self._on_the_way(mine, None, *pairs, how, ends).value
         return found
 
     def _on_the_way(
@@ -616,7 +623,7 @@ class Profiles:
         near: Matrix | None,
         planes: Planes | None,
         how: tuple[bool, bool, bool],
-        enough: float | None = None,
+        ends: tuple[float, Vector] | None = None,
     ) -> Points:
         """Pairs solved by the loops of a grid; by those of fits where these do not get there."""
         with_slopes, with_cross, patient = how
@@ -632,10 +639,10 @@ class Profiles:
             theta[:, kept] = planes.value
         pairs = x, self.decisions, np.ascontiguousarray(subject)
         afresh, positive = np.full(len(subject), -1), self.positive[self.positive != kept]
-        if enough is None:
-            enough = EXACT if with_slopes else ALMOST
-        given = *pairs, afresh, enough, positive, points.value, theta
-        compiled.profile(*given, kept, FEW_STEPS)
+        if ends is None:
+            ends = EXACT if with_slopes else ALMOST, compiled.ANY_HEIGHT
+        given = *pairs, afresh, ends[0], positive, points.value, theta
+        compiled.profile(*given, kept, FEW_STEPS, ends[1])
         left = np.isnan(points.value)  # so are those of pairs some of whose variables are
         lost = bool(left.any())
         nowhere = self.outside(x, slopes, subject, left) if lost else left

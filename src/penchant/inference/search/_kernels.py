@@ -407,13 +407,27 @@ def mark_around(marked, beside, near):
                     near[k, beside[cell, j]] = True
 
 
+@fast_inner
+def _is_resolved(values, looked, k, cell, dimensions, bent):
+    """Whether a profile bends so little around a cell that it hides nothing between neighbours."""
+    fine, stride = True, 1
+    for axis in range(len(dimensions) - 1, -1, -1):
+        n = dimensions[axis]
+        below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
+        bend = values[k, below] + values[k, above] - 2.0 * values[k, cell]
+        fine = fine and looked[k, below] and looked[k, above] and abs(bend) < bent
+        stride *= n
+    return fine
+
+
 @fast
 def mark_promising(values, looked, dimensions, limits, found):
     """Mark points that were looked at and are close to the best, or local maxima not far below.
 
-    limits : how far below the best either may be
+    limits : how far below the best either may be; and how much a profile may bend around a point
+        between whose neighbours nothing is looked for
     """
-    close, deep = limits
+    close, deep, bent = limits
     for k in range(values.shape[0]):
         best = -math.inf
         for cell in range(values.shape[1]):
@@ -421,6 +435,8 @@ def mark_promising(values, looked, dimensions, limits, found):
                 best = values[k, cell]
         for cell in range(values.shape[1]):
             below = best - values[k, cell]
-            found[k, cell] = looked[k, cell] and (
-                below < close or (below < deep and _is_top(values, k, cell, dimensions))
+            found[k, cell] = (
+                looked[k, cell]
+                and (below < close or (below < deep and _is_top(values, k, cell, dimensions)))
+                and not _is_resolved(values, looked, k, cell, dimensions, bent)
             )

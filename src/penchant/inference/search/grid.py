@@ -13,7 +13,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
 from penchant.inference.search import _kernels as looking
-from penchant.models.model import Model
+from penchant.models.model import Declared, Model
 from penchant.models.natural import Shape
 
 
@@ -219,6 +219,7 @@ ALIKE = 0.01  # log-units by which points that were solved roughly may change pl
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DEEP = 12.0  # and within which all local maxima are looked at closely
+BENT = 2.0  # log-units by which a smooth profile may bend around a point: it is wider than a step
 ROUNDS = 2  # of looking closer
 FEWEST = {1: 9, 2: 5}  # points along an axis of which some are left out at first, by the number of
 OF_MANY = 9  # shape parameters; in more dimensions, where the steps of a grid are long
@@ -272,17 +273,22 @@ def _searched(
     looked[:, coarse.cells] = found.looked
     rough = np.zeros_like(looked)
     rough[:, coarse.cells] = of_found
-    wanted = coarse.around(_worth_a_look(found)) & ~looked
+    bent = BENT if Declared(profiles.model).smooth else 0.0
+    wanted = coarse.around(_worth_a_look(found, bent)) & ~looked
     at = np.nonzero(wanted)
     values[at], theta[at], rough[at] = _one_by_one(profiles, at[0], psi[at[1]], theta[at], ROUGH)
     return Grids(psi, values, theta, dimensions, looked | wanted), rough
 
 
-def _worth_a_look(grids: Grids) -> BoolVector:
-    """Points whose surroundings may hold the maximum."""
+def _worth_a_look(grids: Grids, bent: float) -> BoolVector:
+    """Points whose surroundings may hold the maximum.
+
+    Not those around which a smooth profile bends by less than `bent`: what is between them and
+    their neighbours is found by climbs.
+    """
     found = np.empty(grids.looked.shape, dtype=bool)
     given = grids.values, grids.looked, _along(grids.dimensions)
-    looking.mark_promising(*given, (CLOSE, DEEP), found)
+    looking.mark_promising(*given, (CLOSE, DEEP, bent), found)
     return found
 
 

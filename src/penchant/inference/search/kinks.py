@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.peaks import Peaks, expected_around
+from penchant.inference.search.peaks import Peaks, expected_around, heights_beside
 from penchant.inference.search.ridges import at_edges, climb_ridges
 
 MOST_LOOKS = 12
@@ -44,7 +44,8 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
     offsets = np.concatenate([distance * ways for distance in AROUND])
     for _ in range(MOST_LOOKS):
         u = peaks.u[subject][:, None] + offsets
-        heights = _heights(profiles, subject, peaks, u)
+        u = np.clip(u, *profiles.bounds.T)
+        heights = heights_beside(profiles, subject, peaks, u).value.reshape(u.shape[:2])
         best = heights.argmax(axis=1)
         row = np.arange(len(subject))
         higher = heights[row, best] > peaks.points.value[subject] + SLACK

@@ -292,6 +292,7 @@ def at_bounds(profiles: Profiles, peak: Peak, held: Sequence[str]) -> str:
 
 
 NOTHING = compiled.NOTHING
+STEADY = 3.0  # times their own size, along a search unit, that weights may be expected to move
 
 
 def expected_around(
@@ -313,6 +314,27 @@ def expected_around(
     known = points.information, points.theta, points.mixed, points.fisher
     compiled.expect(known, given, profiles.positive, drift, curvature, off, rooms(d))
     return drift, curvature, off
+
+
+def heights_beside(profiles: Profiles, subject: IntVector, peaks: Peaks, u: Matrix) -> Points:
+    """Profiles at places (n, n_places, n_shape) beside peaks of subjects, told where higher.
+
+    Weights begin where they are expected to follow psi to, if that is not far.
+    """
+    n, m, q = u.shape
+    at = peaks.points.take(subject)
+    drift, _, off = expected_around(profiles, at)
+    drift[~(off < STEADY)] = 0.0
+    near = at.theta[:, None] + np.einsum("kaq,kmq->kma", drift, u - peaks.u[subject][:, None])
+    return profiles.solve(
+        np.repeat(subject, m),
+        profiles.from_search(u.reshape(n * m, q)),
+        near.reshape(n * m, near.shape[2]),
+        with_slopes=False,
+        patient=False,
+        proven=False,
+        floor=np.repeat(at.value, m),
+    )
 
 
 def rooms(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:

@@ -31,7 +31,7 @@ from penchant.inference.search.grid import (
     vertices,
 )
 from penchant.inference.search.kinks import settled_at_kinks
-from penchant.inference.search.peaks import Peak, Peaks, settled_at_limits
+from penchant.inference.search.peaks import Peak, Peaks, heights_beside, settled_at_limits
 from penchant.inference.search.ridges import at_edges, climb_ridges
 from penchant.models.model import Declared
 
@@ -454,14 +454,7 @@ def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
     offsets = np.concatenate([share * grid_steps(profiles.shape) * ways for share in LOOKS])
     for _ in LOOKS:
         beside = np.clip(best.u[whose][:, None] + offsets, low, high)
-        points = profiles.solve(
-            np.repeat(whose, len(offsets)),
-            profiles.from_search(beside.reshape(-1, profiles.n_shape)),
-            np.repeat(best.points.theta[whose], len(offsets), axis=0),
-            with_slopes=False,
-            patient=False,
-            proven=False,
-        )
+        points = heights_beside(profiles, whose, best, beside)
         values = points.value.reshape(len(whose), len(offsets))
         higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
         if not len(higher):

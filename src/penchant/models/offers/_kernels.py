@@ -181,12 +181,8 @@ def of_stakes(attributes, starts, which, psi, width, room, x, slopes):
         for j in range(len(value)):
             value[j] = 1.0 + rate * lost[j]
         logarithms(room)
-        # log(1 + y) is that of the sum u which is rounded, times y / (u - 1)
         for j in range(len(value)):
-            y = rate * lost[j]
-            u = 1.0 + y
-            exact = y if u == 1.0 else value[j] * (y / (u - 1.0))
-            value[j] = won[j] + chance[j] * exact
+            value[j] = won[j] + chance[j] * value[j]
         for j in range(len(value)):
             both[2 * j] = value[j]
             both[2 * j + 1] = wait[j]
