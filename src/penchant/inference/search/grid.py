@@ -218,6 +218,7 @@ ROUGH = 1e-4  # and from which it is right to a thousandth: enough for a search
 ALIKE = 0.01  # log-units by which points that were solved roughly may change places
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
+DOWN = 4.0  # and from which on they are told roughly,
 DEEP = 12.0  # and within which all local maxima are looked at closely
 BENT = 2.0  # log-units by which a smooth profile may bend around a point: it is wider than a step
 ROUNDS = 2  # of looking closer
@@ -276,7 +277,9 @@ def _searched(
     bent = BENT if Declared(profiles.model).smooth else 0.0
     wanted = coarse.around(_worth_a_look(found, bent)) & ~looked
     at = np.nonzero(wanted)
-    values[at], theta[at], rough[at] = _one_by_one(profiles, at[0], psi[at[1]], theta[at], ROUGH)
+    floor = found.values.max(axis=1)[at[0]] - DOWN
+    pairs = at[0], psi[at[1]], theta[at]
+    values[at], theta[at], rough[at] = _one_by_one(profiles, *pairs, ROUGH, floor)
     return Grids(psi, values, theta, dimensions, looked | wanted), rough
 
 
@@ -318,7 +321,7 @@ def _on_lines(
         near = _neighbours(n_some, n_last, n_who)
         best = np.zeros((len(subject), d))
         pairs = subject, np.tile(psi[some], (n_who, 1))
-        found, doubts = _solve(profiles, *pairs, near, best, enough)
+        found, doubts = _solve(profiles, *pairs, near, best, (enough, compiled.ANY_HEIGHT))
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
         rough[who, some] = doubts.reshape(n_who, n_some)
@@ -332,9 +335,17 @@ def one_by_one(profiles: Profiles, psi: Matrix, start: Matrix) -> tuple[Vector, 
 
 
 def _one_by_one(
-    profiles: Profiles, subject: IntVector, psi: Matrix, start: Matrix, enough: float
+    profiles: Profiles,
+    subject: IntVector,
+    psi: Matrix,
+    start: Matrix,
+    enough: float,
+    floor: Vector | None = None,
 ) -> tuple[Vector, Matrix, BoolVector]:
-    """Objective and weights of pairs of a subject and a psi, each from its own; which are rough."""
+    """Objective and weights of pairs of a subject and a psi, each from its own; which are rough.
+
+    `floor`: heights below which pairs need not be told well.
+    """
     none = np.zeros(len(subject), dtype=bool)
     if not len(subject):
         return np.empty(0), start, none
@@ -342,8 +353,10 @@ def _one_by_one(
         points = profiles.solve(subject, psi, with_slopes=False, patient=False)
         return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)
+    if floor is None:
+        floor = np.full(len(subject), -np.inf)
     parts = [
-        _solve(profiles, subject[some], psi[some], afresh[some], theta[some], enough)
+        _solve(profiles, subject[some], psi[some], afresh[some], theta[some], (enough, floor[some]))
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
     values, rough = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -384,9 +397,13 @@ def _solve(
     psi: Matrix,
     near: IntVector,
     theta: Matrix,
-    enough: float,
+    ends: tuple[float, Vector],
 ) -> tuple[Vector, BoolVector]:
-    """The objective of pairs, and which are rough; theta, from where they start, is filled."""
+    """The objective of pairs, and which are rough; theta, from where they start, is filled.
+
+    `ends`: the squared Newton decrement before the last step, and heights below which none is
+    worth another.
+    """
     x, _ = profiles.variables(subject, psi, False)
     values = np.empty(len(subject))
     compiled.profile(
@@ -394,10 +411,11 @@ def _solve(
         profiles.decisions,
         np.ascontiguousarray(subject),
         near,
-        enough,
+        ends[0],
         profiles.positive,
         values,
         theta,
+        floor=ends[1],
     )
     lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
     nowhere = profiles.outside(x, None, subject, lost)
