@@ -415,6 +415,7 @@ def _is_resolved(values, looked, k, cell, dimensions, bent):
         n = dimensions[axis]
         below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
         bend = values[k, below] + values[k, above] - 2.0 * values[k, cell]
+        fine = fine and below != cell and above != cell  # beyond an end the model may be another
         fine = fine and looked[k, below] and looked[k, above] and abs(bend) < bent
         stride *= n
     return fine

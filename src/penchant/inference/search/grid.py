@@ -220,7 +220,7 @@ NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved t
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DOWN = 4.0  # and from which on they are told roughly,
 DEEP = 12.0  # and within which all local maxima are looked at closely
-BENT = 2.0  # log-units by which a smooth profile may bend around a point: it is wider than a step
+BENT = 1.0  # log-units by which a smooth profile may bend around a point: it is wider than a step
 ROUNDS = 2  # of looking closer
 FEWEST = {1: 9, 2: 5}  # points along an axis of which some are left out at first, by the number of
 OF_MANY = 9  # shape parameters; in more dimensions, where the steps of a grid are long
@@ -274,7 +274,7 @@ def _searched(
     looked[:, coarse.cells] = found.looked
     rough = np.zeros_like(looked)
     rough[:, coarse.cells] = of_found
-    bent = BENT if Declared(profiles.model).smooth else 0.0
+    bent = BENT if Declared(profiles.model).smooth and len(dimensions) in FEWEST else 0.0
     wanted = coarse.around(_worth_a_look(found, bent)) & ~looked
     at = np.nonzero(wanted)
     floor = found.values.max(axis=1)[at[0]] - DOWN
@@ -286,8 +286,8 @@ def _searched(
 def _worth_a_look(grids: Grids, bent: float) -> BoolVector:
     """Points whose surroundings may hold the maximum.
 
-    Not those around which a smooth profile bends by less than `bent`: what is between them and
-    their neighbours is found by climbs.
+    Not those inside the range around which a smooth profile bends by less than `bent`: what is
+    between them and their neighbours is found by climbs.
     """
     found = np.empty(grids.looked.shape, dtype=bool)
     given = grids.values, grids.looked, _along(grids.dimensions)

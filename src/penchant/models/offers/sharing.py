@@ -165,6 +165,11 @@ class Ultimatum(StaticModel):
         return () if self.norm == "bayes" else (NORM_RATE,)
 
     @property
+    def smooth(self) -> bool:
+        """Not with norm="delta": where the norm equals an offer, envy begins."""
+        return self.norm == "bayes"
+
+    @property
     def natural(self) -> tuple[Natural, ...]:
         """Temperature, envy, and guilt or the rate of the norm."""
         if self.norm == "bayes":
