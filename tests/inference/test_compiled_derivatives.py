@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from penchant.inference.profile._kernels import derivatives
+from penchant.inference.profile.pairs import Rows
 
 N_SHAPE, N_WEIGHTS = 2, 3
 LENGTHS = (5, 19, 1)  # decisions scored of three pairs, none of them whole blocks
@@ -16,7 +17,8 @@ def test_derivatives_equal_the_sums_over_decisions_and_options(n_options, wanted
     n, d, q = len(theta), N_WEIGHTS, N_SHAPE
     gradient, spreading = np.full((n, q), np.nan), np.full((n, d, q), np.nan)
     curvature = tuple(np.full((n, *s), np.nan) for s in ((d, q), (d, q), (q, q), (d, d)))
-    derivatives(x, dx, chosen, order, bounds, theta, wanted, gradient, curvature, spreading)
+    scored = Rows(chosen, bounds, order, bounds).counted
+    derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]
         found = (gradient[k], *(one[k] for one in curvature), spreading[k])
@@ -31,7 +33,8 @@ def test_choices_that_are_nearly_certain_keep_their_digits():
     n, d, q = len(theta), N_WEIGHTS, N_SHAPE
     gradient, spreading = np.empty((n, q)), np.empty((n, d, q))
     curvature = tuple(np.empty((n, *s)) for s in ((d, q), (d, q), (q, q), (d, d)))
-    derivatives(x, dx, chosen, order, bounds, 40 * theta, 1, gradient, curvature, spreading)
+    scored = Rows(chosen, bounds, order, bounds).counted
+    derivatives(x, dx, scored, 40 * theta, 1, gradient, curvature, spreading)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]
         expected = _literal(x[rows], dx[:, rows], chosen[rows], 40 * theta[k])

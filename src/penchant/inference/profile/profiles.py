@@ -43,6 +43,7 @@ from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 EXACT = 1e-20  # squared Newton decrement before the last step
 ALMOST = 1e-8  # the same where heights alone are asked for: what is left is the square of it;
 CRUDE = 1e-3  # and where it is asked which of them are above another
+FAR = 1e6  # weights from which Newton's method does not begin
 FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
 
 
@@ -632,7 +633,7 @@ class Profiles:
         theta = points.theta
         if near is not None:
             theta[:] = near
-            far = ~(np.abs(near) < 1e6)
+            far = ~(np.abs(near) < FAR)
             if far.any():
                 theta[far.any(axis=1)] = 0.0
         if planes is not None:
@@ -773,10 +774,20 @@ class Profiles:
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
-            limits, away = ignored * some.largest[:, 1], np.empty_like(x)
+            limits, away = ignored * self._largest(some, x, rows), np.empty_like(x)
             compiled.without_small(x, rows.chosen, rows.events, limits, away)
-            parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
+            start = np.where((np.abs(some.theta) < FAR).all(axis=1)[:, None], some.theta, 0.0)
+            parts.append(fit_table(away, rows.chosen, rows.grouping, None, start))
         return Batch.joined(parts)
+
+    def _largest(self, points: Points, x: Matrix, rows: Rows) -> Matrix:
+        """The largest |x_i - x_chosen| of each variable, where that is not known yet."""
+        largest = points.largest[:, 1].copy()
+        for k in np.flatnonzero(~largest.any(axis=1)):
+            mine = rows.of(k)
+            away = x[mine] - x[mine, rows.chosen[mine]][:, None]
+            largest[k] = np.abs(away).max(axis=(0, 1), initial=0.0)
+        return largest
 
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in search units."""
@@ -824,7 +835,7 @@ class Profiles:
     def _fit(self, x: Matrix, rows: Rows, near: Matrix | None) -> Batch:
         start = None
         if near is not None:
-            near_enough: BoolVector = np.all(np.abs(near) < 1e6, axis=1)
+            near_enough: BoolVector = np.all(np.abs(near) < FAR, axis=1)
             start = np.where(near_enough[:, None], near, 0.0)
         batch = fit_table(x, rows.chosen, rows.grouping, self.weight_prior, start)
         if start is not None:

@@ -546,7 +546,10 @@ def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x,
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx):
-    """Expected punishment of two options, one probability for both; psi: rate, gamma."""
+    """Expected punishment of two options, one probability for both; psi: rate, gamma.
+
+    What is learnt is written down first, and then weighted, several events at a time.
+    """
     lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
         episode, row = pairs[k, 0], pairs[k, 2]
@@ -555,20 +558,35 @@ def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx
         for t in range(begin, end):
             for lane in range(n):
                 at = row + lane * (end - begin)
-                e, gamma = value[k, 0, lane], psi[k, 1, lane]
-                for i in range(2):
-                    own = (e if i == 0 else 1.0 - e) - 0.5
-                    f = gamma * own + 0.5
-                    size = magnitude[t, i] if magnitude[t, i] == magnitude[t, i] else 0.0
-                    x[at, i, 0] = -min(max(f, 0.0), 1.0) * size
-                    if dx is not None:
-                        within = -size if 0.0 <= f <= 1.0 else 0.0
-                        rise = slope[k, 0, 0, lane] if i == 0 else -slope[k, 0, 0, lane]
-                        dx[0, at, i, 0], dx[1, at, i, 0] = within * gamma * rise, within * own
+                x[at, 0, 0] = value[k, 0, lane]
+                if dx is not None:
+                    dx[0, at, 0, 0] = slope[k, 0, 0, lane]
             row += 1
             if chosen[t] >= 0 and outcome[t] == outcome[t]:
                 for lane in range(lanes):
                     approach_in_lane(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
+        size = np.uint64(end - begin)
+        for lane in range(n):
+            first = np.uint64(pairs[k, 2] + lane * (end - begin))
+            punished(magnitude, np.uint64(begin), psi[k, 1, lane], first, size, x, dx)
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def punished(magnitude, begin, gamma, first, n, x, dx):
+    """Make punishments that are expected of n probabilities, from `first` on, and their slopes."""
+    for j in range(n):
+        own = x[first + j, 0, 0] - 0.5
+        left, right = magnitude[begin + j, 0], magnitude[begin + j, 1]
+        left, right = left if left == left else 0.0, right if right == right else 0.0
+        high, low = 0.5 + gamma * own, 0.5 - gamma * own
+        x[first + j, 0, 0] = -min(max(high, 0.0), 1.0) * left
+        x[first + j, 1, 0] = -min(max(low, 0.0), 1.0) * right
+        if dx is not None:
+            left = -left if 0.0 <= high <= 1.0 else 0.0
+            right = -right if 0.0 <= low <= 1.0 else 0.0
+            rise = gamma * dx[0, first + j, 0, 0]
+            dx[0, first + j, 0, 0], dx[0, first + j, 1, 0] = left * rise, -right * rise
+            dx[1, first + j, 0, 0], dx[1, first + j, 1, 0] = left * own, -right * own
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
