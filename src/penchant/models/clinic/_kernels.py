@@ -548,7 +548,7 @@ def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x,
 def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx):
     """Expected punishment of two options, one probability for both; psi: rate, gamma.
 
-    What is learnt is written down first, and then weighted, several events at a time.
+    What is learnt is written down first, and then weighted, eight numbers at a time.
     """
     lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
@@ -558,35 +558,39 @@ def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx
         for t in range(begin, end):
             for lane in range(n):
                 at = row + lane * (end - begin)
-                x[at, 0, 0] = value[k, 0, lane]
+                own = value[k, 0, lane] - 0.5
+                x[at, 0, 0], x[at, 1, 0] = own, -own
                 if dx is not None:
-                    dx[0, at, 0, 0] = slope[k, 0, 0, lane]
+                    rise = slope[k, 0, 0, lane]
+                    dx[0, at, 0, 0], dx[0, at, 1, 0] = rise, -rise
             row += 1
             if chosen[t] >= 0 and outcome[t] == outcome[t]:
                 for lane in range(lanes):
                     approach_in_lane(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
-        size = np.uint64(end - begin)
+        size = np.uint64(2 * (end - begin))
         for lane in range(n):
-            first = np.uint64(pairs[k, 2] + lane * (end - begin))
-            punished(magnitude, np.uint64(begin), psi[k, 1, lane], first, size, x, dx)
+            first = np.uint64(2 * (pairs[k, 2] + lane * (end - begin)))
+            punished(magnitude, np.uint64(2 * begin), psi[k, 1, lane], first, size, x, dx)
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
 def punished(magnitude, begin, gamma, first, n, x, dx):
-    """Make punishments that are expected of n probabilities, from `first` on, and their slopes."""
+    """Make punishments that are expected of n probabilities, less 1/2, and their slopes."""
+    felt, sizes = x.reshape(-1), magnitude.reshape(-1)
+    if dx is not None:
+        slopes, all_ = dx.reshape(-1), np.uint64(x.size)
+        for j in range(n):
+            own = felt[first + j]
+            f = 0.5 + gamma * own
+            within = sizes[begin + j] if f >= 0.0 else 0.0
+            within = -within if f <= 1.0 else 0.0
+            slopes[all_ + first + j] = within * own
+            slopes[first + j] *= within * gamma
     for j in range(n):
-        own = x[first + j, 0, 0] - 0.5
-        left, right = magnitude[begin + j, 0], magnitude[begin + j, 1]
-        left, right = left if left == left else 0.0, right if right == right else 0.0
-        high, low = 0.5 + gamma * own, 0.5 - gamma * own
-        x[first + j, 0, 0] = -min(max(high, 0.0), 1.0) * left
-        x[first + j, 1, 0] = -min(max(low, 0.0), 1.0) * right
-        if dx is not None:
-            left = -left if 0.0 <= high <= 1.0 else 0.0
-            right = -right if 0.0 <= low <= 1.0 else 0.0
-            rise = gamma * dx[0, first + j, 0, 0]
-            dx[0, first + j, 0, 0], dx[0, first + j, 1, 0] = left * rise, -right * rise
-            dx[1, first + j, 0, 0], dx[1, first + j, 1, 0] = left * own, -right * own
+        f = 0.5 + gamma * felt[first + j]
+        f = 0.0 if f < 0.0 else f
+        f = 1.0 if f > 1.0 else f
+        felt[first + j] = -f * sizes[begin + j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -66,7 +66,7 @@ class AversiveLearning(OneValue):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Minus the punishment that is expected of each option, and its derivatives."""
-        sizes = record.kept(SIZES, lambda: np.column_stack([record.before(s) for s in SIZES]))
+        sizes = record.kept(SIZES, lambda: _sizes(record))
         given = record, which, psi, 2 * with_slopes, (2, 1), (0.5,)
         return in_lanes(aversive, *given, record.chosen, record.after("outcome"), sizes)
 
@@ -76,6 +76,11 @@ class AversiveLearning(OneValue):
 
     def __str__(self) -> str:
         return "aversive learning, sizes shown"
+
+
+def _sizes(record: Record) -> Matrix:
+    """Punishments of both options (n_events, 2); 0 where they were not shown."""
+    return np.nan_to_num(np.column_stack([record.before(size) for size in SIZES]))
 
 
 class AversiveAgents:
