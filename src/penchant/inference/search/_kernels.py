@@ -408,15 +408,18 @@ def mark_around(marked, beside, near):
 
 
 @fast_inner
-def _is_resolved(values, looked, k, cell, dimensions, bent):
-    """Whether a profile bends so little around a cell that it hides nothing between neighbours."""
+def _is_resolved(values, k, cell, dimensions, bent):
+    """Whether a profile bends so little around a cell that it hides nothing between neighbours.
+
+    Where these were not looked at, as it bent little around points further apart, so it does.
+    """
     fine, stride = True, 1
     for axis in range(len(dimensions) - 1, -1, -1):
         n = dimensions[axis]
         below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
         bend = values[k, below] + values[k, above] - 2.0 * values[k, cell]
         fine = fine and below != cell and above != cell  # beyond an end the model may be another
-        fine = fine and looked[k, below] and looked[k, above] and abs(bend) < bent
+        fine = fine and abs(bend) < bent
         stride *= n
     return fine
 
@@ -430,14 +433,14 @@ def mark_promising(values, looked, dimensions, limits, found):
     """
     close, deep, bent = limits
     for k in range(values.shape[0]):
-        best = -math.inf
+        best, lowest = -math.inf, math.inf
         for cell in range(values.shape[1]):
-            if values[k, cell] > best:
-                best = values[k, cell]
+            best, lowest = max(best, values[k, cell]), min(lowest, values[k, cell])
+        even = best - lowest < close  # a plateau tells nothing of what may stand out of it
         for cell in range(values.shape[1]):
             below = best - values[k, cell]
             found[k, cell] = (
                 looked[k, cell]
                 and (below < close or (below < deep and _is_top(values, k, cell, dimensions)))
-                and not _is_resolved(values, looked, k, cell, dimensions, bent)
+                and (even or not _is_resolved(values, k, cell, dimensions, bent))
             )

@@ -396,21 +396,21 @@ class Climbs:
         smooth = self._smooth and not roughly
         stencils = [_stencil(u[:, a], profiles.bounds[a], smooth) for a in range(q)]
         m = len(stencils[0][0])
-        beside = np.tile(u, (q, m, 1, 1))  # along each parameter, at each place
+        # those of one subject side by side: what it has learnt is unfolded for all of them at once
+        beside = np.tile(u[:, None, None], (1, q, m, 1))  # along each parameter, at each place
         for a, (places, _) in enumerate(stencils):
-            beside[a, :, :, a] = places
-        away = np.stack([beside[a, :, :, a] - u[:, a] for a in range(q)])
-        theta = at.theta + away[..., None] * np.moveaxis(drift, 2, 0)[:, None]
-        theta = theta.reshape(q * m * n, -1)
-        pairs = np.tile(at.subject, q * m), profiles.from_search(beside.reshape(q * m * n, q))
+            beside[:, a, :, a] = places.T
+        away = np.stack([beside[:, a, :, a] - u[:, a, None] for a in range(q)], axis=1)
+        follows = away[..., None] * drift.transpose(0, 2, 1)[:, :, None]
+        theta = (at.theta[:, None, None] + follows).reshape(n * q * m, -1)
+        pairs = np.repeat(at.subject, q * m), profiles.from_search(beside.reshape(n * q * m, q))
         if solved:
-            planes = None if self.planes is None else self.planes.take(np.tile(rows, q * m))
+            planes = None if self.planes is None else self.planes.take(np.repeat(rows, q * m))
             gradient = profiles.solve(*pairs, theta, planes=planes).gradient
         else:
             gradient = profiles.partial_gradient(*pairs, theta)
-        shares = np.stack([share for _, share in stencils])
-        change = (shares[..., None] * gradient.reshape(q, m, n, q)).sum(axis=1)
-        hessian = np.moveaxis(change, 0, 2)
+        shares = np.stack([share.T for _, share in stencils], axis=1)
+        hessian = (shares[..., None] * gradient.reshape(n, q, m, q)).sum(axis=2)
         return np.asarray((hessian + hessian.transpose(0, 2, 1)) / 2)
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:

@@ -154,8 +154,9 @@ MANY_CELLS = 16  # in more dimensions, where the steps of a grid are long
 ALIKE = 0.05  # log-units between cells that may share a supremum, which none reaches
 CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its own among kinks,
 BESIDE = 0.5  # so many steps of the grid from others
-LEADS = 1.0  # steps of the grid from a maximum, to where a climb that leads there is given up;
-THERE = 0.25  # and from where another came to; among kinks both
+THERE = 0.25  # steps of the grid from where another climb came to, to where one is given up,
+LEADS = {2: 1.0}  # or from a maximum that it leads to, by the number of shape parameters: with more
+# the steps of a grid are long, with one it saves nothing
 ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
 PATIENCE = 40  # and after which they wait no longer for each other
 MORE_CLIMBS = 4  # from where one came to no end, each as long,
@@ -236,6 +237,7 @@ def _climb_from_cells(
     """
     starts = _Starts.of(profiles, grids, whose, best)
     smooth = Declared(profiles.model).smooth
+    leading = LEADS.get(profiles.n_shape, THERE) if smooth else THERE
     climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
@@ -253,7 +255,7 @@ def _climb_from_cells(
         low = np.flatnonzero(climbs.points.value[rows] <= best.points.value[climbs.subject[rows]])
         vain = rows[low]
         mine, target = vain // starts.most, climbs.targets(vain)
-        leads = starts.near(mine, target, LEADS if smooth else THERE, starts.certain)
+        leads = starts.near(mine, target, leading, starts.certain)
         there = starts.near(mine, climbs.u[vain], THERE, np.ones_like(starts.certain))
         vain = vain[there | leads]
         climbs.give_up(vain)
