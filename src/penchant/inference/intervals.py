@@ -32,6 +32,7 @@ RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
 ROUNDED = 0.01  # log-units that a cell may be worth more or less than its value says
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
+FEW = 12  # cells of a task, of which none is left out
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
 AT_LIMIT = 1e-7  # share of a range: nearer to its end psi is at it
@@ -496,10 +497,7 @@ class _Tasks:
                 proven=False,
             ).value
         else:
-            place = self.whose[task] * len(self.grids.psi) + cell
-            pairs = self.whose[task], psi, near, planes, not self.coarse, place
-            far_below = (np.sqrt(2 * self.drop) + NEARLY) ** 2 / 2 + ROUNDED
-            values = profiles.heights(*pairs, (self.highest - far_below)[task])
+            values = self._heights(task, cell, planes)
         short = self._short(values, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         far = self._are_far(profiles.to_search(psi[best]), task[best])
@@ -518,6 +516,35 @@ class _Tasks:
         short = self._short(climbed.value, moved)
         kept = short < -RETURN
         return moved[kept], self._begun_at(moved[kept], found, short[kept], climbed.take(kept))
+
+    def _heights(self, task: IntVector, cell: IntVector, planes: Planes) -> Vector:
+        """Profiles on planes at cells of tasks, well told where they may be above the targets.
+
+        Of many cells of a coarse search every other along each axis is looked at first; the rest if
+        one of these is not far below.
+        """
+        floor = self.highest - (np.sqrt(2 * self.drop) + NEARLY) ** 2 / 2 - ROUNDED
+        values = np.full(len(task), -np.inf)
+
+        def look(which: IntVector) -> None:
+            at, there = task[which], cell[which]
+            pairs = self.whose[at], self.grids.psi[there], self.grids.theta[at, there]
+            place = self.whose[at] * len(self.grids.psi) + there
+            on = planes.take(which), not self.coarse, place
+            values[which] = self.line.profiles.heights(*pairs, *on, floor[at])
+
+        first = np.ones(len(task), dtype=bool)
+        if self.coarse:
+            places = np.unravel_index(cell, self.grids.dimensions)
+            even = np.all([axis % 2 == 0 for axis in places], axis=0)
+            first = even | (np.bincount(task)[task] <= FEW)
+        look(np.flatnonzero(first))
+        best = np.full(len(self.whose), -np.inf)
+        np.maximum.at(best, task[first], values[first])
+        rest = np.flatnonzero(~first & (best > floor - BETWEEN)[task])
+        if len(rest):
+            look(rest)
+        return values
 
     def _cells(self, found: Vector, which: IntVector) -> tuple[IntVector, IntVector, Matrix]:
         """Cells of the grid that may be above the target: their tasks, which they are, and psi."""
@@ -550,7 +577,7 @@ class _Tasks:
         short = self._short(values[row, cell] + ROUNDED, task)
         lost = short >= np.where(self._are_far(u[cell], task), NEARLY, 0.0)
         near[row[lost], cell[lost]] = False
-        return near
+        return near & self.grids.looked[which] if self.coarse else near
 
     def _are_far(self, u: Matrix, task: IntVector) -> BoolVector:
         """Whether places are not beside the psi that led to the ends of tasks."""

@@ -143,6 +143,7 @@ def profile(
     kept: int = -1,
     most_steps: int = STEPS,
     floor: Vector = ANY_HEIGHT,
+    deep: float = math.inf,
 ) -> None:
     """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
 
@@ -158,12 +159,13 @@ def profile(
     kept : a weight that stays as it is given, none of those that must be positive; or -1
     most_steps : of Newton's method, halvings included, after which a pair needs a closer look
     floor : (n,), heights below which one need not be told well; of one number, for all
+    deep : the same, so far below the highest pair of the same subject, one after another
     """
     _, m, d = x.shape
     first_scored = episodes[3]
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
-    ends = enough, most_steps, floor
+    ends = enough, most_steps, floor, deep
     given = numbers, episodes, subject, near, ends, positive, kind_of(d, False)
     _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
 
@@ -707,7 +709,7 @@ def _profile(
     _, m, d = x
     _, first_event, _, first_scored = episodes
     held = state[4]
-    row, n_last = FIRST, FIRST
+    row, n_last, highest = FIRST, FIRST, -np.inf
     for k in range(len(near)):
         s = subject[k]
         theta = thetas[k]
@@ -733,8 +735,13 @@ def _profile(
             if theta[a] <= 0.0:
                 theta[a] = 0.0
         least = -(first_scored[s + 1] - first_scored[s]) * math.log(m) if kept < 0 else -np.inf
-        until = (ends[0], ends[1], ends[2][k if len(ends[2]) > 1 else FIRST])
+        if k == 0 or subject[k - 1] != s:
+            highest = -np.inf
+        floor = max(ends[2][k if len(ends[2]) > 1 else FIRST], highest - ends[3])
+        until = (ends[0], ends[1], floor)
         values[k] = climb_inside(problem, until, least, positive, theta, state, rooms)
+        if values[k] > highest:
+            highest = values[k]
 
 
 # Steps of climbs on profiles, one row after another: nothing depends on the others. Matrices have

@@ -265,7 +265,8 @@ def _searched(
 ) -> tuple[Grids, BoolVector]:
     """The same of some grid, from one that is coarser by as many rounds; which points are rough."""
     if rounds == 0 or min(dimensions) < FEWEST.get(len(dimensions), OF_MANY):
-        values, theta, rough = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1, ROUGH)
+        n_last = dimensions[-1] if dimensions else 1
+        values, theta, rough = _on_lines(profiles, psi, n_last, ROUGH, DEEP)
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
     found, of_found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
@@ -300,13 +301,13 @@ def _is_compiled(profiles: Profiles) -> bool:
 
 
 def _on_lines(
-    profiles: Profiles, psi: Matrix, n_last: int, enough: float
+    profiles: Profiles, psi: Matrix, n_last: int, enough: float, deep: float = np.inf
 ) -> tuple[Matrix, Matrix, BoolVector]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
     psi (n_psi, n_shape) lie in lines of n_last neighbours each; `enough`: the squared Newton
-    decrement before the last step. Third, which are rough: suprema that Newton's method may have
-    stopped below.
+    decrement before the last step; `deep`: how far below others points are told roughly. Third,
+    which are rough: suprema that Newton's method may have stopped below.
     """
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
@@ -321,7 +322,7 @@ def _on_lines(
         near = _neighbours(n_some, n_last, n_who)
         best = np.zeros((len(subject), d))
         pairs = subject, np.tile(psi[some], (n_who, 1))
-        found, doubts = _solve(profiles, *pairs, near, best, (enough, compiled.ANY_HEIGHT))
+        found, doubts = _solve(profiles, *pairs, near, best, (enough, compiled.ANY_HEIGHT, deep))
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
         rough[who, some] = doubts.reshape(n_who, n_some)
@@ -356,7 +357,14 @@ def _one_by_one(
     if floor is None:
         floor = np.full(len(subject), -np.inf)
     parts = [
-        _solve(profiles, subject[some], psi[some], afresh[some], theta[some], (enough, floor[some]))
+        _solve(
+            profiles,
+            subject[some],
+            psi[some],
+            afresh[some],
+            theta[some],
+            (enough, floor[some], np.inf),
+        )
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
     values, rough = (np.concatenate(part) for part in zip(*parts, strict=True))
@@ -397,12 +405,12 @@ def _solve(
     psi: Matrix,
     near: IntVector,
     theta: Matrix,
-    ends: tuple[float, Vector],
+    ends: tuple[float, Vector, float],
 ) -> tuple[Vector, BoolVector]:
     """The objective of pairs, and which are rough; theta, from where they start, is filled.
 
-    `ends`: the squared Newton decrement before the last step, and heights below which none is
-    worth another.
+    `ends`: the squared Newton decrement before the last step; heights below which none is worth
+    another, of each pair and relative to the highest of the subject before.
     """
     x, _ = profiles.variables(subject, psi, False)
     values = np.empty(len(subject))
@@ -416,6 +424,7 @@ def _solve(
         values,
         theta,
         floor=ends[1],
+        deep=ends[2],
     )
     lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
     nowhere = profiles.outside(x, None, subject, lost)
