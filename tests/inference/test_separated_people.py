@@ -1,7 +1,9 @@
 """People whose choices are separated: no number where there is no estimate."""
 
 import dataclasses
+import decimal
 import json
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -171,8 +173,38 @@ def test_information_too_small_to_invert_counts_as_none():
     np.testing.assert_allclose(little, [[1e200, 0.0], [0.0, 0.25]], rtol=1e-14)
 
 
-def test_options_that_are_alike_but_for_rounding_are_told_apart_by_no_estimate():
-    # at a reward rate of 1 some values are the same; weights of 1e15 would choose between them
+def exact_log_likelihood(episode, theta, psi):
+    """Of successors and their pay, literally, in fifty digits."""
+    with decimal.localcontext() as digits:
+        digits.prec = 50
+        value, stick, second = map(Decimal, theta.tolist())
+        rate, of_pay = map(Decimal, psi.tolist())
+        ahead, pay = [[Decimal(0)] * 4 for _ in range(2)], [Decimal(0)] * 4
+        total, last = Decimal(0), -1
+        for state, chosen, reward in zip(
+            episode.before["state"], episode.chosen, episode.rewards, strict=True
+        ):
+            s, j = int(state), int(chosen)
+            if s == 0:
+                both = [
+                    value * sum(m * p for m, p in zip(ahead[i], pay, strict=True))
+                    + (stick if i == last else 0)
+                    for i in range(2)
+                ]
+                last = j
+            else:
+                both = [second * pay[2 * (s - 1) + i] for i in range(2)]
+                there = 2 * (s - 1) + j
+            away = both[1 - j] - both[j]
+            total -= (1 + away.exp()).ln() if away < 1000 else away
+            if s > 0:
+                ahead[last] = [m + rate * ((o == there) - m) for o, m in enumerate(ahead[last])]
+                pay[there] += of_pay * (Decimal(float(reward)) - pay[there])
+        return float(total)
+
+
+def test_weights_that_are_huge_live_on_no_rounding():
+    # at a reward rate of 1 some values are all but the same; weights of 1e15 choose between them
     model, rng, people = pn.models.Successor(), np.random.default_rng(0), []
     for subject in range(60):
         truth = {
@@ -184,6 +216,9 @@ def test_options_that_are_alike_but_for_rounding_are_told_apart_by_no_estimate()
         }
         task = pn.Task(pn.models.TwoStepWorld(40), 40)
         people.append(pn.simulate(task, model, truth, rng=rng, subject=subject))
-    for estimate in pn.fit_each([people[17], people[51], people[3]], model, threads=1):
+    some = [people[17], people[51], people[3]]
+    for person, estimate in zip(some, pn.fit_each(some, model, threads=1), strict=True):
         assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-6
-        assert estimate.source.peak.point.theta.max() < 1e9
+        peak = estimate.source.peak.point
+        exact = exact_log_likelihood(person, peak.theta, peak.psi)
+        assert peak.value == pytest.approx(exact, abs=1e-6)

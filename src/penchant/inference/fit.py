@@ -9,7 +9,6 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
-from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks, ManyPeople
@@ -44,9 +43,6 @@ from penchant.tables.reading import Reading
 
 History = Episode | Offers
 LOWER = 1e-6  # log-units below the grid at which something is wrong with an estimate
-HUGE = 1e6  # a weight, from which on it is asked whether it lives on rounding:
-ROUNDED = 1e-11  # on differences that are such a share of the largest,
-LOST = 0.1  # and lost without them so many log-units
 
 
 @overload
@@ -295,38 +291,25 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     found = estimates_at(profiles, each, peaks, subjects)
     if profiles.prior is not None or not profiles.n_shape:
         return found
-    heights = _without_rounding(profiles, peaks, np.array([e.log_likelihood for e in found]))
     return [
-        _not_below(profiles.of_one(k), grid, found[k], heights[k], int(peaks.n_steps[k]))
-        if heights[k] < grid.values.max() - LOWER
+        _not_below(profiles.of_one(k), grid, found[k], int(peaks.n_steps[k]))
+        if found[k].log_likelihood < grid.values.max() - LOWER
         else found[k]
         for k, grid in enumerate(each)
     ]
 
 
-def _without_rounding(profiles: Profiles, peaks: Peaks, heights: Vector) -> Vector:
-    """Log-likelihoods, lower where weights are so large that they live on rounding.
+def _not_below(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
+    """The estimate at the best cell of the grid, if that is higher than the one given.
+
+    n_steps : those of the search that led to the latter.
 
     At a limit of the model options may be alike but for rounding: weights that grow without end
     take that for a difference, and a climb for a way up.
-    """
-    huge = np.flatnonzero((np.abs(peaks.points.theta) > HUGE).any(axis=1))
-    if len(huge):
-        told = profiles.without_small_differences(peaks.points.take(huge), ROUNDED).value
-        heights[huge] = np.where(told < heights[huge] - LOST, told, heights[huge])
-    return heights
-
-
-def _not_below(
-    problem: Problem, grid: Grid, estimate: Estimate, height: float, n_steps: int
-) -> Estimate:
-    """The estimate at the best cell of the grid, if that is higher than the one given.
-
-    height, n_steps : log-likelihood of the latter, and steps of the search that led there.
     """
     psi = grid.psi[[int(grid.values.argmax())]]
     whose = np.zeros(1, dtype=np.int64)
     climbs = climb_together(problem.profiles, whose, psi, max_steps=0, finish=False)
     climbs.n_steps[:] = n_steps
     other = estimate_at(problem, grid, climbs.peaks()[0], estimate.subject)
-    return other if other.log_likelihood > height else estimate
+    return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -1026,6 +1026,30 @@ def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
         _steer(rows[i], u, gradient, curvature, i, (bounds, fixed), steps, i, room)
 
 
+@fast
+def aim(rows, u, steps, fraction, bounds, target):
+    """Where shares of steps lead to: at most to the end of a range that they cross first.
+
+    A step that went on along the end would leave the ridge it follows. Where a parameter is at an
+    end already, and a step leads beyond, the others go on. target : (n, n_shape), filled
+    """
+    q = u.shape[1]
+    for i in range(len(rows)):
+        k, share, first = rows[i], 1.0, -1
+        for c in range(q):
+            move = fraction[k] * steps[k, c]
+            end = bounds[c, 1] if move > 0.0 else bounds[c, 0]
+            target[i, c] = u[k, c] if u[k, c] == end else u[k, c] + move
+            if u[k, c] != end and move != 0.0 and (end - u[k, c]) / move < share:
+                share, first = (end - u[k, c]) / move, c
+        if first < 0:
+            continue
+        for c in range(q):
+            target[i, c] = u[k, c] + share * (target[i, c] - u[k, c])
+            target[i, c] = min(max(target[i, c], bounds[c, 0]), bounds[c, 1])
+        target[i, first] = bounds[first, 1] if steps[k, first] > 0.0 else bounds[first, 0]
+
+
 VALUE, GRADIENT = 2, 5  # which of the numbers of a point
 
 

@@ -774,20 +774,10 @@ class Profiles:
             some = points.take(slice(begin, end))
             x, _ = self.variables(some.subject, some.psi, False)
             rows = self.rows(some.subject)
-            limits, away = ignored * self._largest(some, x, rows), np.empty_like(x)
+            limits, away = ignored * some.largest[:, 1], np.empty_like(x)
             compiled.without_small(x, rows.chosen, rows.events, limits, away)
-            start = np.where((np.abs(some.theta) < FAR).all(axis=1)[:, None], some.theta, 0.0)
-            parts.append(fit_table(away, rows.chosen, rows.grouping, None, start))
+            parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
         return Batch.joined(parts)
-
-    def _largest(self, points: Points, x: Matrix, rows: Rows) -> Matrix:
-        """The largest |x_i - x_chosen| of each variable, where that is not known yet."""
-        largest = points.largest[:, 1].copy()
-        for k in np.flatnonzero(~largest.any(axis=1)):
-            mine = rows.of(k)
-            away = x[mine] - x[mine, rows.chosen[mine]][:, None]
-            largest[k] = np.abs(away).max(axis=(0, 1), initial=0.0)
-        return largest
 
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in search units."""

@@ -183,8 +183,9 @@ class Climbs:
 
     def targets(self, rows: IntVector) -> Matrix:
         """Where the next steps of climbs lead to, in search units."""
-        low, high = self.profiles.bounds.T
-        return np.clip(self.u[rows] + self._fraction[rows, None] * self._step[rows], low, high)
+        target = np.empty((len(rows), self.u.shape[1]))
+        compiled.aim(rows, self.u, self._step, self._fraction, self.profiles.bounds, target)
+        return target
 
     def give_up(self, rows: IntVector) -> None:
         """End climbs that lead nowhere new."""
