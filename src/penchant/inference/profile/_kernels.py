@@ -1185,3 +1185,156 @@ def choose_cells(subjects, at_once, alone, waiting, cells, reach, peaks, steps, 
             if free and not (some and none_yet and alone[i]):
                 chosen[i, c] = some = True
                 waiting[k, c] = False
+
+
+# Grids of many subjects: values (n, n_psi), of points that lie in lines along several axes.
+
+
+@fast_inner
+def _beside(cell, stride, n, upper):
+    """The neighbour of a cell along an axis of n points, or the cell itself at the end."""
+    place = cell // stride % n
+    if upper:
+        return cell + stride if place < n - 1 else cell
+    return cell - stride if place > 0 else cell
+
+
+@fast_inner
+def _is_top(values, k, cell, dimensions):
+    """Whether a cell is no lower than its neighbours along every axis."""
+    height, stride = values[k, cell], 1
+    top = math.isfinite(height)
+    for axis in range(len(dimensions) - 1, -1, -1):
+        n = dimensions[axis]
+        top = top and height >= values[k, _beside(cell, stride, n, False)]
+        top = top and height >= values[k, _beside(cell, stride, n, True)]
+        stride *= n
+    return top
+
+
+@fast
+def tops(values, dimensions, found):
+    """Mark cells that are no lower than their neighbours along every axis."""
+    for k in range(values.shape[0]):
+        for cell in range(values.shape[1]):
+            found[k, cell] = _is_top(values, k, cell, dimensions)
+
+
+@fast
+def choose_best(values, dimensions, cells, maxima):
+    """Fill the best cells of each subject (n, most), local maxima first, and which these are."""
+    most = cells.shape[1]
+    for k in range(values.shape[0]):
+        size = 0
+        for cell in range(values.shape[1]):
+            top, height = _is_top(values, k, cell, dimensions), values[k, cell]
+            at = size
+            while at > 0:
+                other = values[k, cells[k, at - 1]]
+                before = maxima[k, at - 1]
+                if not ((top and not before) or (top == before and height > other)):
+                    break
+                at -= 1
+            if at >= most:
+                continue
+            for j in range(min(size, most - 1), at, -1):
+                cells[k, j], maxima[k, j] = cells[k, j - 1], maxima[k, j - 1]
+            cells[k, at], maxima[k, at] = cell, top
+            size = min(size + 1, most)
+
+
+@fast
+def level_cells(values, dimensions, cells, limit, found):
+    """Mark cells (n, most) that are as high as their neighbours but for a limit."""
+    for k in range(cells.shape[0]):
+        for c in range(cells.shape[1]):
+            cell, stride = cells[k, c], 1
+            found[k, c] = True
+            for axis in range(len(dimensions) - 1, -1, -1):
+                for upper in (False, True):
+                    beside = values[k, _beside(cell, stride, dimensions[axis], upper)]
+                    found[k, c] = found[k, c] and abs(beside - values[k, cell]) < limit
+                stride *= dimensions[axis]
+
+
+@fast
+def peaks_of_parabolas(values, dimensions, rows, cells, shift):
+    """Fill where parabolas through cells (n,) of rows, and their neighbours, peak: in steps."""
+    for i in range(len(cells)):
+        k, cell, stride = rows[i], cells[i], 1
+        for axis in range(len(dimensions) - 1, -1, -1):
+            n = dimensions[axis]
+            below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
+            bend = 2.0 * values[k, cell] - values[k, below] - values[k, above]
+            found = 0.5 * (values[k, above] - values[k, below]) / bend
+            inside = below != cell and above != cell and bend > 0.0 and math.isfinite(found)
+            shift[i, axis] = min(max(found, -0.5), 0.5) if inside else 0.0
+            stride *= n
+
+
+@fast
+def blend(values, corners, filled):
+    """Fill points with the mean of others: values (n, n_coarse, d), filled (n, n_psi, d).
+
+    corners : (n_psi, m), those around each point, one of them several times where it is that
+    """
+    m = corners.shape[1]
+    for k in range(values.shape[0]):
+        for cell in range(corners.shape[0]):
+            for a in range(values.shape[2]):
+                total = 0.0
+                for j in range(m):
+                    total += values[k, corners[cell, j], a]
+                filled[k, cell, a] = total / m
+
+
+@fast
+def mark_around(marked, beside, near):
+    """Mark all that lies beside points which are marked (n, n_coarse): near (n, n_psi).
+
+    beside : (n_coarse, m), the points of the whole grid; -1 where there are fewer
+    """
+    for k in range(marked.shape[0]):
+        for cell in range(marked.shape[1]):
+            for j in range(beside.shape[1]):
+                if marked[k, cell] and beside[cell, j] >= 0:
+                    near[k, beside[cell, j]] = True
+
+
+@fast_inner
+def _is_resolved(values, k, cell, dimensions, bent):
+    """Whether a profile bends so little around a cell that it hides nothing between neighbours.
+
+    Where these were not looked at, as it bent little around points further apart, so it does.
+    """
+    fine, stride = True, 1
+    for axis in range(len(dimensions) - 1, -1, -1):
+        n = dimensions[axis]
+        below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
+        bend = values[k, below] + values[k, above] - 2.0 * values[k, cell]
+        fine = fine and below != cell and above != cell  # beyond an end the model may be another
+        fine = fine and abs(bend) < bent
+        stride *= n
+    return fine
+
+
+@fast
+def mark_promising(values, looked, dimensions, limits, found):
+    """Mark points that were looked at and are close to the best, or local maxima not far below.
+
+    limits : how far below the best either may be; and how much a profile may bend around a point
+        between whose neighbours nothing is looked for
+    """
+    close, deep, bent = limits
+    for k in range(values.shape[0]):
+        best, lowest = -math.inf, math.inf
+        for cell in range(values.shape[1]):
+            best, lowest = max(best, values[k, cell]), min(lowest, values[k, cell])
+        even = best - lowest < close  # a plateau tells nothing of what may stand out of it
+        for cell in range(values.shape[1]):
+            below = best - values[k, cell]
+            found[k, cell] = (
+                looked[k, cell]
+                and (below < close or (below < deep and _is_top(values, k, cell, dimensions)))
+                and (even or not _is_resolved(values, k, cell, dimensions, bent))
+            )

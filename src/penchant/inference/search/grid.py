@@ -12,7 +12,6 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
-from penchant.inference.search import _kernels as looking
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Shape
 
@@ -98,7 +97,7 @@ def grid_steps(shape: Sequence[Shape]) -> Vector:
 def local_maxima(values: Matrix, dimensions: tuple[int, ...]) -> BoolVector:
     """Points (n_subjects, n_psi) that are no lower than their neighbours along every axis."""
     found = np.empty(values.shape, dtype=bool)
-    looking.tops(values, _along(dimensions), found)
+    compiled.tops(values, _along(dimensions), found)
     return found
 
 
@@ -116,14 +115,14 @@ def best_cells(
     """
     size = len(values), min(most, values.shape[1])
     cells, maxima = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
-    looking.choose_best(values, _along(dimensions), cells, maxima)
+    compiled.choose_best(values, _along(dimensions), cells, maxima)
     return cells, maxima
 
 
 def are_level(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
     """Which cells (n, most) are as high as their neighbours: no climb leads away from there."""
     found = np.empty(cells.shape, dtype=bool)
-    looking.level_cells(values, _along(dimensions), cells, LEVEL, found)
+    compiled.level_cells(values, _along(dimensions), cells, LEVEL, found)
     return found
 
 
@@ -140,7 +139,7 @@ def vertices(
         (n,); along every axis the vertex is looked for, and at most half a step away.
     """
     shift = np.empty((len(cell), len(dimensions)))
-    looking.peaks_of_parabolas(values, _along(dimensions), row, cell, shift)
+    compiled.peaks_of_parabolas(values, _along(dimensions), row, cell, shift)
     return shift
 
 
@@ -178,7 +177,7 @@ class CoarseGrid:
     def around(self, marked: BoolVector) -> BoolVector:
         """Points of the whole grid beside those marked (n, n_coarse), and these: (n, n_psi)."""
         near = np.zeros((len(marked), math.prod(self.dimensions)), dtype=bool)
-        looking.mark_around(marked, self._beside, near)
+        compiled.mark_around(marked, self._beside, near)
         return near
 
     @property
@@ -194,7 +193,7 @@ class CoarseGrid:
         """Values (n, n_coarse, ...) at all points of the whole grid: in between they are linear."""
         given = np.ascontiguousarray(values).reshape(len(values), values.shape[1], -1)
         found = np.empty((len(values), math.prod(self.dimensions), given.shape[2]))
-        looking.blend(given, self._corners, found)
+        compiled.blend(given, self._corners, found)
         return found.reshape(len(values), -1, *values.shape[2:])
 
     @property
@@ -292,7 +291,7 @@ def _worth_a_look(grids: Grids, bent: float) -> BoolVector:
     """
     found = np.empty(grids.looked.shape, dtype=bool)
     given = grids.values, grids.looked, _along(grids.dimensions)
-    looking.mark_promising(*given, (CLOSE, DEEP, bent), found)
+    compiled.mark_promising(*given, (CLOSE, DEEP, bent), found)
     return found
 
 
