@@ -10,7 +10,6 @@ from penchant.inference.search.grid import (
     best_cells,
     grid_points,
     grid_steps,
-    local_maxima,
     vertices,
 )
 
@@ -84,9 +83,10 @@ def test_what_lies_around_points_are_their_neighbours_along_all_axes():
 
 
 def test_equal_neighbours_are_both_local_maxima():
-    assert local_maxima(np.array([[1.0, 1.0, 0.0, np.nan]]), (4,)).tolist() == [
-        [True, True, False, False]
-    ]
+    assert cells_of([1.0, 1.0, 0.0, -np.inf], most=4) == (
+        [0, 1, 2, 3],
+        [True, True, False, False],
+    )
 
 
 def test_cells_as_high_as_all_their_neighbours_are_level():

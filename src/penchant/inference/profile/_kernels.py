@@ -805,14 +805,20 @@ def _clear(a, held, d):
 
 
 @fast_inner
-def _invert(information, theta, k, positive, kept, room):
+def _invert(information, theta, k, positive, given, j, room):
     """Fill the third of the rooms with the inverse information of weights that may move.
 
-    By way of a unit diagonal; zeros for directions without information. `kept`: a weight that
-    stays as it is, or -1.
+    By way of a unit diagonal; zeros for directions without information. `given`: a weight that
+    stays as it is, or -1; and inverses (n, d, d) of which number j is it, or none (0, d, d).
     """
     a, vectors, inverse, scale = room
+    kept, inverses = given
     d = theta.shape[1]
+    if len(inverses) > 0:
+        for i in range(d):
+            for e in range(d):
+                inverse[i, e] = inverses[j, i, e]
+        return
     fine = True
     for i in range(d):
         for j in range(d):
@@ -821,9 +827,9 @@ def _invert(information, theta, k, positive, kept, room):
     for i in range(d):
         if i == kept:
             _clear(a, i, d)
-    for j in range(len(positive)):
-        if theta[k, positive[j]] <= 0.0:
-            _clear(a, positive[j], d)
+    for e in range(len(positive)):
+        if theta[k, positive[e]] <= 0.0:
+            _clear(a, positive[e], d)
     for i in range(d):
         for j in range(d):
             fine = fine and math.isfinite(a[i, j])
@@ -842,21 +848,6 @@ def _invert(information, theta, k, positive, kept, room):
     for i in range(d):
         for j in range(d):
             inverse[i, j] = inverse[i, j] / scale[i] / scale[j]
-
-
-@fast_inner
-def _inverse_of(information, theta, k, positive, given, i, room):
-    """The same, where `given` is the weight that stays, and inverses (n, d, d) if they are known.
-
-    There are none, (0, d, d), if they are not.
-    """
-    kept, inverses = given
-    if len(inverses) == 0:
-        _invert(information, theta, k, positive, kept, room)
-        return
-    for a in range(theta.shape[1]):
-        for b in range(theta.shape[1]):
-            room[2][a, b] = inverses[i, a, b]
 
 
 @fast_inner
@@ -912,7 +903,7 @@ def expect(points, given, positive, drift, curvature, off, room):
     inverse = room[2]
     d, q = mixed.shape[1], mixed.shape[2]
     for k in range(len(theta)):
-        _inverse_of(information, theta, k, positive, given, k, room)
+        _invert(information, theta, k, positive, given, k, room)
         _expect(mixed, fisher, k, inverse, curvature, k)
         size, farthest = 0.0, 0.0
         for i in range(d):
@@ -950,7 +941,7 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
     q = path.shape[1]
     for i in range(len(rows)):
         k = rows[i]
-        _inverse_of(information, theta, k, positive, given, i, room)
+        _invert(information, theta, k, positive, given, i, room)
         _expect(mixed, fisher, k, inverse, expected, i)
         for a in range(q):
             for b in range(q):
@@ -966,55 +957,6 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
                 unexpected[k, a, b] = curvature[k, a, b] - expected[i, a, b]
 
 
-@fast_inner
-def _steer(k, u, gradient, curvature, i, range_, steps, at, room):
-    """Fill row `at` of the steps with Newton's of climb k, by curvature i; returns its length."""
-    a, vectors, _, along = room
-    bounds, fixed = range_
-    q = u.shape[1]
-    fine, largest = True, 1e-12
-    for c in range(q):
-        slope = gradient[k, c]
-        out = (u[k, c] <= bounds[c, 0] and slope <= 0.0) or (
-            u[k, c] >= bounds[c, 1] and slope >= 0.0
-        )
-        # what is held has neither curvature nor gradient
-        along[c] = 0.0 if out or fixed[k, c] else 1.0
-    for c in range(q):
-        for e in range(q):
-            free = along[c] != 0.0 and along[e] != 0.0
-            a[c, e] = curvature[i, c, e] if free else 0.0
-            fine = fine and math.isfinite(a[c, e])
-    for c in range(q):
-        steps[at, c] = 0.0
-        for e in range(q):
-            a[c, e] = a[c, e] if fine else 0.0
-    _eigen(a, q, vectors)
-    for c in range(q):
-        if abs(a[c, c]) > largest:
-            largest = abs(a[c, c])
-    for c in range(q):
-        share = 0.0
-        for e in range(q):
-            if along[e] != 0.0 and math.isfinite(gradient[k, e]):
-                share += vectors[e, c] * gradient[k, e]
-        size = abs(a[c, c])
-        share /= size if size > FLAT * largest else FLAT * largest
-        for e in range(q):
-            steps[at, e] += vectors[e, c] * share
-    longest = 0.0
-    for c in range(q):
-        if along[c] == 0.0:
-            steps[at, c] = 0.0
-        if not abs(steps[at, c]) <= longest:
-            longest = abs(steps[at, c])
-    if longest <= 1.0:
-        return longest
-    for c in range(q):
-        steps[at, c] /= longest
-    return 1.0 if longest > 1.0 else longest
-
-
 @fast
 def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
     """Newton's steps among the free parameters, uphill and at most 1 search unit long.
@@ -1022,8 +964,48 @@ def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
     rows : (n,), of u, gradient and fixed (all, n_shape); curvature : (n, n_shape, n_shape)
     steps : (n, n_shape), filled
     """
+    a, vectors, _, along = room
+    q = u.shape[1]
     for i in range(len(rows)):
-        _steer(rows[i], u, gradient, curvature, i, (bounds, fixed), steps, i, room)
+        k = rows[i]
+        fine, largest = True, 1e-12
+        for c in range(q):
+            slope = gradient[k, c]
+            out = (u[k, c] <= bounds[c, 0] and slope <= 0.0) or (
+                u[k, c] >= bounds[c, 1] and slope >= 0.0
+            )
+            # what is held has neither curvature nor gradient
+            along[c] = 0.0 if out or fixed[k, c] else 1.0
+        for c in range(q):
+            for e in range(q):
+                free = along[c] != 0.0 and along[e] != 0.0
+                a[c, e] = curvature[i, c, e] if free else 0.0
+                fine = fine and math.isfinite(a[c, e])
+        for c in range(q):
+            steps[i, c] = 0.0
+            for e in range(q):
+                a[c, e] = a[c, e] if fine else 0.0
+        _eigen(a, q, vectors)
+        for c in range(q):
+            if abs(a[c, c]) > largest:
+                largest = abs(a[c, c])
+        for c in range(q):
+            share = 0.0
+            for e in range(q):
+                if along[e] != 0.0 and math.isfinite(gradient[k, e]):
+                    share += vectors[e, c] * gradient[k, e]
+            size = abs(a[c, c])
+            share /= size if size > FLAT * largest else FLAT * largest
+            for e in range(q):
+                steps[i, e] += vectors[e, c] * share
+        longest = 1.0
+        for c in range(q):
+            if along[c] == 0.0:
+                steps[i, c] = 0.0
+            if not abs(steps[i, c]) <= longest:
+                longest = abs(steps[i, c])
+        for c in range(q):
+            steps[i, c] /= longest
 
 
 @fast
@@ -1091,22 +1073,20 @@ def judge(rows, target, trial, points, settled, climbs, told, path, change, gain
 
 
 @fast
-def settle(rows, climbs, curvatures, range_, told, steps, fraction, converged, limits, room, other):
-    """Steps of climbs that have moved, shorter ones of those that have not, and which are there.
+def settle(rows, gradient, steps, told, lengths, fraction, converged, limits):
+    """How much of the next steps to try, less where the last failed, and which climbs are there.
 
-    rows : (n,), of the climbs; climbs : u and gradient of all
-    curvatures : of all (all, n_shape, n_shape); those expected of climbs that moved, one after
-        another
-    range_ : bounds, and what is fixed (all, n_shape)
-    told : whether a climb moved, how long its step was, what was gained: (n,)
-    steps, fraction, converged : of all; changed
+    rows : (n,), of the climbs; gradient, steps : (all, n_shape)
+    told : whether a climb moved, its step, what was gained: (n,), (n, n_shape), (n,)
+    lengths : of the steps of those that moved; and, where profiles are not smooth, how long they
+        would be by the curvature that is expected
+    fraction, converged : (all,), changed
     limits : whether profiles are smooth, and the lengths, shares and gains of `Climbs`
     """
-    u, gradient = climbs
-    curvature, expected = curvatures
     up, path, gained = told
+    longest, expecting = lengths
     smooth, further, nearly, steep, poor, least, flat = limits
-    q, moved = u.shape[1], FIRST
+    q, moved = steps.shape[1], FIRST
     for i in range(len(rows)):
         k = rows[i]
         if not up[i]:
@@ -1122,14 +1102,13 @@ def settle(rows, climbs, curvatures, range_, told, steps, fraction, converged, l
             if not abs(path[i, a]) <= led:
                 led = abs(path[i, a])
         shortened = led > 0.0 and fraction[k] < 1.0
-        longest = _steer(k, u, gradient, curvature, k, range_, steps, k, room)
         fraction[k] = 1.0
-        if smooth and shortened and longest > further * led:
-            fraction[k] = further * led / longest
-        converged[k] = longest < nearly
+        if smooth and shortened and longest[moved] > further * led:
+            fraction[k] = further * led / longest[moved]
+        converged[k] = longest[moved] < nearly
         if not smooth:  # steps are short beside a kink too, where the slope jumps
-            expecting = _steer(k, u, gradient, expected, moved, range_, other, FIRST, room)
-            if (converged[k] and expecting > steep) or (shortened and gained[i] < poor):
+            far = expecting[moved] > steep
+            if (converged[k] and far) or (shortened and gained[i] < poor):
                 fraction[k], converged[k] = 0.0, False
         moved += 1
 
@@ -1213,14 +1192,6 @@ def _is_top(values, k, cell, dimensions):
 
 
 @fast
-def tops(values, dimensions, found):
-    """Mark cells that are no lower than their neighbours along every axis."""
-    for k in range(values.shape[0]):
-        for cell in range(values.shape[1]):
-            found[k, cell] = _is_top(values, k, cell, dimensions)
-
-
-@fast
 def choose_best(values, dimensions, cells, maxima):
     """Fill the best cells of each subject (n, most), local maxima first, and which these are."""
     most = cells.shape[1]
@@ -1241,35 +1212,6 @@ def choose_best(values, dimensions, cells, maxima):
                 cells[k, j], maxima[k, j] = cells[k, j - 1], maxima[k, j - 1]
             cells[k, at], maxima[k, at] = cell, top
             size = min(size + 1, most)
-
-
-@fast
-def level_cells(values, dimensions, cells, limit, found):
-    """Mark cells (n, most) that are as high as their neighbours but for a limit."""
-    for k in range(cells.shape[0]):
-        for c in range(cells.shape[1]):
-            cell, stride = cells[k, c], 1
-            found[k, c] = True
-            for axis in range(len(dimensions) - 1, -1, -1):
-                for upper in (False, True):
-                    beside = values[k, _beside(cell, stride, dimensions[axis], upper)]
-                    found[k, c] = found[k, c] and abs(beside - values[k, cell]) < limit
-                stride *= dimensions[axis]
-
-
-@fast
-def peaks_of_parabolas(values, dimensions, rows, cells, shift):
-    """Fill where parabolas through cells (n,) of rows, and their neighbours, peak: in steps."""
-    for i in range(len(cells)):
-        k, cell, stride = rows[i], cells[i], 1
-        for axis in range(len(dimensions) - 1, -1, -1):
-            n = dimensions[axis]
-            below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
-            bend = 2.0 * values[k, cell] - values[k, below] - values[k, above]
-            found = 0.5 * (values[k, above] - values[k, below]) / bend
-            inside = below != cell and above != cell and bend > 0.0 and math.isfinite(found)
-            shift[i, axis] = min(max(found, -0.5), 0.5) if inside else 0.0
-            stride *= n
 
 
 @fast

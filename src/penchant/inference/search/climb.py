@@ -212,18 +212,19 @@ class Climbs:
         stale = mine[~first[some] & (self.n_steps[mine] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
+        self._step[mine] = step = self._newton_steps(mine, self.curvature[mine])
+        longest = expecting = np.abs(step).max(axis=1, initial=0.0)
+        if not self._smooth:
+            expecting = np.abs(self._newton_steps(mine, expected)).max(axis=1, initial=0.0)
         compiled.settle(
             rows,
-            (self.u, self.points.gradient),
-            (self.curvature, expected),
-            (self.profiles.bounds, self._held),
-            (up, path, gained),
+            self.points.gradient,
             self._step,
+            (up, path, gained),
+            (longest, expecting),
             self._fraction,
             self.converged,
             (self._smooth, FURTHER, NEARLY, STEEP, POOR, self._least, FLAT),
-            rooms(q),
-            np.empty((1, q)),
         )
         return up, known
 
