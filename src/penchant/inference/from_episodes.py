@@ -85,7 +85,7 @@ class FromEpisodes(Source):
 
     @property
     def searched(self) -> Grid:
-        """The grid of psi from which the search started: exact where it may matter."""
+        """The grid of psi from which the search started: good where it may matter."""
         if not isinstance(self.grid, Grid):
             object.__setattr__(self, "grid", self.grid())
         assert isinstance(self.grid, Grid)

@@ -32,7 +32,8 @@ class Grid:
         Points along each shape parameter.
     looked
         Points where the profile was looked at; elsewhere values and weights are made of those
-        around. Where a search looked, values are good to a thousandth of a log-unit.
+        around. Values of a search are good to a thousandth of a log-unit near the best, and enough
+        to tell that they are far below it elsewhere.
     """
 
     psi: Matrix
