@@ -32,7 +32,7 @@ class Grid:
         Points along each shape parameter.
     looked
         Points where the profile was looked at; elsewhere values and weights are made of those
-        around. Values of a search are good to a thousandth of a log-unit near the best, and enough
+        around. Values of a search are good to a hundredth of a log-unit near the best, and enough
         to tell that they are far below it elsewhere.
     """
 
@@ -228,7 +228,7 @@ class CoarseGrid:
 
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact,
-ROUGH = 1e-4  # and from which it is right to a thousandth: enough for a search
+ROUGH = 1e-3  # and from which it is right to a hundredth, mostly far better: enough for a search
 ALIKE = 0.01  # log-units by which points that were solved roughly may change places
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out

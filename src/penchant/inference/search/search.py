@@ -163,8 +163,9 @@ MORE_CLIMBS = 4  # from where one came to no end, each as long,
 RISE = 1e-6  # if the last led up by so many log-units
 HOPELESS = 2.0  # log-units below the best, of a climb that is not worth going on with
 NEARLY = 1e-8  # log-units that Newton's last steps gain at a smooth maximum
-# steps of the grid looked away from a peak among kinks
+# steps of the grid looked away from a peak among kinks; the last ones if it is on one itself
 LOOKS = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
+NOT_CLOSER = 0.03
 
 
 def grid_search(profiles: Profiles) -> tuple[Grids, Points]:
@@ -451,22 +452,33 @@ def _middle(cells: IntVector, u: Matrix, steps: Vector) -> int:
 
 def _look_around(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
     """Climb from points beside the peaks that are higher still, until there are none."""
-    ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
-    low, high = profiles.bounds.T
-    offsets = np.concatenate([share * grid_steps(profiles.shape) * ways for share in LOOKS])
+    not_closer = [share for share in LOOKS if share >= NOT_CLOSER]
     for _ in LOOKS:
-        beside = np.clip(best.u[whose][:, None] + offsets, low, high)
-        points = heights_beside(profiles, whose, best, beside)
-        values = points.value.reshape(len(whose), len(offsets))
-        higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
-        if not len(higher):
+        smooth = best.converged[whose]
+        some = _higher_beside(profiles, whose[smooth], best, not_closer)
+        others = _higher_beside(profiles, whose[~smooth], best, LOOKS)
+        whose, u, theta = (np.concatenate(both) for both in zip(some, others, strict=True))
+        if not len(whose):
             return
-        cells = higher * len(offsets) + values[higher].argmax(axis=1)
-        whose = whose[higher]
-        u = beside.reshape(-1, profiles.n_shape)[cells]
-        found = climb_ridges(profiles, whose, u, points.theta[cells])
+        found = climb_ridges(profiles, whose, u, theta)
         best.improve(whose, found)
         whose = whose[~at_edges(profiles, found.points)]
+
+
+def _higher_beside(
+    profiles: Profiles, whose: IntVector, best: Peaks, shares: Sequence[float]
+) -> tuple[IntVector, Matrix, Matrix]:
+    """Who is higher so many steps of the grid beside a peak; where, and with which weights."""
+    ways = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
+    offsets = np.concatenate([share * grid_steps(profiles.shape) * ways for share in shares])
+    beside = np.clip(best.u[whose][:, None] + offsets, *profiles.bounds.T)
+    if not len(whose):
+        return whose, np.empty((0, profiles.n_shape)), np.empty((0, profiles.n_weights))
+    points = heights_beside(profiles, whose, best, beside)
+    values = points.value.reshape(len(whose), len(offsets))
+    higher = np.flatnonzero(values.max(axis=1) > best.points.value[whose] + 1e-9)
+    cells = higher * len(offsets) + values[higher].argmax(axis=1)
+    return whose[higher], beside.reshape(-1, profiles.n_shape)[cells], points.theta[cells]
 
 
 def _arrive(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
