@@ -466,8 +466,10 @@ ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary
 
 def doubts_of_start(name: str, value: Any, episodes: Sequence[Any]) -> Iterator[str]:
     """That what is expected before play lies outside the rewards."""
+    if value is None or is_open(value):
+        return
     rewards = rewards_of(episodes)
-    if value is None or is_open(value) or not len(rewards):
+    if not len(rewards):
         return
     if not rewards.min() <= value <= rewards.max():
         yield (

@@ -1194,11 +1194,16 @@ def _is_top(values, k, cell, dimensions):
 @fast
 def choose_best(values, dimensions, cells, maxima):
     """Fill the best cells of each subject (n, most), local maxima first, and which these are."""
-    most = cells.shape[1]
+    most, last = cells.shape[1], dimensions[len(dimensions) - 1]
     for k in range(values.shape[0]):
-        size = 0
+        size, place = 0, 0
         for cell in range(values.shape[1]):
-            top, height = _is_top(values, k, cell, dimensions), values[k, cell]
+            height = values[k, cell]
+            # most are below a neighbour in their line: no need to look further
+            top = place == 0 or height >= values[k, cell - 1]
+            place = place + 1 if place < last - 1 else 0
+            top = top and (place == 0 or height >= values[k, cell + 1])
+            top = top and _is_top(values, k, cell, dimensions)
             at = size
             while at > 0:
                 other = values[k, cells[k, at - 1]]
