@@ -103,3 +103,34 @@ def test_a_step_that_shows_nothing_changes_no_curvature():
         curvatures = curvature, unexpected, np.empty((1, 2, 2))
         compiled.learn(*given, none, curvatures, rooms(1), np.empty(2))
         np.testing.assert_array_equal(curvature[0], 2.0 * np.eye(2))
+
+
+def test_steps_lead_to_the_end_of_a_range_along_their_direction():
+    bounds = np.array([[0.0, 4.0], [-3.0, 1.5]])
+    u = np.array([[1.0, 0.5], [3.0, 0.5], [4.0, 0.5], [2.0, -1.0]])
+    steps = np.array([[0.5, -0.4], [2.0, 0.6], [1.0, 0.7], [0.0, 0.0]])
+    target, half = np.empty((4, 2)), np.full(4, 0.5)
+    compiled.aim(np.arange(4), u, steps, np.ones(4), bounds, target)
+    # inside; to the first end that is crossed; along an end that it is at; nowhere
+    expected = [[1.5, 0.1], [4.0, 0.8], [4.0, 1.2], [2.0, -1.0]]
+    np.testing.assert_allclose(target, expected, rtol=1e-15)
+    assert target[1, 0] == 4.0
+    compiled.aim(np.arange(4), u, steps, half, bounds, target)
+    np.testing.assert_allclose(target[:2], [[1.25, 0.3], [4.0, 0.8]], rtol=1e-15)
+
+
+@pytest.mark.parametrize("q", [1, 2, 3])
+def test_no_step_leaves_the_range_or_its_direction(q):
+    rng = np.random.default_rng(q)
+    n = 200
+    bounds = np.column_stack([np.full(q, -2.0), np.full(q, 3.0)])
+    u, steps = rng.uniform(-2.0, 3.0, (n, q)), rng.normal(size=(n, q))
+    target = np.empty((n, q))
+    compiled.aim(np.arange(n), u, steps, np.full(n, 0.8), bounds, target)
+    assert (target >= bounds[:, 0]).all() and (target <= bounds[:, 1]).all()
+    share = (target - u) / (0.8 * steps)
+    np.testing.assert_allclose(share, share[:, :1] * np.ones(q), rtol=1e-9)
+    out = ((u + 0.8 * steps < bounds[:, 0]) | (u + 0.8 * steps > bounds[:, 1])).any(axis=1)
+    assert out.any() and (share[~out] > 1 - 1e-12).all()
+    ends = (target == bounds[:, 0]) | (target == bounds[:, 1])
+    np.testing.assert_array_equal(ends.any(axis=1), out)

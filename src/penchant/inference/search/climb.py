@@ -205,11 +205,9 @@ class Climbs:
         taken = up, first, known
         places = trial.lines, self.points.lines
         compiled.judge(rows, target, *places, settled, climbs, taken, path, change, gained)
-        mine, some = rows, slice(None)
-        if not up.all():
-            mine, some = rows[up], up
-        expected = self._learn(mine, first[some], path[some], change[some])
-        stale = mine[~first[some] & (self.n_steps[mine] % STALE == 0)]
+        mine, begun = rows[up], first[up]
+        expected = self._learn(mine, begun, path[up], change[up])
+        stale = mine[~begun & (self.n_steps[mine] % STALE == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
         self._step[mine] = step = self._newton_steps(mine, self.curvature[mine])
