@@ -29,7 +29,7 @@ from penchant.inference import _kernels as compiled
 from penchant.inference._kernels import prove
 from penchant.inference.profile.pairs import Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.grid import NEAR, Grid, Grids, grid_steps, one_by_one
+from penchant.inference.search.grid import GOOD_TO, NEAR, Grid, Grids, grid_steps, one_by_one
 from penchant.inference.search.peaks import Peaks
 from penchant.inference.status import FLAT, REACHED, Verdict, told_estimate
 from penchant.inference.weakness import DROP, REACH, SURE, are_few, are_run_off
@@ -458,7 +458,7 @@ class Cells:
 
     def __init__(self, profiles: Profiles, grids: Grids) -> None:
         self.psi, self._dimensions = grids.psi, grids.dimensions
-        self._values = np.where(grids.looked[0], grids.values[0] + SLACK, np.inf)
+        self._values = np.where(grids.looked[0], grids.values[0] + GOOD_TO, np.inf)
         self._theta = grids.theta[0].copy()
         self._u = profiles.to_search(self.psi)[:, 0]
         self._step = float(grid_steps(profiles.shape)[0])
@@ -534,7 +534,6 @@ CLEAR = 6.0  # log-units by which the rest of a grid must stay below the peak to
 ALIKE = 1e-4  # and the limits of a model, not to be the estimate
 BESIDE = 3.0  # steps of the grid around the peak that are no rest
 ROUNDING = 1e-9
-SLACK = 0.01  # log-units that a cell of a search may be worth more than its value says
 
 
 class Bounds:
@@ -542,7 +541,7 @@ class Bounds:
 
     def __init__(self, grids: Grids) -> None:
         self._psi, self._dimensions = grids.psi, grids.dimensions
-        self._values = np.where(grids.looked[0], grids.values[0] + SLACK, np.inf)
+        self._values = np.where(grids.looked[0], grids.values[0] + GOOD_TO, np.inf)
         self._theta = grids.theta[0].copy()
 
     def is_far_below(self, profiles: Profiles, u: float, height: float) -> bool:

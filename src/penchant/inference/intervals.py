@@ -20,7 +20,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.climb import Near, climb_together
-from penchant.inference.search.grid import Grid, Grids, grid_steps
+from penchant.inference.search.grid import GOOD_TO, Grid, Grids, grid_steps
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
 from penchant.tails import chi_square_point
@@ -30,7 +30,6 @@ MOST_STEPS = 80
 MOST_RETURNS = 10  # to a profile that is still above its target at another psi
 RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
-ROUNDED = 0.01  # log-units that a cell may be worth more or less than its value says
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
 FEW = 12  # cells of a task, of which none is left out
 FURTHEST = 25.0  # logarithms searched from a reciprocal
@@ -322,7 +321,7 @@ class _Tasks:
     def _begin_at_the_outermost_cell(self) -> None:
         """The grid shows how far out the profile of a parameter is still above its target."""
         grids = self.grids
-        high = grids.looked & (grids.values - ROUNDED > (self.highest - self.drop)[:, None])
+        high = grids.looked & (grids.values - GOOD_TO > (self.highest - self.drop)[:, None])
         task, cell = np.nonzero(high)
         theta = grids.theta[task, cell]
         at = self.line.positions(theta, self.line.profiles.to_search(grids.psi)[cell])
@@ -498,10 +497,10 @@ class _Tasks:
             ).value
         else:
             values = self._heights(task, cell, planes)
-        short = self._short(values, task)
+        short = self._short(values + GOOD_TO, task)
         best = np.lexsort((short, task))[np.flatnonzero(np.diff(task, prepend=-1))]
         far = self._are_far(profiles.to_search(psi[best]), task[best])
-        best = best[short[best] < np.where(far, NEARLY, ROUNDED)]
+        best = best[short[best] < np.where(far, NEARLY, 0.0)]
         moved = task[best]
         if not len(moved):
             return moved, self
@@ -523,7 +522,7 @@ class _Tasks:
         Of many cells of a coarse search every other along each axis is looked at first; the rest if
         one of these is not far below.
         """
-        floor = self.highest - (np.sqrt(2 * self.drop) + NEARLY) ** 2 / 2 - ROUNDED
+        floor = self.highest - (np.sqrt(2 * self.drop) + NEARLY) ** 2 / 2 - GOOD_TO
         values = np.full(len(task), -np.inf)
 
         def look(which: IntVector) -> None:
@@ -574,7 +573,7 @@ class _Tasks:
         near = values - target[:, None] > -BETWEEN
         row, cell = np.nonzero(near & self.grids.looked[which])
         task = which[row]
-        short = self._short(values[row, cell] + ROUNDED, task)
+        short = self._short(values[row, cell] + GOOD_TO, task)
         lost = short >= np.where(self._are_far(u[cell], task), NEARLY, 0.0)
         near[row[lost], cell[lost]] = False
         return near & self.grids.looked[which] if self.coarse else near

@@ -10,7 +10,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.peaks import Peak, Peaks, free_inverse, rooms
+from penchant.inference.search.peaks import Peak, Peaks, free_inverse, held_or_inverses, rooms
 from penchant.inference.search.ridges import climb_ridges
 from penchant.models.model import Declared
 
@@ -229,11 +229,7 @@ class Climbs:
     def _learn(self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix) -> Matrix:
         """Curvatures, as expected where steps led to, with what these showed; those expected."""
         at, d = self.points, self.profiles.n_weights
-        given = -1, np.empty((0, d, d))
-        if self.planes is not None and self.planes.kept >= 0:
-            given = self.planes.kept, given[1]
-        elif self.planes is not None:
-            given = -1, free_inverse(self.profiles, at.take(rows), self.planes.take(rows))
+        given = held_or_inverses(self.profiles, at, rows, self.planes)
         q = path.shape[1]
         expected = np.empty((len(rows), q, q))
         compiled.learn(

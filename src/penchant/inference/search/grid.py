@@ -229,7 +229,7 @@ class CoarseGrid:
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
 NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact,
 ROUGH = 1e-3  # and from which it is right to a hundredth, mostly far better: enough for a search
-ALIKE = 0.01  # log-units by which points that were solved roughly may change places
+GOOD_TO = 0.01  # log-units by which such a value may be off, of a point near the best
 NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
 CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
 DOWN = 4.0  # and from which on they are told roughly,
@@ -269,7 +269,7 @@ def searched_grids(profiles: Profiles) -> Grids:
 def _tell_the_best_apart(profiles: Profiles, grids: Grids) -> None:
     """Solve points that are as high as the best, as far as is known, as exactly as others need."""
     below = grids.values.max(axis=1, keepdims=True) - grids.values
-    subject, cell = np.nonzero(grids.looked & (below < ALIKE))
+    subject, cell = np.nonzero(grids.looked & (below < GOOD_TO))
     told = _one_by_one(profiles, subject, grids.psi[cell], grids.theta[subject, cell], NEAR)
     grids.values[subject, cell], grids.theta[subject, cell] = told[:2]
 

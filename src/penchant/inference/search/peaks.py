@@ -306,14 +306,20 @@ def expected_around(
     """
     n, d, q = points.mixed.shape
     drift, curvature, off = np.empty((n, d, q)), np.empty((n, q, q)), np.empty(n)
-    given = -1, np.empty((0, d, d))
-    if planes is not None and planes.kept >= 0:
-        given = planes.kept, given[1]
-    elif planes is not None:
-        given = -1, free_inverse(profiles, points, planes)
+    given = held_or_inverses(profiles, points, slice(None), planes)
     known = points.information, points.theta, points.mixed, points.fisher
     compiled.expect(known, given, profiles.positive, drift, curvature, off, rooms(d))
     return drift, curvature, off
+
+
+def held_or_inverses(
+    profiles: Profiles, points: Points, rows: Any, planes: Planes | None
+) -> tuple[int, Matrix]:
+    """The weight that planes of some rows hold, or -1; and, if they hold others, inverses there."""
+    none = np.empty((0, profiles.n_weights, profiles.n_weights))
+    if planes is None or planes.kept >= 0:
+        return -1 if planes is None else planes.kept, none
+    return -1, free_inverse(profiles, points.take(rows), planes.take(rows))
 
 
 def heights_beside(profiles: Profiles, subject: IntVector, peaks: Peaks, u: Matrix) -> Points:
