@@ -10,7 +10,10 @@ as the value of an option before play, are here too.
 
 from __future__ import annotations
 
+import math
 import os
+import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -222,13 +225,52 @@ class CompiledModel:
     ) -> tuple[Matrix, Matrix | None]:
         at = np.array([psi], dtype=np.float64).reshape(1, len(psi))
         record = _alone(episode) if isinstance(episode, Episode) else Record.of([episode])
-        return self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
+        x, slopes = self.explanatory_many(record, np.zeros(1, dtype=np.int64), at, with_slopes)
+        return x.copy(), None if slopes is None else slopes.copy()  # no part of more memory
 
 
 @lru_cache(1)
 def _alone(episode: Episode) -> Record:
     """One episode as a record: who asks for its variables at one psi asks at others, too."""
     return Record.of([episode])
+
+
+class _Memory(threading.local):
+    """Large arrays of a thread, for variables: they are filled again when nobody holds them.
+
+    A fit asks for some megabytes at every step. Memory that is given back and asked for anew comes
+    from the system page by page, for more time than it takes to fill it.
+    """
+
+    def __init__(self) -> None:
+        self.kept = [np.empty(0)]
+        self.free = self._holders(0)  # of an array that is held here alone
+
+    def _holders(self, k: int) -> int:
+        return sys.getrefcount(self.kept[k])
+
+    def of(self, n: int) -> Vector:
+        """The beginning of one that is free and large enough, or of a new one in its place."""
+        rooms = range(len(self.kept))
+        free = [k for k in rooms if len(self.kept[k]) >= n and self._holders(k) == self.free]
+        if free:
+            return self.kept[min(free, key=lambda k: len(self.kept[k]))][:n]
+        if len(self.kept) == ROOMS:
+            vain = [k for k in rooms if self._holders(k) == self.free]
+            del self.kept[min(vain, key=lambda k: len(self.kept[k])) if vain else 0]
+        self.kept.append(np.empty(n))
+        return self.kept[-1][:]
+
+
+_MEMORY = _Memory()
+ROOMS = 6  # arrays that are kept
+KEPT = range(8_000, 2_000_000)  # numbers of an array that is: the system has its own for fewer
+
+
+def empty(*shape: int) -> Matrix:
+    """An array to fill, of numbers not known."""
+    n = math.prod(shape)
+    return _MEMORY.of(n).reshape(shape) if n in KEPT else np.empty(shape)
 
 
 def blank_variables(

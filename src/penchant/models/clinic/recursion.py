@@ -16,7 +16,7 @@ from penchant.errors import DataError
 from penchant.models.clinic._kernels import SIDE_BY_SIDE, group, groups_of
 from penchant.models.model import positive, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import CompiledModel, Record, empty
 
 FEW = 5  # pairs, of which fewer are unfolded one after another
 # as many as a loop has lanes: its code depends on it
@@ -105,7 +105,7 @@ def in_lanes(
     """
     record.check_options(size[0])
     lengths = record.lengths(which)
-    x = np.empty((int(lengths.sum()), *size))
+    x = empty(int(lengths.sum()), *size)
     at = np.ascontiguousarray(psi, dtype=np.float64)
     n_groups = groups_of(which)
     # Who shares an episode with nobody gains nothing by lanes: slopes, then, cost less than those.
@@ -123,7 +123,7 @@ def in_lanes(
     if not alone:
         loop(*given, None, x, None)
         return x, None
-    slopes = np.empty((n_slopes or psi.shape[1], *x.shape))
+    slopes = empty(n_slopes or psi.shape[1], *x.shape)
     loop(*given, np.zeros((len(pairs), len(slopes), *value.shape[1:])), x, slopes)
     return x, slopes if n_slopes else None
 
@@ -158,8 +158,8 @@ def in_groups(
         begins, rows, psi = begins[pair], rows[pair], psi[pair].transpose(0, 2, 1)
     at = np.ascontiguousarray(psi).reshape(len(groups), -1, len(lanes))
     places = begins.reshape(len(groups), -1), rows.reshape(len(groups), -1)
-    x = np.empty((int(ends[-1]) if len(ends) else 0, *size))
-    slopes = np.empty((n_slopes, *x.shape)) if n_slopes else None
+    x = empty(int(ends[-1]) if len(ends) else 0, *size)
+    slopes = empty(n_slopes, *x.shape) if n_slopes else None
     state = np.empty(n_state * len(lanes))
     loop(*seen, groups, *places, at, np.asarray(start), lanes, state, x, slopes)
     return x, slopes
@@ -191,12 +191,12 @@ def in_turn(
     """
     record.check_options(size[0])
     rows, width = int(record.lengths(which).sum()), size[0] * size[1]
-    x, at = np.empty((rows, width)), np.ascontiguousarray(psi, dtype=np.float64)
+    x, at = empty(rows, width), np.ascontiguousarray(psi, dtype=np.float64)
     given = (*seen, record.starts, which, at, *settings, np.empty(n_state))
     if not n_slopes:
         loop(*given, None, x, None)
         return x.reshape(rows, *size), None
-    slopes = np.empty((n_slopes, rows, width))
+    slopes = empty(n_slopes, rows, width)
     loop(*given, np.empty((n_slopes, n_state)), x, slopes)
     return x.reshape(rows, *size), slopes.reshape(n_slopes, rows, *size)
 

@@ -45,6 +45,7 @@ from penchant.models.record import (
     control_names,
     doubts_of_noise,
     doubts_of_start,
+    empty,
     fill_controls,
     in_lines,
     known_number,
@@ -173,7 +174,7 @@ class GershmanHybrid(OpenModel):
         n_shape = len(self.shape)
         record.check_options(2)
         n_rows = int(record.lengths(which).sum())
-        whole = np.empty((1 + (n_shape if with_slopes else 0), n_rows, 2, len(self.weights)))
+        whole = empty(1 + (n_shape if with_slopes else 0), n_rows, 2, len(self.weights))
         filters = np.tile([np.nan, 1.0, 0.0], (len(which), 1))
         known = self.prior_variance
         filters[:, 0] = psi[:, 0] if known is None else known / self._unit

@@ -43,6 +43,7 @@ from penchant.models.record import (
     control_names,
     doubts_of_noise,
     doubts_of_start,
+    empty,
     fill_controls,
     in_lines,
     in_units_of_temperature,
@@ -373,7 +374,7 @@ class KalmanFilter(OpenModel):
         record.check_options(self.n_options)
         n_rows = int(record.lengths(which).sum())
         n_planes = 1 + (len(names) if with_slopes else 0)
-        whole = np.empty((n_planes, n_rows, self.n_options, len(self.weights)))
+        whole = empty(n_planes, n_rows, self.n_options, len(self.weights))
         filters = np.empty((len(which), 3))
         for a, (name, known) in enumerate(self._filter.items()):
             filters[:, a] = psi[:, names.index(name)] if known is None else known

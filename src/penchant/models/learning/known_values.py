@@ -22,7 +22,7 @@ from penchant.errors import DataError
 from penchant.models.learning._kernels import cooled
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import CompiledModel, Record, empty
 from penchant.softmax._lanes import LANES
 from penchant.tables.numbers import exact_floats
 
@@ -111,7 +111,7 @@ class KnownValues(CompiledModel):
         )
         powers = np.ascontiguousarray(psi[:, 0]) if self.shape else np.zeros(len(which))
         shape = int(record.lengths(which).sum()), self.n_options, 1
-        x, slopes = np.empty(shape), np.empty((len(self.shape) if with_slopes else 0, *shape))
+        x, slopes = empty(*shape), empty(len(self.shape) if with_slopes else 0, *shape)
         cooled(
             log_times,
             record.starts,

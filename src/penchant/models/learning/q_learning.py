@@ -54,6 +54,7 @@ from penchant.models.record import (
     Task,
     control_names,
     doubts_of_start,
+    empty,
     fill_controls,
     in_lines,
     in_units_of_temperature,
@@ -534,7 +535,7 @@ class QLearning(OpenModel):
         n_slopes = len(rates.estimated) if with_slopes else 0
         record.check_options(self.n_options)
         n_rows = int(record.lengths(which).sum())
-        whole = np.empty((1 + n_slopes, n_rows, self.n_options, len(self.weights)))
+        whole = empty(1 + n_slopes, n_rows, self.n_options, len(self.weights))
         start, others = float(self._start or 0.0), self._others
         own = lines_of_learner(self.n_options, others % BY_OUTCOME, start, len(whole))
         learner(

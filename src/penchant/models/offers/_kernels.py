@@ -164,32 +164,43 @@ def by_odds(attributes, starts, which, psi, width, x, slopes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def of_stakes(attributes, starts, which, psi, width, room, x, slopes):
+def stakes_seen(p, points, stake, won, lost):
+    """Fill q log(1 + W), and what is left after a loss; rooms are whole blocks of eight."""
+    for j in range(len(p)):
+        won[j] = 1.0 + points[j] * (1.0 + stake[j])
+        lost[j] = points[j] * (1.0 - stake[j])
+    logarithms(won)
+    for j in range(len(p)):
+        won[j] *= p[j]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def of_stakes(worth, chances, delays, starts, which, psi, width, room, x, slopes):
     """q log(1 + W) + (1 - q) log(1 + rho L), its derivative in rho, and minus the delay.
 
-    attributes : (4, n), q log(1 + W), 1 - q, what is left after a loss, L, and minus the delay
+    worth : (2, n), q log(1 + W) and what is left after a loss, L; chances q
     room : ones
     x, slopes : two columns, in a row
     """
     last = 0
     for k in range(len(which)):
         begin, end = width * starts[which[k]], width * starts[which[k] + 1]
-        won, chance = attributes[0, begin:end], attributes[1, begin:end]
-        lost, wait = attributes[2, begin:end], attributes[3, begin:end]
+        won, lost = worth[0, begin:end], worth[1, begin:end]
+        chance, wait = chances[begin:end], delays[begin:end]
         first, last = last, last + 2 * (end - begin)
         rate, both, value = psi[k, 0], x[first:last], room[: end - begin]
         for j in range(len(value)):
             value[j] = 1.0 + rate * lost[j]
         logarithms(room)
         for j in range(len(value)):
-            value[j] = won[j] + chance[j] * value[j]
+            value[j] = won[j] + (1.0 - chance[j]) * value[j]
         for j in range(len(value)):
             both[2 * j] = value[j]
-            both[2 * j + 1] = wait[j]
+            both[2 * j + 1] = -wait[j]
         if len(slopes) > 0:
             rise = slopes[first:last]
             for j in range(len(value)):
-                value[j] = chance[j] * lost[j] / (1.0 + rate * lost[j])
+                value[j] = (1.0 - chance[j]) * lost[j] / (1.0 + rate * lost[j])
             for j in range(len(value)):
                 rise[2 * j] = value[j]
                 rise[2 * j + 1] = 0.0

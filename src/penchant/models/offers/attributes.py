@@ -12,7 +12,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, nearest
 from penchant.models.model import Described, natural_parameters
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import CompiledModel, Record, empty
 from penchant.softmax._lanes import LANES
 
 Prepared = tuple[Matrix, ...]  # what does not depend on psi
@@ -72,8 +72,8 @@ class StaticModel(CompiledModel):
             for decisions in record.episodes:
                 check_attributes(decisions, self.attributes, type(self).__name__)
         n_rows = int(record.lengths(which).sum())
-        x = np.empty((n_rows, offers[self.attributes[0]].shape[1], len(self.weights)))
-        slopes = np.empty((psi.shape[1], n_rows if with_slopes else 0, *x.shape[1:]))
+        x = empty(n_rows, offers[self.attributes[0]].shape[1], len(self.weights))
+        slopes = empty(psi.shape[1], n_rows if with_slopes else 0, *x.shape[1:])
         if self not in record.prepared:
             record.prepared[self] = self.prepare(offers)
         pairs = record.starts, which, np.ascontiguousarray(psi)

@@ -27,7 +27,7 @@ from penchant._typing import Matrix
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers._kernels import of_stakes
+from penchant.models.offers._kernels import of_stakes, stakes_seen
 from penchant.models.offers.attributes import (
     LinearModel,
     Pairs,
@@ -35,8 +35,8 @@ from penchant.models.offers.attributes import (
     blocks_for,
     ratios,
     shapes,
-    side_by_side,
 )
+from penchant.softmax._lanes import LANES
 
 HUNDRED = 100.0
 
@@ -124,9 +124,10 @@ class CambridgeGamble(LinearModel):
             first = np.zeros(p.shape)
             first[:, 0] = 1.0
             return (np.stack([np.log(p), first], axis=-1),)
-        points, stake = offers["points"] / HUNDRED, offers["stake"]
-        won, lost = points * (1.0 + stake), points * (1.0 - stake)
-        return (side_by_side(p * np.log1p(won), 1.0 - p, lost, -offers["delay"]),)
+        points, stake, delay = offers["points"], offers["stake"], offers["delay"]
+        worth = np.ones((2, -(-p.size // LANES) * LANES))
+        stakes_seen(p.reshape(-1), points.reshape(-1) / HUNDRED, stake.reshape(-1), *worth)
+        return (worth, p.reshape(-1), delay.reshape(-1))
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
         """Expected utility and minus the delay; or log p, and 1 for the first colour."""

@@ -30,7 +30,7 @@ from penchant.models.offers.attributes import (
     ratios,
     shapes,
 )
-from penchant.models.record import Record
+from penchant.models.record import Record, empty
 
 NORM_RATE = Shape("norm_rate", 1e-8, 1.0, n_grid=41)
 
@@ -185,8 +185,8 @@ class Ultimatum(StaticModel):
                 check_attributes(decisions, self.attributes, type(self).__name__)
         offer = record.offers["offer"]
         n_rows = int(record.lengths(which).sum())
-        x = np.empty((n_rows, offer.shape[1], len(self.weights)))
-        slopes = np.empty((len(self.shape), n_rows if with_slopes else 0, *x.shape[1:]))
+        x = empty(n_rows, offer.shape[1], len(self.weights))
+        slopes = empty(len(self.shape), n_rows if with_slopes else 0, *x.shape[1:])
         count = self.count if self.norm == "bayes" else -1.0
         pairs = record.starts, which, np.ascontiguousarray(psi)
         against_norms(offer, record.chosen, *pairs, self.first, count, x, slopes)
