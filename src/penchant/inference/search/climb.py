@@ -329,10 +329,10 @@ class Climbs:
         low, high = self.profiles.bounds.T
         return np.asarray(((self.u <= low) | (self.u >= high)) & ~self._held)
 
-    def peaks(self, rows: IntVector | None = None) -> Peaks:
-        """Where all climbs, or some, have come to."""
+    def peaks(self) -> Peaks:
+        """Where all climbs have come to."""
         nothing = np.zeros(len(self.u), dtype=bool)
-        found = Peaks(
+        return Peaks(
             self.points,
             self.u,
             self.curvature,
@@ -342,7 +342,6 @@ class Climbs:
             self.converged,
             nothing,
         )
-        return found if rows is None else found.take(rows)
 
     # -- curvature ---------------------------------------------------------------------------------
 

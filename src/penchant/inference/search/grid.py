@@ -256,8 +256,9 @@ def searched_grids(profiles: Profiles) -> Grids:
     psi, dimensions = grid_points(profiles.model)
     grids, rough = _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
     _tell_the_best_apart(profiles, grids)
-    below = grids.values.max(axis=1, keepdims=True) - grids.values
-    subject, cell = np.nonzero(rough & (below < NEARLY_BEST))
+    subject, cell = np.nonzero(rough)
+    near = grids.values[subject, cell] > grids.values.max(axis=1)[subject] - NEARLY_BEST
+    subject, cell = subject[near], cell[near]
     if len(subject):
         points = profiles.solve(subject, psi[cell], with_slopes=False, patient=False)
         better = points.value > grids.values[subject, cell]
@@ -268,8 +269,8 @@ def searched_grids(profiles: Profiles) -> Grids:
 
 def _tell_the_best_apart(profiles: Profiles, grids: Grids) -> None:
     """Solve points that are as high as the best, as far as is known, as exactly as others need."""
-    below = grids.values.max(axis=1, keepdims=True) - grids.values
-    subject, cell = np.nonzero(grids.looked & (below < GOOD_TO))
+    best = grids.values.max(axis=1, keepdims=True)
+    subject, cell = np.nonzero(grids.looked & (grids.values > best - GOOD_TO))
     told = _one_by_one(profiles, subject, grids.psi[cell], grids.theta[subject, cell], NEAR)
     grids.values[subject, cell], grids.theta[subject, cell] = told[:2]
 

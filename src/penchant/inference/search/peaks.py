@@ -102,11 +102,14 @@ class Peaks:
         higher = others.points.value > self.points.value[rows]
         self.put(rows[higher], others.take(higher))
 
-    def improve_by_any(self, rows: IntVector, others: Peaks) -> None:
-        """Replace those that others are higher than, by the highest where there are several."""
-        order = np.lexsort((-others.points.value, rows))
+    def improve_by_any(self, rows: IntVector, others: Peaks, which: IntVector) -> None:
+        """Replace those that some of others are higher than, by the highest of several."""
+        value = others.points.value[which]
+        order = np.lexsort((-value, rows))
         mine = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
-        self.improve(rows[mine], others.take(mine))
+        higher = mine[value[mine] > self.points.value[rows[mine]]]
+        if len(higher):
+            self.put(rows[higher], others.take(which[higher]))
 
 
 @dataclass(frozen=True)

@@ -251,7 +251,7 @@ def _climb_from_cells(
         ended = climbs.advance()
         if len(ended):
             starts.found(ended, climbs.u[ended], climbs.converged[ended])
-            best.improve_by_any(climbs.subject[ended], climbs.peaks(ended))
+            best.improve_by_any(climbs.subject[ended], climbs.peaks(), ended)
         rows = np.flatnonzero(climbs.active)
         low = np.flatnonzero(climbs.points.value[rows] <= best.points.value[climbs.subject[rows]])
         vain = rows[low]
@@ -277,7 +277,7 @@ def _go_on_among_kinks(profiles: Profiles, climbs: Climbs, halted: IntVector, be
     if len(rows):
         subject = climbs.subject[rows]
         found = climb_ridges(profiles, subject, climbs.u[rows], climbs.points.theta[rows])
-        best.improve_by_any(subject, found)
+        best.improve_by_any(subject, found, np.arange(len(rows)))
 
 
 def _rise_to_the_grid(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks) -> None:
@@ -491,7 +491,7 @@ def _arrive(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
     climbs.begin(np.arange(len(some)), at.points.psi, at.points.theta)
     climbs.run()
     there = np.flatnonzero(climbs.converged & (climbs.points.value > at.points.value - NEARLY))
-    best.put(some[there], climbs.peaks(there))
+    best.put(some[there], climbs.peaks().take(there))
 
 
 def best_peak(problem: Problem, grid: Grid) -> Peak:

@@ -23,6 +23,7 @@ from penchant.softmax._lanes import exponentials_of, logarithms, whole_blocks
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
 LARGE = 700.0  # exp(700) is all but infinite
 ROUNDING = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
+ONE, TWO = np.uint64(1), np.uint64(2)
 LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the first has zeros behind
 
 
@@ -464,43 +465,68 @@ def attended(chosen, rewards, starts, pairs, psi, by_surprise, value, slope, x, 
 @njit(cache=True, nogil=True, error_model="numpy")
 def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx):
     """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
-    lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
         episode, row = pairs[k, 0], pairs[k, 2]
-        n = pairs[k, 1] if dx is None else 1
         begin, end = starts[episode], starts[episode + 1]
+        if dx is not None:
+            confirming_alone(chosen, rewards, forgone, begin, end, psi[k], value[k], row, x, dx)
+            continue
         for t in range(begin, end):
-            for lane in range(n):
+            for lane in range(pairs[k, 1]):
                 at = row + lane * (end - begin)
-                for i in range(2):
-                    x[at, i, 0] = value[k, i, lane]
-                    if dx is not None:
-                        for q in range(2):
-                            dx[q, at, i, 0] = slope[k, q, i, lane]
+                x[at, 0, 0], x[at, 1, 0] = value[k, 0, lane], value[k, 1, lane]
             row += 1
-            j, r, other = chosen[t], rewards[t], forgone[t]
+            j, r = chosen[t], rewards[t]
             if j < 0 or r != r:
                 continue
-            for lane in range(lanes):
-                good = r >= value[k, j, lane]
-                rate = psi[k, 0, lane] if good else psi[k, 1, lane]
-                approach_in_lane(value, slope, k, j, lane, r, rate, 0 if good else 1)
-            if other == other:
-                for lane in range(lanes):
-                    good = other >= value[k, 1 - j, lane]
-                    rate = psi[k, 1, lane] if good else psi[k, 0, lane]
-                    approach_in_lane(value, slope, k, 1 - j, lane, other, rate, 1 if good else 0)
+            for i in range(2):
+                target, good = (r, 0) if i == j else (forgone[t], 1)
+                if target == target:
+                    for lane in range(SIDE_BY_SIDE):
+                        error = target - value[k, i, lane]
+                        rate = psi[k, good, lane] if error >= 0 else psi[k, 1 - good, lane]
+                        value[k, i, lane] += rate * error
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
-def approach_in_lane(value, slope, k, i, lane, target, rate, own):
-    """Move a value to the target by a rate, which is shape parameter `own`, and its slopes."""
-    error = target - value[k, i, lane]
-    if slope is not None:
-        for q in range(slope.shape[1]):
-            gain = error if q == own else 0.0
-            slope[k, q, i, lane] = slope[k, q, i, lane] * (1.0 - rate) + gain
-    value[k, i, lane] += rate * error
+def confirming_alone(chosen, rewards, forgone, begin, end, psi, value, row, x, dx):
+    """The same of one pair, with slopes: what is learnt of an option does not wait for the other."""
+    both, for_me, against = (psi[0, 0], psi[1, 0]), (0.0, 0.0), (0.0, 0.0)
+    known, numbers, slopes = (value[0, 0], value[1, 0]), x.reshape(-1), dx.reshape(-1)
+    one, two = np.uint64(x.shape[2]), np.uint64(x.size)
+    at = np.uint64(row) * (one + one)
+    for t in range(np.uint64(begin), np.uint64(end)):
+        numbers[at], numbers[at + one] = known
+        slopes[at], slopes[at + one] = for_me
+        slopes[two + at], slopes[two + at + one] = against
+        at += one + one
+        j, r, other = chosen[t], rewards[t], forgone[t]
+        if j < 0 or r != r:
+            continue
+        first = confirmed(known[0], for_me[0], against[0], both, r if j == 0 else other, j == 0)
+        second = confirmed(known[1], for_me[1], against[1], both, other if j == 0 else r, j != 0)
+        known, for_me, against = (
+            (first[0], second[0]),
+            (first[1], second[1]),
+            (first[2], second[2]),
+        )
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def confirmed(value, for_me, against, both, target, mine):
+    """A value and its slopes in both rates, after an outcome of an option that is mine or not."""
+    if target != target:
+        return value, for_me, against
+    up, down = both if mine else (both[1], both[0])
+    error = target - value
+    rate = up if error >= 0 else down
+    more, less = error if error >= 0 else 0.0, 0.0 if error >= 0 else error
+    kept = 1.0 - rate
+    return (
+        value + rate * error,
+        kept * for_me + (more if mine else less),
+        kept * against + (less if mine else more),
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -545,52 +571,68 @@ def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x,
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def aversive(chosen, outcome, magnitude, starts, pairs, psi, value, slope, x, dx):
+def aversive(chosen, outcome, magnitude, starts, pairs, psi, room, value, slope, x, dx):
     """Expected punishment of two options, one probability for both; psi: rate, gamma.
 
     What is learnt is written down first, and then weighted, eight numbers at a time.
+
+    room : (lanes, most events), for probabilities less 1/2
     """
-    lanes = SIDE_BY_SIDE if dx is None else 1
     for k in range(len(pairs)):
-        episode, row = pairs[k, 0], pairs[k, 2]
-        n = pairs[k, 1] if dx is None else 1
-        begin, end = starts[episode], starts[episode + 1]
+        begin, end = starts[pairs[k, 0]], starts[pairs[k, 0] + 1]
+        row, at, n = pairs[k, 2], np.uint64(2 * begin), np.uint64(end - begin)
+        if dx is not None:
+            known, rise, rate = value[k, 0, 0], 0.0, psi[k, 0, 0]
+            for t in range(begin, end):
+                own = known - 0.5
+                x[row, 0, 0], x[row, 1, 0] = own, -own
+                dx[0, row, 0, 0], dx[0, row, 1, 0] = rise, -rise
+                row += 1
+                if chosen[t] >= 0 and outcome[t] == outcome[t]:
+                    error = outcome[t] - known
+                    known, rise = known + rate * error, (1.0 - rate) * rise + error
+            punished(magnitude, at, psi[k, 1, 0], np.uint64(2 * pairs[k, 2]), TWO * n, x, dx)
+            continue
         for t in range(begin, end):
-            for lane in range(n):
-                at = row + lane * (end - begin)
-                own = value[k, 0, lane] - 0.5
-                x[at, 0, 0], x[at, 1, 0] = own, -own
-                if dx is not None:
-                    rise = slope[k, 0, 0, lane]
-                    dx[0, at, 0, 0], dx[0, at, 1, 0] = rise, -rise
-            row += 1
+            for lane in range(pairs[k, 1]):
+                room[lane, t - begin] = value[k, 0, lane] - 0.5
             if chosen[t] >= 0 and outcome[t] == outcome[t]:
-                for lane in range(lanes):
-                    approach_in_lane(value, slope, k, 0, lane, outcome[t], psi[k, 0, lane], 0)
-        size = np.uint64(2 * (end - begin))
-        for lane in range(n):
-            first = np.uint64(2 * (pairs[k, 2] + lane * (end - begin)))
-            punished(magnitude, np.uint64(2 * begin), psi[k, 1, lane], first, size, x, dx)
+                for lane in range(SIDE_BY_SIDE):
+                    value[k, 0, lane] += psi[k, 0, lane] * (outcome[t] - value[k, 0, lane])
+        for lane in range(pairs[k, 1]):
+            first = np.uint64(2 * (row + lane * (end - begin)))
+            punished_by(magnitude, at, psi[k, 1, lane], room, lane, first, n, x)
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def within(f):
+    """Cut off at 0 and 1."""
+    f = 0.0 if f < 0.0 else f
+    return 1.0 if f > 1.0 else f
+
+
+@njit(inline="always", nogil=True, error_model="numpy")
+def punished_by(magnitude, begin, gamma, room, lane, first, n, x):
+    """Fill in the punishments of both options that are expected of n probabilities, less 1/2."""
+    felt, sizes = x.reshape(-1), magnitude.reshape(-1)
+    for j in range(n):
+        own, at, to = gamma * room[lane, j], begin + TWO * j, first + TWO * j
+        felt[to], felt[to + ONE] = -within(0.5 + own) * sizes[at], -within(0.5 - own) * sizes[at + ONE]
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
 def punished(magnitude, begin, gamma, first, n, x, dx):
     """Make punishments that are expected of n probabilities, less 1/2, and their slopes."""
-    felt, sizes = x.reshape(-1), magnitude.reshape(-1)
-    if dx is not None:
-        slopes, all_ = dx.reshape(-1), np.uint64(x.size)
-        for j in range(n):
-            own = felt[first + j]
-            f = 0.5 + gamma * own
-            within = sizes[begin + j] if f >= 0.0 else 0.0
-            within = -within if f <= 1.0 else 0.0
-            slopes[all_ + first + j] = within * own
-            slopes[first + j] *= within * gamma
+    felt, sizes, slopes, all_ = x.reshape(-1), magnitude.reshape(-1), dx.reshape(-1), np.uint64(x.size)
     for j in range(n):
-        f = 0.5 + gamma * felt[first + j]
-        f = 0.0 if f < 0.0 else f
-        f = 1.0 if f > 1.0 else f
-        felt[first + j] = -f * sizes[begin + j]
+        own = felt[first + j]
+        f = 0.5 + gamma * own
+        inside = sizes[begin + j] if f >= 0.0 else 0.0
+        inside = -inside if f <= 1.0 else 0.0
+        slopes[all_ + first + j] = inside * own
+        slopes[first + j] *= inside * gamma
+    for j in range(n):
+        felt[first + j] = -within(0.5 + gamma * felt[first + j]) * sizes[begin + j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import aversive
+from penchant.models.clinic._kernels import SIDE_BY_SIDE, aversive
 from penchant.models.clinic.recursion import OneValue, in_lanes, rates
 from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
@@ -68,7 +68,8 @@ class AversiveLearning(OneValue):
         """Minus the punishment that is expected of each option, and its derivatives."""
         sizes = record.kept(SIZES, lambda: _sizes(record))
         given = record, which, psi, 2 * with_slopes, (2, 1), (0.5,)
-        return in_lanes(aversive, *given, record.chosen, record.after("outcome"), sizes)
+        seen, room = record.after("outcome"), np.empty((SIDE_BY_SIDE, record.most_events))
+        return in_lanes(aversive, *given, record.chosen, seen, sizes, settings=(room,))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> AversiveAgents:
         """Agents who play so."""

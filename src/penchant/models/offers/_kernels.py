@@ -48,24 +48,33 @@ def hyperbola_slopes(value, weight, log_amount, rate, utility, by_rate, by_power
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def by_magnitude(attributes, starts, which, psi, width, utility, room, x, slopes):
+def by_magnitude(attributes, starts, which, psi, width, utility, rooms, x, slopes):
     """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters.
 
     attributes : (3, n), amounts, delays and logarithms of amounts
+    rooms : SLOTS for A^s or A^-m D of a person, and for exponents that they are of, after their
+        number: they are kept from one psi to the next, as points of a grid share them
     """
-    last = 0
+    kept, known = rooms
+    last, current = 0, -1
     for k in range(len(which)):
         begin, end = width * starts[which[k]], width * starts[which[k] + 1]
         delay, log_amount = attributes[1, begin:end], attributes[2, begin:end]
         first, last = last, last + end - begin
-        rate, exponent, power = psi[k, 0], psi[k, 1], room[: end - begin]
-        for j in range(len(power)):
-            power[j] = min((exponent if utility else -exponent) * log_amount[j], LARGE)
-        exponentials_of(room, len(power))
-        top, weight, value = power, delay, x[first:last]
-        if not utility:
+        if which[k] != current:
+            current, known[0] = which[k], 0.0
+        rate, exponent, value = psi[k, 0], psi[k, 1], x[first:last]
+        slot, is_known = slot_of(known, exponent)
+        power = kept[slot, : end - begin]
+        if not is_known:
             for j in range(len(power)):
-                power[j] *= delay[j]
+                power[j] = min((exponent if utility else -exponent) * log_amount[j], LARGE)
+            exponentials_of(kept[slot], len(power))
+            if not utility:
+                for j in range(len(power)):
+                    power[j] *= delay[j]
+        top, weight = power, delay
+        if not utility:
             top, weight = attributes[0, begin:end], power
         hyperbola(top, weight, rate, value)
         if slopes.shape[1] > 0:

@@ -17,7 +17,7 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
-from penchant.models.offers._kernels import by_magnitude
+from penchant.models.offers._kernels import SLOTS, by_magnitude
 from penchant.models.offers.attributes import (
     TEMPERATURE,
     LinearModel,
@@ -91,8 +91,8 @@ class MagnitudeDiscounting(StaticModel):
         """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
         width = x.shape[1]
         steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
-        utility, room = self.kind == "utility", blocks_for(pairs, width)[0]
-        by_magnitude(*prepared, *pairs, width, utility, room, x.reshape(-1), steep)
+        utility, rooms = self.kind == "utility", (blocks_for(pairs, width, SLOTS), np.zeros(1 + SLOTS))
+        by_magnitude(*prepared, *pairs, width, utility, rooms, x.reshape(-1), steep)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
         """A / (1 + k D) with k = k0 / A^m, or A^s / (1 + k D)."""
