@@ -166,6 +166,13 @@ class Proofs:
             )
         return cls(exists, good, told_apart, conditions, points.decrement, d, profiles.prior)
 
+    def identified(self, points: Points, k: int) -> Identification | None:
+        """What the choices of one of the points identify, if that is all weights for sure."""
+        if not self.told_apart[k]:
+            return None
+        scale = np.sqrt(np.diag(points.spread[k]))
+        return Identification(scale, len(scale), np.empty((0, len(scale))), None)
+
     def diagnostics(self, k: int, n_steps: int) -> Diagnostics:
         """The same in the form of diagnostics, after so many steps of a climb."""
         return Diagnostics(
@@ -202,9 +209,10 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
     lost = np.zeros(len(points), dtype=bool)
     if profiles.prior is not None:
         return lost
-    doubtful = np.flatnonzero(~Proofs.of(profiles, points, thorough=False).exists)
+    proofs = Proofs.of(profiles, points, thorough=False)
+    doubtful = np.flatnonzero(~proofs.exists)
     for k, choices in _choices_at(profiles, points, doubtful):
-        lost[k] = not has_maximum(choices, profiles.limits)
+        lost[k] = not has_maximum(choices, profiles.limits, proofs.identified(points, k))
     return lost
 
 
@@ -221,14 +229,17 @@ def _choices_at(
             yield k, decisions_of(i, rows, x, profiles.weights)
 
 
-def _existing(problem: Problem, choices: Choices, known: Identification | None) -> Solution:
+def _existing(
+    problem: Problem, choices: Choices, known: Identification | None, near: Vector
+) -> Solution:
     """The weights at one psi; separation counts along directions that the model allows only.
 
-    `known` is what the choices identify, where Newton's method led nowhere.
+    `known` is what the choices identify, if that is sure; `near` where Newton's method led to.
     """
     found = None if known is None else proven_separation(choices, known, threads=1)
     if found is None:
-        found = maximum_likelihood(choices, threads=1)
+        start = near if known is not None and np.isfinite(near).all() else None
+        found = maximum_likelihood(choices, start=start, threads=1)
     allowed = bool((found.theta[problem.profiles.positive] > 0).all())  # infinite, if separated
     if found.recession is None or allowed:
         return found
@@ -449,13 +460,9 @@ class _Cases:
 
     def _identified(self, k: int) -> Identification | None:
         """What is told of weights that go on without end, as far as Newton's method saw."""
-        points = self.peaks.points
         if self.profiles.prior is not None or self.touched[k].any():
             return None
-        if not (self.proofs.told_apart[k] and np.isinf(points.decrement[k])):
-            return None
-        scale = np.sqrt(np.diag(points.spread[k]))
-        return Identification(scale, len(scale), np.empty((0, len(scale))), None)
+        return self.proofs.identified(self.peaks.points, k)
 
     def _closer(self, k: int, found: Verdict | None) -> Verdict:
         """The worst that can be said, and the sentence that goes with it.
@@ -548,7 +555,7 @@ def _inner_solution(
     problem: Problem, choices: Choices, peak: Peak, known: Identification | None
 ) -> Solution:
     """What can be said of the weights at the best psi."""
-    found = _existing(problem, choices, known)
+    found = _existing(problem, choices, known, peak.point.theta)
     held = holds_weights(problem)
     if not held and np.isfinite(found.theta).all():
         return replace(found, theta=peak.point.theta, point=peak.point.theta)

@@ -105,9 +105,14 @@ def _inside(free: Solution, constraints: Constraints) -> bool:
     return bool((room > 1e-9 * (np.abs(constraints.matrix) @ np.abs(theta))).all())
 
 
-def has_maximum(choices: Choices, constraints: Constraints | None = None) -> bool:
-    """Whether the likelihood has one maximum: all weights are told, and none goes to infinity."""
-    _, known = prepared(choices, 1)
+def has_maximum(
+    choices: Choices, constraints: Constraints | None = None, known: Identification | None = None
+) -> bool:
+    """Whether the likelihood has one maximum: all weights are told, and none goes to infinity.
+
+    `known` is what the choices identify, if it is.
+    """
+    known = prepared(choices, 1)[1] if known is None else known
     if not known.complete:
         return False
     cone = None if constraints is None else constraints.matrix

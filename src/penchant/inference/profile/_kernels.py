@@ -1220,19 +1220,16 @@ def choose_best(values, dimensions, cells, maxima):
 
 
 @fast
-def blend(values, corners, filled):
-    """Fill points with the mean of others: values (n, n_coarse, d), filled (n, n_psi, d).
+def blend(values, below, above, filled):
+    """Fill points along an axis with the means of those around them, or with themselves.
 
-    corners : (n_psi, m), those around each point, one of them several times where it is that
+    values : (n, n_coarse, d); below, above : (n_points,), which of them; filled : (n, n_points, d)
     """
-    m = corners.shape[1]
     for k in range(values.shape[0]):
-        for cell in range(corners.shape[0]):
+        for i in range(len(below)):
+            low, high = below[i], above[i]
             for a in range(values.shape[2]):
-                total = 0.0
-                for j in range(m):
-                    total += values[k, corners[cell, j], a]
-                filled[k, cell, a] = total / m
+                filled[k, i, a] = 0.5 * (values[k, low, a] + values[k, high, a])
 
 
 @fast

@@ -28,7 +28,7 @@ HOPELESS = 2.0  # log-units below a height, from which no climb along kinks lead
 LOOKS = 12  # after each of which a climb is asked what it has gained,
 MANY_ROUNDS = 25.0  # and so many times as much is not gained any more
 TAKEN = 30.0  # times the curvature of a profile, that of which weights take back the rest
-STALE = 8  # steps after which the curvature is taken anew
+STALE, STALE_AMONG_KINKS = 8, 12  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
 FURTHER = 4.0  # times as far as a shortened step led, the next may lead
 LEAST_AMONG_KINKS = 0.2  # the same where slopes jump: there is a better way to go on,
@@ -96,6 +96,7 @@ class Climbs:
         self.max_steps, self._smooth = max_steps, Declared(profiles.model).smooth
         self._told, self._looks, self._mark = told, 0, np.full(n, -np.inf)
         self._least = LEAST if self._smooth else LEAST_AMONG_KINKS
+        self._stale = STALE if self._smooth else STALE_AMONG_KINKS
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
         self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
@@ -207,7 +208,7 @@ class Climbs:
         compiled.judge(rows, target, *places, settled, climbs, taken, path, change, gained)
         mine, begun = rows[up], first[up]
         expected = self._learn(mine, begun, path[up], change[up])
-        stale = mine[~begun & (self.n_steps[mine] % STALE == 0)]
+        stale = mine[~begun & (self.n_steps[mine] % self._stale == 0)]
         if len(stale):
             self._look_at_curvature(stale, roughly=True)
         self._step[mine] = step = self._newton_steps(mine, self.curvature[mine])
@@ -401,7 +402,8 @@ class Climbs:
         pairs = np.repeat(at.subject, q * m), profiles.from_search(beside.reshape(n * q * m, q))
         if solved:
             planes = None if self.planes is None else self.planes.take(np.repeat(rows, q * m))
-            gradient = profiles.solve(*pairs, theta, planes=planes).gradient
+            exact = profiles.solve(*pairs, theta, planes=planes, proven=not roughly)
+            gradient = exact.gradient
         else:
             gradient = profiles.partial_gradient(*pairs, theta)
         shares = np.stack([share.T for _, share in stencils], axis=1)

@@ -206,24 +206,14 @@ class CoarseGrid:
 
     def filled(self, values: Matrix) -> Matrix:
         """Values (n, n_coarse, ...) at all points of the whole grid: in between they are linear."""
-        given = np.ascontiguousarray(values).reshape(len(values), values.shape[1], -1)
-        found = np.empty((len(values), math.prod(self.dimensions), given.shape[2]))
-        compiled.blend(given, self._corners, found)
-        return found.reshape(len(values), -1, *values.shape[2:])
-
-    @property
-    def _corners(self) -> IntVector:
-        """The points around each of the whole grid, and it itself if it is one: (n_psi, 2^n)."""
-        ends = []
-        for known, n in zip(self.axes, self.dimensions, strict=True):
+        found, behind = np.ascontiguousarray(values), math.prod(values.shape[2:])
+        for known, n in reversed(list(zip(self.axes, self.dimensions, strict=True))):
             low = np.searchsorted(known, np.arange(n), side="right") - 1
-            ends.append(np.stack([low, low + (known[low] < np.arange(n))]))
-        mesh = [
-            np.meshgrid(*chosen, indexing="ij")
-            for chosen in product(*ends)  # below or above along each axis
-        ]
-        corners = [np.ravel_multi_index([m.ravel() for m in one], self.shape) for one in mesh]
-        return np.ascontiguousarray(np.stack(corners, axis=1))
+            given = found.reshape(-1, len(known), behind)
+            found = np.empty((len(given), n, behind))
+            compiled.blend(given, low, low + (known[low] < np.arange(n)), found)
+            behind *= n
+        return found.reshape(len(values), -1, *values.shape[2:])
 
 
 LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
