@@ -85,7 +85,7 @@ class Record:
                     f"offers[{name!r}] must have as many options and outcomes in all Offers; got "
                     f"{' and '.join(map(str, shapes))}. Fit those that differ apart."
                 )
-        return {name: np.concatenate([offers[name] for offers in every]) for name in shared}
+        return {name: _end_to_end([offers[name] for offers in every]) for name in shared}
 
     def before(self, name: str) -> Matrix:
         """What was seen at all events under a name."""
@@ -122,7 +122,7 @@ class Record:
                     )
                 )
             parts.append(found[name])
-        return np.concatenate(parts)
+        return _end_to_end(parts)
 
     @cached_property
     def shown(self) -> IntVector | None:
@@ -263,14 +263,21 @@ class _Memory(threading.local):
 
 
 _MEMORY = _Memory()
-ROOMS = 6  # arrays that are kept
-KEPT = range(8_000, 2_000_000)  # numbers of an array that is: the system has its own for fewer
+ROOMS = 8  # arrays that are kept
+KEPT = range(8_000, 1_250_000)  # numbers of an array that is: the system has its own for fewer
 
 
 def empty(*shape: int) -> Matrix:
     """An array to fill, of numbers not known."""
     n = math.prod(shape)
     return _MEMORY.of(n).reshape(shape) if n in KEPT else np.empty(shape)
+
+
+def _end_to_end(parts: Sequence[Matrix]) -> Matrix:
+    """Numbers of episodes, one episode after another."""
+    if any(part.dtype != np.float64 for part in parts):
+        return np.concatenate(parts)
+    return np.concatenate(parts, out=empty(sum(map(len, parts)), *parts[0].shape[1:]))
 
 
 def blank_variables(

@@ -585,17 +585,18 @@ def pack_any(x, row, size, chosen, first, events, values):
     """Differences of all other options from the one chosen; filling lanes repeat a decision."""
     m, d = size
     scored, begin, n = events
+    others = (m - ONE) * d
     for b in range((n + WIDE - ONE) // WIDE):
-        place = b * (m - ONE) * d * WIDE
-        for a in range(d):
-            for lane in range(WIDE):
-                j = b * WIDE + lane
-                event = np.uint64(scored[begin + (j if j < n else b * WIDE)])
-                c, r = np.uint64(chosen[first + event]), (row + event) * m * d + a
-                own, to = x[r + c * d], place + a * WIDE + lane
-                for i in range(m - ONE):
-                    other = i if i < c else i + ONE
-                    values[to + i * d * WIDE] = x[r + other * d] - own
+        for lane in range(WIDE):
+            j = b * WIDE + lane
+            event = np.uint64(scored[begin + (j if j < n else b * WIDE)])
+            c, r = np.uint64(chosen[first + event]) * d, (row + event) * m * d
+            for a in range(d):
+                own, to, i = x[r + c + a], (b * others + a) * WIDE + lane, a
+                while i < others:
+                    values[to] = x[r + (i if i < c else i + d)] - own
+                    to += d * WIDE
+                    i += d
 
 
 @inner

@@ -36,6 +36,7 @@ from penchant.models.offers.attributes import (
     ratios,
     shapes,
 )
+from penchant.models.record import empty
 from penchant.softmax._lanes import LANES
 
 HUNDRED = 100.0
@@ -125,7 +126,8 @@ class CambridgeGamble(LinearModel):
             first[:, 0] = 1.0
             return (np.stack([np.log(p), first], axis=-1),)
         points, stake, delay = offers["points"], offers["stake"], offers["delay"]
-        worth = np.ones((2, -(-p.size // LANES) * LANES))
+        worth = empty(2, -(-p.size // LANES) * LANES)
+        worth[:, p.size :] = 1.0
         stakes_seen(p.reshape(-1), points.reshape(-1) / HUNDRED, stake.reshape(-1), *worth)
         return (worth, p.reshape(-1), delay.reshape(-1))
 
