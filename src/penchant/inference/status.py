@@ -211,22 +211,27 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
         return lost
     proofs = Proofs.of(profiles, points, thorough=False)
     doubtful = np.flatnonzero(~proofs.exists)
-    for k, choices in _choices_at(profiles, points, doubtful):
+    for k, choices, _ in _described_at(profiles, points, doubtful, False):
         lost[k] = not has_maximum(choices, profiles.limits, proofs.identified(points, k))
     return lost
 
 
-def _choices_at(
-    profiles: Profiles, points: Points, which: IntVector
-) -> Iterator[tuple[int, Choices]]:
-    """The decisions of some points as the model describes them, all asked of it together."""
+def _described_at(
+    profiles: Profiles, points: Points, which: IntVector, with_slopes: bool
+) -> Iterator[tuple[int, Choices, Matrix | None]]:
+    """The decisions of some points as the model describes them, all asked of it together.
+
+    If asked for, with the derivatives of their variables: (n_shape, n_decisions, n_options,
+    n_weights).
+    """
     subject, psi = points.subject[which], points.psi[which]
     for begin, end in profiles.portions(subject) if len(which) else ():
-        x, _ = profiles.variables(subject[begin:end], psi[begin:end], False)
+        x, slopes = profiles.variables(subject[begin:end], psi[begin:end], with_slopes)
         rows = profiles.rows(subject[begin:end])
         profiles.check_finite(x, rows)
         for i, k in enumerate(which[begin:end].tolist()):
-            yield k, decisions_of(i, rows, x, profiles.weights)
+            steep = None if slopes is None else slopes[:, rows.of(i)]
+            yield k, decisions_of(i, rows, x, profiles.weights), steep
 
 
 def _existing(
@@ -449,9 +454,15 @@ class _Cases:
         doubtful = np.flatnonzero(~self.is_plain & ~proven)
         looked_into = {
             k: _looked_into(
-                self.profiles.of_one(k), choices, self.peaks[k], self.plain(k), self._identified(k)
+                self.profiles.of_one(k),
+                (choices, slopes),
+                self.peaks[k],
+                self.plain(k),
+                self._identified(k),
             )
-            for k, choices in _choices_at(self.profiles, self.peaks.points, doubtful)
+            for k, choices, slopes in _described_at(
+                self.profiles, self.peaks.points, doubtful, self.profiles.n_shape > 0
+            )
         }
         return [
             self.plain(k) if plain else self._closer(k, looked_into.get(k))
@@ -533,12 +544,16 @@ def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tup
 
 def _looked_into(
     problem: Problem,
-    choices: Choices,
+    described: tuple[Choices, Matrix | None],
     peak: Peak,
     found: Verdict,
     identified: Identification | None,
 ) -> Verdict:
-    """What can be said of weights that Newton's method alone proves nothing about."""
+    """What can be said of weights that Newton's method alone proves nothing about.
+
+    described : the decisions at the peak, and derivatives of their variables
+    """
+    choices, slopes = described
     has_prior = holds_weights(problem)
     solution = _inner_solution(problem, choices, peak, identified)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
@@ -547,7 +562,7 @@ def _looked_into(
         message = separated_advice(message, problem)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
-    known = told(problem, peak.point.psi, solution)
+    known = told(problem, choices, slopes, solution)
     return Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 

@@ -39,19 +39,24 @@ from penchant.tails import chi_square_point, normal_point
 NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
 
 
-def told(problem: Problem, psi: Vector, solution: Solution) -> BoolVector:
+def told(
+    problem: Problem, choices: Choices, slopes: Matrix | None, solution: Solution
+) -> BoolVector:
     """Shape parameters that the decisions left undecided along a separating direction tell.
 
     Decisions that are certain in the limit say nothing more of psi: it may move until one of them
     is lost. The others are the choices of a model of their own, of which psi may be identified. A
-    density of the prior tells it, whatever the choices say.
+    density of the prior tells it, whatever the choices say. `slopes`: of the variables of the
+    choices, (n_shape, n_decisions, n_options, n_weights).
     """
     assert solution.resolved is not None and solution.recession is not None
-    if not problem.n_shape:
+    if slopes is None:
         return np.zeros(0, dtype=bool)
-    x, slopes = problem.variables_and_slopes(psi)
-    n, n_options, d = x.shape
+    _, n, n_options, d = slopes.shape
     possible = ~solution.resolved.reshape(n, n_options)
+    undecided = np.flatnonzero(possible.sum(axis=1) > 1)
+    possible, slopes = possible[undecided], slopes[:, undecided]
+    x = choices.explanatory.reshape(n, n_options, d)[undecided]
     theta = np.where(np.isfinite(solution.point), solution.point, 0.0)
     moved = np.einsum("qnid,d->niq", slopes, theta)
     sharp = np.einsum("qnid,d->niq", slopes, solution.recession)

@@ -490,7 +490,7 @@ def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx
 
 @njit(inline="always", nogil=True, error_model="numpy")
 def confirming_alone(chosen, rewards, forgone, begin, end, psi, value, row, x, dx):
-    """The same of one pair, with slopes: what is learnt of an option does not wait for the other."""
+    """The same of one pair, with slopes: what is learnt of one option waits for no other."""
     both, for_me, against = (psi[0, 0], psi[1, 0]), (0.0, 0.0), (0.0, 0.0)
     known, numbers, slopes = (value[0, 0], value[1, 0]), x.reshape(-1), dx.reshape(-1)
     one, two = np.uint64(x.shape[2]), np.uint64(x.size)
@@ -617,13 +617,15 @@ def punished_by(magnitude, begin, gamma, room, lane, first, n, x):
     felt, sizes = x.reshape(-1), magnitude.reshape(-1)
     for j in range(n):
         own, at, to = gamma * room[lane, j], begin + TWO * j, first + TWO * j
-        felt[to], felt[to + ONE] = -within(0.5 + own) * sizes[at], -within(0.5 - own) * sizes[at + ONE]
+        felt[to] = -within(0.5 + own) * sizes[at]
+        felt[to + ONE] = -within(0.5 - own) * sizes[at + ONE]
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
 def punished(magnitude, begin, gamma, first, n, x, dx):
     """Make punishments that are expected of n probabilities, less 1/2, and their slopes."""
-    felt, sizes, slopes, all_ = x.reshape(-1), magnitude.reshape(-1), dx.reshape(-1), np.uint64(x.size)
+    felt, sizes, slopes = x.reshape(-1), magnitude.reshape(-1), dx.reshape(-1)
+    all_ = np.uint64(x.size)
     for j in range(n):
         own = felt[first + j]
         f = 0.5 + gamma * own

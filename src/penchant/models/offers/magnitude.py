@@ -91,7 +91,8 @@ class MagnitudeDiscounting(StaticModel):
         """A / (1 + k0 A^-m D), or A^s / (1 + k D), and their derivatives in both parameters."""
         width = x.shape[1]
         steep = slopes.reshape(len(slopes), slopes.shape[1] * x.shape[1])
-        utility, rooms = self.kind == "utility", (blocks_for(pairs, width, SLOTS), np.zeros(1 + SLOTS))
+        rooms = blocks_for(pairs, width, SLOTS), np.zeros(1 + SLOTS)
+        utility = self.kind == "utility"
         by_magnitude(*prepared, *pairs, width, utility, rooms, x.reshape(-1), steep)
 
     def option_values(self, offers: Described, parameters: Mapping[str, float]) -> Matrix:
