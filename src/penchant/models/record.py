@@ -243,23 +243,25 @@ class _Memory(threading.local):
     """
 
     def __init__(self) -> None:
-        self.kept = [np.empty(0)]
-        self.free = self._holders(0)  # of an array that is held here alone
-
-    def _holders(self, k: int) -> int:
-        return sys.getrefcount(self.kept[k])
+        self.kept: list[Vector] = []  # the smaller before the larger
+        self.free = next(_held([np.empty(0)]))[1]  # how often one is held that is held here alone
 
     def of(self, n: int) -> Vector:
-        """The beginning of one that is free and large enough, or of a new one in its place."""
-        rooms = range(len(self.kept))
-        free = [k for k in rooms if len(self.kept[k]) >= n and self._holders(k) == self.free]
-        if free:
-            return self.kept[min(free, key=lambda k: len(self.kept[k]))][:n]
+        """The beginning of the smallest that is free and large enough, or of a new one."""
+        for memory, times in _held(self.kept):
+            if len(memory) >= n and times == self.free:
+                return memory[:n]
         if len(self.kept) == ROOMS:
-            vain = [k for k in rooms if self._holders(k) == self.free]
-            del self.kept[min(vain, key=lambda k: len(self.kept[k])) if vain else 0]
-        self.kept.append(np.empty(n))
-        return self.kept[-1][:]
+            del self.kept[next((k for k, m in enumerate(_held(self.kept)) if m[1] == self.free), 0)]
+        memory = np.empty(n)
+        self.kept = sorted([*self.kept, memory], key=len)
+        return memory[:]
+
+
+def _held(arrays: list[Vector]) -> Iterator[tuple[Vector, int]]:
+    """Arrays, and how many things refer to each, this loop among them."""
+    for array in arrays:
+        yield array, sys.getrefcount(array)
 
 
 _MEMORY = _Memory()
