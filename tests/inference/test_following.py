@@ -193,7 +193,7 @@ def test_cells_that_are_followed_are_those_of_the_grid():
     for profiles in (before, now):
         assert near.follow(profiles)
         cells.rise_to(near.u, near.height)
-        found, expected = cells.grid(), whole_grids(profiles).of(0)
+        found, expected = cells.grid(), whole_grids(profiles)[0]
         assert found.looked.sum() > 5
         here = found.looked
         np.testing.assert_allclose(found.values[here], expected.values[here], atol=1e-9)
@@ -234,7 +234,7 @@ def test_bounds_stay_above_the_profile_while_decisions_are_added():
     bounds, answers = Bounds(searched_grids(profiles[0])), []
     bounds.all_anew(profiles[0])
     for now in profiles:
-        exact = whole_grids(now).of(0)
+        exact = whole_grids(now)[0]
         best = int(exact.values.argmax())
         u = float(now.to_search(exact.psi[best : best + 1])[0, 0])
         answers.append(bounds.is_far_below(now, u, float(exact.values[best])))

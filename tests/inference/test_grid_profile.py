@@ -242,7 +242,7 @@ def test_suprema_near_the_best_of_a_grid_are_followed_to_their_end():
     cards = pn.Task(pn.models.iowa_schedule(100, rng=rng))
     player = pn.simulate(cards, pn.models.VPP(), truth, rng=rng)
     profiles = Profiles(for_task(pn.models.VPP(), [player]), ((player,),))
-    found = searched_grids(profiles).of(0)
+    found = searched_grids(profiles)[0]
     near = np.flatnonzero(found.looked & (found.values > found.values.max() - 0.5))
     points = profiles.solve(np.zeros(len(near), dtype=np.int64), found.psi[near])
     held = (points.theta[:, profiles.positive] == 0).any(axis=1)

@@ -12,7 +12,7 @@ from penchant.inference.search.search import best_peak, climb, grid_search
 def test_the_peak_is_stationary_and_no_lower_than_the_grid():
     for model in (played.ucl(), played.ucl(length_scale=None)):
         problem = Problem(model, (played.ucl_episode(seed=2),))
-        grid = grid_search(problem.profiles)[0].of(0)
+        grid = grid_search(problem.profiles)[0][0]
         peak = best_peak(problem, grid)
         assert peak.converged
         assert not peak.at_bound.any()

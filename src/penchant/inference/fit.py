@@ -287,15 +287,15 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
         peaks = best_peaks(profiles, grids, are_lost(profiles, best))
     else:
         peaks = Peaks.of(profiles, best)
-    each = [grids.of(k) for k in range(len(peaks))]
-    found = estimates_at(profiles, each, peaks, subjects)
+    found = estimates_at(profiles, grids, peaks, subjects)
     if profiles.prior is not None or not profiles.n_shape:
         return found
+    highest = grids.values.max(axis=1).tolist()
     return [
-        _not_below(profiles.of_one(k), grid, found[k], int(peaks.n_steps[k]))
-        if found[k].log_likelihood < grid.values.max() - LOWER
-        else found[k]
-        for k, grid in enumerate(each)
+        _not_below(profiles.of_one(k), grids[k], estimate, int(peaks.n_steps[k]))
+        if estimate.log_likelihood < highest[k] - LOWER
+        else estimate
+        for k, estimate in enumerate(found)
     ]
 
 

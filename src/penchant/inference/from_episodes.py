@@ -96,7 +96,7 @@ class FromEpisodes(Source):
         """The objective at every point of the grid of psi, to look at."""
         if self.searched.looked.all() or self.data is None:
             return self.searched
-        return whole_grids(Profiles(self.model, (self.data,), self.prior)).of(0)
+        return whole_grids(Profiles(self.model, (self.data,), self.prior))[0]
 
     def problem(self) -> Problem:
         """The profile of these episodes."""

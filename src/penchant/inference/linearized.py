@@ -491,10 +491,10 @@ def relinearize(
     grids, best = grid_search(profiles)
     lost = are_lost(profiles, best)
     if lost[0]:
-        return estimate_at(problem, grids.of(0), best_peaks(profiles, grids, lost)[0])
+        return estimate_at(problem, grids[0], best_peaks(profiles, grids, lost)[0])
     reached = _repeated(problem, psi, max_steps)
     peak = best_peaks(profiles, grids, lost, reached.alone())[0]
-    estimate = estimate_at(problem, grids.of(0), peak)
+    estimate = estimate_at(problem, grids[0], peak)
     if peak.point.value <= reached.point.value + LOWER:
         return estimate
     note = (

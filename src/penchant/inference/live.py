@@ -217,7 +217,7 @@ class Live(Shown):
                 nobody = np.zeros(1, dtype=bool)
                 self._peak = climbed
                 (told,) = settled_at_limits(problem.profiles, climbed.alone(), nobody)
-                return estimate_at(problem, lambda: searched_grids(problem.profiles).of(0), told)
+                return estimate_at(problem, lambda: searched_grids(problem.profiles)[0], told)
             return self._search(problem, climbed)
         return self._search(problem, None)
 
@@ -302,7 +302,7 @@ class Live(Shown):
             is_alone = bounds.is_far_below(profiles, near.u, near.height)
             is_alone = is_alone and not may_reach_far(profiles, found.peaks)
         if is_alone:
-            told = plain_estimate(profiles, near, found, lambda: searched_grids(profiles).of(0))
+            told = plain_estimate(profiles, near, found, lambda: searched_grids(profiles)[0])
             if told is not None:
                 self._peak = found.peaks[0]
                 return told
@@ -325,7 +325,7 @@ class Live(Shown):
     def _search(self, problem: Problem, known: Peak | None) -> Estimate:
         """Look at the whole grid."""
         grids, best = grid_search(problem.profiles)
-        self._grid, self._bounds = grids.of(0), Bounds(grids)
+        self._grid, self._bounds = grids[0], Bounds(grids)
         self._grid_size = self.n_decisions
         lost = are_lost(problem.profiles, best)
         # Where others are as high, which of them counts must not depend on the way here.

@@ -221,7 +221,7 @@ def _likelier(model: UCL, peak: Peak, width: float, nu: float, spread: float) ->
 
 def _later(problem: Problem) -> Callable[[], Grid]:
     """The grid of a problem when somebody asks for it."""
-    return lambda: whole_grids(problem.profiles).of(0)
+    return lambda: whole_grids(problem.profiles)[0]
 
 
 def _climbed(

@@ -16,7 +16,7 @@ from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.profile.pairs import Points, decisions_of
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.grid import Grid
+from penchant.inference.search.grid import Grid, Searched, known_grids
 from penchant.inference.search.peaks import (
     NOTHING,
     Peak,
@@ -253,14 +253,11 @@ def _existing(
 
 def estimates_at(
     profiles: Profiles,
-    grids: Sequence[Grid | Callable[[], Grid]],
+    grids: Searched,
     peaks: Peaks,
     subjects: Sequence[Any],
 ) -> list[Estimate]:
-    """Put the peaks of profiles into words and numbers for the user.
-
-    A grid known to be far below the peak may be given as what computes it when it is asked for.
-    """
+    """Put the peaks of profiles into words and numbers for the user."""
     points = peaks.points
     cases = _Cases.of(profiles, grids, peaks)
     covariances = joint_covariances(profiles, peaks, cases.touched)
@@ -426,9 +423,7 @@ class _Cases:
     is_plain: BoolVector
 
     @classmethod
-    def of(
-        cls, profiles: Profiles, grids: Sequence[Grid | Callable[[], Grid]], peaks: Peaks
-    ) -> _Cases:
+    def of(cls, profiles: Profiles, grids: Searched, peaks: Peaks) -> _Cases:
         """Look at all of them."""
         proofs = Proofs.of(profiles, peaks.points)
         touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
@@ -620,17 +615,17 @@ def _is_level(profiles: Profiles, peak: Peak) -> bool:
     return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < LEVEL)
 
 
-def _are_flat(grids: Sequence[Grid | Callable[[], Grid]]) -> BoolVector:
+def _are_flat(grids: Searched) -> BoolVector:
     """Whether whole grids lie within what a 95 % interval gives away."""
     flat = np.zeros(len(grids), dtype=bool)
-    known = {k: grid.values for k, grid in enumerate(grids) if isinstance(grid, Grid)}
-    if known:
-        values = np.stack(list(known.values()))
-        there = np.isfinite(values)
-        highest = np.where(there, values, -np.inf).max(axis=1, initial=-np.inf)
-        lowest = np.where(there, values, np.inf).min(axis=1, initial=np.inf)
-        several = np.count_nonzero(there, axis=1) > 1
-        flat[list(known)] = several & (highest - FLAT < lowest)
+    known, rows = known_grids(grids)
+    if known is None:
+        return flat
+    highest = np.fmax.reduce(known.values, axis=1, keepdims=True)
+    # what is not finite tells nothing; most of those that are not flat fall far in one cell
+    some = np.flatnonzero(~((known.values <= highest - FLAT) & (known.values > -np.inf)).any(axis=1))
+    there = np.isfinite(known.values[some])
+    flat[rows[some]] = np.count_nonzero(there, axis=1) > 1
     return flat
 
 

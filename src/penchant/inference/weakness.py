@@ -16,7 +16,7 @@ temperature the likelihood ratio has one degree of freedom more for each shape p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -26,7 +26,7 @@ from penchant.choices import Choices
 from penchant.errors import argument, give_a_prior, profile_intervals, weak_prior
 from penchant.inference.intervals import still_above
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.grid import Grid, Grids
+from penchant.inference.search.grid import Searched, grids_of, known_grids
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
 from penchant.models.priors import DensityPrior
@@ -298,7 +298,7 @@ def _advice() -> str:
 
 def weakly_identified(
     profiles: Profiles,
-    grids: Sequence[Grid | Callable[[], Grid]],
+    grids: Searched,
     peaks: Peaks,
     covariances: Matrix,
     which: IntVector,
@@ -366,7 +366,7 @@ class _Positive:
 
     profiles: Profiles
     natural: Natural
-    grids: Sequence[Grid | Callable[[], Grid]]
+    grids: Searched
     peaks: Peaks
     covariances: Matrix
     which: IntVector
@@ -395,18 +395,18 @@ class _Positive:
     def _shown_by_cells(self, centre: Vector) -> BoolVector:
         """What grids show of profiles: cells that are inside the interval, and far away."""
         found = np.zeros((len(self.which), 2), dtype=bool)
-        grids = [self.grids[k] for k in self.which.tolist()]
-        shown = [i for i, grid in enumerate(grids) if isinstance(grid, Grid)]
-        if not shown:  # far below their peaks, all of them
+        cells, subjects = known_grids(self.grids)
+        if cells is None:  # far below their peaks, all of them
             return found
-        cells = Grids.joined([grid for grid in grids if isinstance(grid, Grid)])
-        rows = np.array(shown)
-        limit = self.peaks.points.value[self.which[rows]] - DROP
-        row, cell = np.nonzero(cells.looked & (cells.values > limit[:, None]))
+        place, limit = np.full(len(self.grids), -1), np.full(len(self.grids), np.inf)
+        place[self.which] = np.arange(len(self.which))
+        limit[self.which] = self.peaks.points.value[self.which] - DROP
+        row, cell = np.nonzero(cells.looked & (cells.values > limit[subjects, None]))
+        at = place[subjects[row]]
         with np.errstate(divide="ignore"):
-            away = np.log(self._values(cells.theta[row, cell])) - centre[rows[row]]
-        np.logical_or.at(found[:, 0], rows[row], away < -REACH)
-        np.logical_or.at(found[:, 1], rows[row], away > REACH)
+            away = np.log(self._values(cells.theta[row, cell])) - centre[at]
+        found[at[away < -REACH], 0] = True
+        found[at[away > REACH], 1] = True
         return found
 
     def _follow(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
@@ -421,8 +421,7 @@ class _Positive:
         if self.natural.is_logarithmic:
             drops[1] = float(chi_square_point(0.05, 1 + self.profiles.n_shape)) / 2
         n, twice = len(some), np.tile(self.which[some], 2)
-        asked = [self.grids[k] for k in self.which[some].tolist()]
-        cells = Grids.joined([grid() if callable(grid) else grid for grid in asked])
+        cells = grids_of(self.grids, self.which[some])
         found = still_above(
             self.profiles,
             cells.take(np.tile(np.arange(n), 2)),

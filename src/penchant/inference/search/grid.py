@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -56,9 +56,14 @@ class Grids:
     dimensions: tuple[int, ...]
     looked: BoolVector
 
-    def of(self, k: int) -> Grid:
-        """That of one subject."""
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, k: int) -> Grid:
         return Grid(self.psi, self.values[k], self.theta[k], self.dimensions, self.looked[k])
+
+    def __iter__(self) -> Iterator[Grid]:
+        return (self[k] for k in range(len(self)))
 
     def take(self, which: IntVector) -> Grids:
         """Those of some subjects."""
@@ -79,6 +84,26 @@ class Grids:
             for name in ("values", "theta", "looked")
         )
         return cls(grids[0].psi, values, theta, grids[0].dimensions, looked)
+
+
+# grids of subjects; one that is known to be far below its peak may be what computes it when asked
+Searched = Grids | Sequence[Grid | Callable[[], Grid]]
+
+
+def known_grids(grids: Searched) -> tuple[Grids | None, IntVector]:
+    """Those that are known, together, or None if there are none; and which they are."""
+    if isinstance(grids, Grids):
+        return grids, np.arange(len(grids))
+    known = {k: grid for k, grid in enumerate(grids) if isinstance(grid, Grid)}
+    return Grids.joined(list(known.values())) if known else None, np.array(list(known), dtype=int)
+
+
+def grids_of(grids: Searched, which: IntVector) -> Grids:
+    """Those of some subjects, computed where they are not known."""
+    if isinstance(grids, Grids):
+        return grids.take(which)
+    some = [grids[k] for k in which.tolist()]
+    return Grids.joined([grid() if callable(grid) else grid for grid in some])
 
 
 def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
