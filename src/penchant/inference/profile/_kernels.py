@@ -962,51 +962,69 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
 def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
     """Newton's steps among the free parameters, uphill and at most 1 search unit long.
 
+    A parameter at an end of its range beyond which the slope leads, or the step, stays there.
+
     rows : (n,), of u, gradient and fixed (all, n_shape); curvature : (n, n_shape, n_shape)
     steps : (n, n_shape), filled
     """
-    a, vectors, _, along = room
-    q = u.shape[1]
+    along, q = room[3], u.shape[1]
     for i in range(len(rows)):
-        k = rows[i]
-        fine, largest = True, 1e-12
+        k, again = rows[i], True
         for c in range(q):
-            slope = gradient[k, c]
-            out = (u[k, c] <= bounds[c, 0] and slope <= 0.0) or (
-                u[k, c] >= bounds[c, 1] and slope >= 0.0
-            )
             # what is held has neither curvature nor gradient
-            along[c] = 0.0 if out or fixed[k, c] else 1.0
-        for c in range(q):
-            for e in range(q):
-                free = along[c] != 0.0 and along[e] != 0.0
-                a[c, e] = curvature[i, c, e] if free else 0.0
-                fine = fine and math.isfinite(a[c, e])
-        for c in range(q):
+            held = fixed[k, c] or _leads_out(u[k, c], bounds, c, gradient[k, c])
+            along[c] = 0.0 if held else 1.0
+        while again:
+            _step(k, i, gradient, curvature, steps, room)
+            again = False
+            for c in range(q):
+                if steps[i, c] != 0.0 and _leads_out(u[k, c], bounds, c, steps[i, c]):
+                    along[c] = 0.0
+                    again = True
+
+
+@fast_inner
+def _leads_out(u, bounds, c, way):
+    """Whether a way along a parameter at an end of its range leads beyond it, or nowhere."""
+    return (u <= bounds[c, 0] and way <= 0.0) or (u >= bounds[c, 1] and way >= 0.0)
+
+
+@fast_inner
+def _step(k, i, gradient, curvature, steps, room):
+    """Newton's step of row k, the i-th of those given, along parameters that are not held."""
+    a, vectors, _, along = room
+    q = len(along)
+    fine, largest = True, 1e-12
+    for c in range(q):
+        for e in range(q):
+            free = along[c] != 0.0 and along[e] != 0.0
+            a[c, e] = curvature[i, c, e] if free else 0.0
+            fine = fine and math.isfinite(a[c, e])
+    for c in range(q):
+        steps[i, c] = 0.0
+        for e in range(q):
+            a[c, e] = a[c, e] if fine else 0.0
+    _eigen(a, q, vectors)
+    for c in range(q):
+        if abs(a[c, c]) > largest:
+            largest = abs(a[c, c])
+    for c in range(q):
+        share = 0.0
+        for e in range(q):
+            if along[e] != 0.0 and math.isfinite(gradient[k, e]):
+                share += vectors[e, c] * gradient[k, e]
+        size = abs(a[c, c])
+        share /= size if size > FLAT * largest else FLAT * largest
+        for e in range(q):
+            steps[i, e] += vectors[e, c] * share
+    longest = 1.0
+    for c in range(q):
+        if along[c] == 0.0:
             steps[i, c] = 0.0
-            for e in range(q):
-                a[c, e] = a[c, e] if fine else 0.0
-        _eigen(a, q, vectors)
-        for c in range(q):
-            if abs(a[c, c]) > largest:
-                largest = abs(a[c, c])
-        for c in range(q):
-            share = 0.0
-            for e in range(q):
-                if along[e] != 0.0 and math.isfinite(gradient[k, e]):
-                    share += vectors[e, c] * gradient[k, e]
-            size = abs(a[c, c])
-            share /= size if size > FLAT * largest else FLAT * largest
-            for e in range(q):
-                steps[i, e] += vectors[e, c] * share
-        longest = 1.0
-        for c in range(q):
-            if along[c] == 0.0:
-                steps[i, c] = 0.0
-            if not abs(steps[i, c]) <= longest:
-                longest = abs(steps[i, c])
-        for c in range(q):
-            steps[i, c] /= longest
+        if not abs(steps[i, c]) <= longest:
+            longest = abs(steps[i, c])
+    for c in range(q):
+        steps[i, c] /= longest
 
 
 @fast
