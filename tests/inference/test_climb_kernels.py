@@ -13,16 +13,19 @@ def symmetric(rng, n, q):
     return half + half.transpose(0, 2, 1)
 
 
-def newton_step(u, gradient, curvature, bounds, fixed):
-    """Literally: free coordinates, absolute eigenvalues, at most 1 long."""
-    out = (u <= bounds[:, 0]) & (gradient <= 0) | (u >= bounds[:, 1]) & (gradient >= 0)
-    free = np.flatnonzero(~(out | fixed))
+def newton_step(u, gradient, curvature, bounds, held, reach):
+    """Literally: free coordinates, absolute eigenvalues, at most so long, none beyond the range."""
+    low, high = u <= bounds[:, 0], u >= bounds[:, 1]
+    free = np.flatnonzero(~(low & (gradient <= 0) | high & (gradient >= 0) | held))
     step = np.zeros(len(u))
     values, vectors = np.linalg.eigh(curvature[np.ix_(free, free)])
     size = np.abs(values)
     size = np.maximum(size, 1e-6 * size.max(initial=1e-12))
     step[free] = vectors @ ((vectors.T @ gradient[free]) / size)
-    return step / max(1.0, np.abs(step).max())
+    beyond = low & (step < 0) | high & (step > 0)
+    if beyond.any():
+        return newton_step(u, gradient, curvature, bounds, held | beyond, reach)
+    return step * reach / max(reach, np.abs(step).max())
 
 
 @pytest.mark.parametrize("q", [1, 2, 3])
@@ -35,9 +38,11 @@ def test_steps_are_newtons_among_what_may_move(q):
     gradient, curvature = rng.normal(size=(n, q)), symmetric(rng, n, q)
     curvature[3] *= 50.0  # a short step
     fixed = rng.random((n, q)) < 0.1
-    rows, found = np.arange(n)[::-1].copy(), np.empty((n, q))
-    compiled.steer(rows, u, gradient, curvature[rows], bounds, fixed, found, rooms(q))
-    expected = [newton_step(u[k], gradient[k], curvature[k], bounds, fixed[k]) for k in rows]
+    rows, found, reach = np.arange(n)[::-1].copy(), np.empty((n, q)), rng.choice([1.0, 2.0], n)
+    compiled.steer(rows, u, gradient, curvature[rows], bounds, fixed, reach, found, rooms(q))
+    each = zip(u, gradient, curvature, fixed, reach, strict=True)
+    expected = [newton_step(*one[:3], bounds, *one[3:]) for one in each]
+    expected = [expected[k] for k in rows]
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)  # well conditioned
 
 
@@ -46,8 +51,48 @@ def test_a_curvature_that_is_not_known_leaves_steep_steps_of_length_one():
     bounds, found = np.array([[-2.0, 3.0], [-2.0, 3.0]]), np.empty((1, 2))
     lost = np.full((1, 2, 2), np.nan)
     held = np.zeros((1, 2), dtype=bool)
-    compiled.steer(np.array([0]), u, gradient, lost, bounds, held, found, rooms(2))
+    compiled.steer(np.array([0]), u, gradient, lost, bounds, held, np.ones(1), found, rooms(2))
     np.testing.assert_allclose(found, [[0.75, -1.0]], rtol=1e-15)
+
+
+def test_a_step_that_would_leave_the_range_goes_along_its_end():
+    """Along a ridge the slope at an end may lead inwards, and the step outwards all the same."""
+    u, bounds = np.array([[-8.65, 0.0]]), np.array([[-14.0, 7.0], [0.0, 10.0]])
+    gradient, curvature = np.array([[-0.03, 0.018]]), np.array([[[20.0, -13.8], [-13.8, 9.53]]])
+    held, found = np.zeros((1, 2), dtype=bool), np.empty((1, 2))
+    assert np.linalg.solve(curvature[0], gradient[0])[1] < 0.0
+    one = np.array([0]), u, gradient, curvature, bounds, held, np.ones(1)
+    compiled.steer(*one, found, rooms(2))
+    np.testing.assert_allclose(found, [[-0.03 / 20.0, 0.0]], rtol=1e-13)
+
+
+def test_summits_are_maxima_of_parabolas_inside_the_range():
+    rng = np.random.default_rng(4)
+    n, bounds = 200, np.array([[-2.0, 3.0], [0.0, 10.0]])
+    root = rng.normal(size=(n, 2, 2))
+    curvature = root @ root.transpose(0, 2, 1) + 0.1 * np.eye(2)
+    curvature[:5] *= -1.0
+    u, gradient = rng.uniform(*bounds.T, (n, 2)), 3.0 * rng.normal(size=(n, 2))
+    rows, found = rng.permutation(n), np.empty((n, 2))
+    compiled.find_summits(rows, u, gradient, curvature, bounds, found)
+    for i, k in enumerate(rows):
+        if k < 5:
+            assert np.isnan(found[i]).all()
+            continue
+        free = u[k] + np.linalg.solve(curvature[k], gradient[k])
+        out = (free < bounds[:, 0]) | (free > bounds[:, 1])
+        if not out.any():
+            np.testing.assert_allclose(found[i], free, rtol=1e-10)
+        elif out.sum() == 1:  # the highest place of that end
+            end, other = int(np.flatnonzero(out)[0]), int(np.flatnonzero(~out)[0])
+            places = np.tile(np.clip(free, *bounds.T), (2001, 1))
+            places[:, other] = np.linspace(*bounds[other], 2001)
+            away = places - u[k]
+            bend = np.einsum("na,ab,nb->n", away, curvature[k], away)
+            best = places[np.argmax(away @ gradient[k] - 0.5 * bend)]
+            assert found[i, end] == best[end]
+            assert abs(found[i, other] - best[other]) < 0.006  # two steps
+        assert ((found[i] >= bounds[:, 0]) & (found[i] <= bounds[:, 1])).all()
 
 
 def learnt(k, first, path, change, points, positive, unexpected):

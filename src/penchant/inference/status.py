@@ -623,7 +623,8 @@ def _are_flat(grids: Searched) -> BoolVector:
         return flat
     highest = np.fmax.reduce(known.values, axis=1, keepdims=True)
     # what is not finite tells nothing; most of those that are not flat fall far in one cell
-    some = np.flatnonzero(~((known.values <= highest - FLAT) & (known.values > -np.inf)).any(axis=1))
+    fallen = (known.values <= highest - FLAT) & (known.values > -np.inf)
+    some = np.flatnonzero(~fallen.any(axis=1))
     there = np.isfinite(known.values[some])
     flat[rows[some]] = np.count_nonzero(there, axis=1) > 1
     return flat

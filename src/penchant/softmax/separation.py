@@ -250,7 +250,8 @@ def _in_units(
     values = (taken - others) / unit
     size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
     noise = np.where(whole, 0.0, ROUNDED) * size
-    values[np.abs(values) <= noise] = 0.0
+    equal = np.abs(values) <= noise
+    values[equal], noise[equal] = 0.0, 0.0
     if basis is not None:
         inner = basis * unit[:, None]
         values, noise = values @ inner, noise @ np.abs(inner)

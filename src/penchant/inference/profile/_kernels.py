@@ -959,13 +959,13 @@ def learn(rows, first, path, change, points, given, positive, curvatures, room, 
 
 
 @fast
-def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
-    """Newton's steps among the free parameters, uphill and at most 1 search unit long.
+def steer(rows, u, gradient, curvature, bounds, fixed, reach, steps, room):
+    """Newton's steps among the free parameters, uphill and at most so many search units long.
 
     A parameter at an end of its range beyond which the slope leads, or the step, stays there.
 
-    rows : (n,), of u, gradient and fixed (all, n_shape); curvature : (n, n_shape, n_shape)
-    steps : (n, n_shape), filled
+    rows : (n,), of u, gradient, fixed (all, n_shape) and reach (all,)
+    curvature : (n, n_shape, n_shape); steps : (n, n_shape), filled
     """
     along, q = room[3], u.shape[1]
     for i in range(len(rows)):
@@ -975,7 +975,7 @@ def steer(rows, u, gradient, curvature, bounds, fixed, steps, room):
             held = fixed[k, c] or _leads_out(u[k, c], bounds, c, gradient[k, c])
             along[c] = 0.0 if held else 1.0
         while again:
-            _step(k, i, gradient, curvature, steps, room)
+            _step(k, i, gradient, curvature, reach[k], steps, room)
             again = False
             for c in range(q):
                 if steps[i, c] != 0.0 and _leads_out(u[k, c], bounds, c, steps[i, c]):
@@ -990,7 +990,7 @@ def _leads_out(u, bounds, c, way):
 
 
 @fast_inner
-def _step(k, i, gradient, curvature, steps, room):
+def _step(k, i, gradient, curvature, reach, steps, room):
     """Newton's step of row k, the i-th of those given, along parameters that are not held."""
     a, vectors, _, along = room
     q = len(along)
@@ -1017,14 +1017,34 @@ def _step(k, i, gradient, curvature, steps, room):
         share /= size if size > FLAT * largest else FLAT * largest
         for e in range(q):
             steps[i, e] += vectors[e, c] * share
-    longest = 1.0
+    longest = reach
     for c in range(q):
         if along[c] == 0.0:
             steps[i, c] = 0.0
         if not abs(steps[i, c]) <= longest:
             longest = abs(steps[i, c])
     for c in range(q):
-        steps[i, c] /= longest
+        steps[i, c] *= reach / longest
+
+
+@fast
+def find_summits(rows, u, gradient, curvature, bounds, found):
+    """Where parabolas in two parameters peak inside the range, (n, 2); NaN where they do not."""
+    for i in range(len(rows)):
+        k = rows[i]
+        first, both, second = curvature[k, 0, 0], curvature[k, 0, 1], curvature[k, 1, 1]
+        area = first * second - both * both
+        peaked = first > 0.0 and area > 0.0
+        found[i, 0] = u[k, 0] + (second * gradient[k, 0] - both * gradient[k, 1]) / area
+        found[i, 1] = u[k, 1] + (first * gradient[k, 1] - both * gradient[k, 0]) / area
+        for c in range(2):
+            inside = min(max(found[i, c], bounds[c, 0]), bounds[c, 1])
+            if inside != found[i, c]:  # along the end of the range it peaks elsewhere
+                rest = gradient[k, 1 - c] - both * (inside - u[k, c])
+                found[i, c] = inside
+                found[i, 1 - c] = u[k, 1 - c] + rest / curvature[k, 1 - c, 1 - c]
+        for c in range(2):
+            found[i, c] = min(max(found[i, c], bounds[c, 0]), bounds[c, 1]) if peaked else np.nan
 
 
 @fast

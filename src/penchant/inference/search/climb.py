@@ -31,6 +31,7 @@ TAKEN = 30.0  # times the curvature of a profile, that of which weights take bac
 STALE, STALE_AMONG_KINKS = 8, 12  # steps after which the curvature is taken anew
 LEAST = 1e-9  # share of a step below which it is given up
 FURTHER = 4.0  # times as far as a shortened step led, the next may lead
+FARTHEST = 4.0  # search units that a step may be long, after others as long as they might be
 LEAST_AMONG_KINKS = 0.2  # the same where slopes jump: there is a better way to go on,
 POOR = 1e-5  # and as soon as shortened steps gain less log-units
 FLAT = 1e-8  # log-units that a step promises which leads nowhere, at a maximum
@@ -100,6 +101,7 @@ class Climbs:
         self._held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
         self.points = profiles.blank(subject, np.zeros((n, q)))
         self.u, self._step, self._fraction = np.zeros((n, q)), np.zeros((n, q)), np.ones(n)
+        self._reach = np.ones(n)
         self.curvature, self.drift = np.zeros((n, q, q)), np.zeros((n, d, q))
         self._unexpected = np.zeros((n, q, q))
         self.n_steps = np.zeros(n, dtype=np.int64)
@@ -124,6 +126,7 @@ class Climbs:
         self.points.value[rows] = -np.inf
         self._unexpected[rows] = np.nan if curvature is None else curvature
         self._step[rows], self._fraction[rows], self.n_steps[rows] = 0.0, 1.0, -1
+        self._reach[rows] = 1.0
         self.converged[rows], self.active[rows] = False, True
 
     def run(self) -> None:
@@ -188,6 +191,16 @@ class Climbs:
         compiled.aim(rows, self.u, self._step, self._fraction, self.profiles.bounds, target)
         return target
 
+    def summits(self, rows: IntVector) -> Matrix:
+        """Where parabolas around climbs in two parameters peak in the range; NaN if they do not.
+
+        A step leads there as far as it may be long.
+        """
+        found = np.empty((len(rows), 2))
+        at = self.u, self.points.gradient, self.curvature
+        compiled.find_summits(rows, *at, self.profiles.bounds, found)
+        return found
+
     def give_up(self, rows: IntVector) -> None:
         """End climbs that lead nowhere new."""
         self.active[rows] = False
@@ -206,6 +219,7 @@ class Climbs:
         taken = up, first, known
         places = trial.lines, self.points.lines
         compiled.judge(rows, target, *places, settled, climbs, taken, path, change, gained)
+        self._reach_further(rows, up, first, path)
         mine, begun = rows[up], first[up]
         expected = self._learn(mine, begun, path[up], change[up])
         stale = mine[~begun & (self.n_steps[mine] % self._stale == 0)]
@@ -226,6 +240,18 @@ class Climbs:
             (self._smooth, FURTHER, NEARLY, STEEP, POOR, self._least, FLAT),
         )
         return up, known
+
+    def _reach_further(
+        self, rows: IntVector, up: BoolVector, first: BoolVector, path: Matrix
+    ) -> None:
+        """Let steps be longer after one that led up and was as long as it might be.
+
+        Along a ridge that is all but straight most of them are.
+        """
+        reach = self._reach[rows]
+        whole = ~first & (np.abs(path).max(axis=1, initial=0.0) > 0.999 * reach)
+        further = np.where(whole, np.minimum(2.0 * reach, FARTHEST), reach)
+        self._reach[rows] = np.where(up, further, 1.0)
 
     def _learn(self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix) -> Matrix:
         """Curvatures, as expected where steps led to, with what these showed; those expected."""
@@ -415,7 +441,8 @@ class Climbs:
         steps = np.empty((len(rows), self.u.shape[1]))
         at = rows, self.u, self.points.gradient
         bounds, room = self.profiles.bounds, rooms(self.u.shape[1])
-        compiled.steer(*at, np.ascontiguousarray(curvature), bounds, self._held, steps, room)
+        given = np.ascontiguousarray(curvature), bounds, self._held, self._reach
+        compiled.steer(*at, *given, steps, room)
         return steps
 
 

@@ -155,8 +155,8 @@ ALIKE = 0.05  # log-units between cells that may share a supremum, which none re
 CLOSE = 0.1  # log-units below the best cell, of one that may have a peak of its own among kinks,
 BESIDE = 0.5  # so many steps of the grid from others
 THERE = 0.25  # steps of the grid from where another climb came to, to where one is given up,
-LEADS = {2: 1.0}  # or from a maximum that it leads to, by the number of shape parameters: with more
-# the steps of a grid are long, with one it saves nothing
+LEADS = 1.0  # or from a maximum that it leads to, of a smooth profile of two shape parameters: with
+# more the steps of a grid are long, with one it saves nothing
 ALONE = 6  # rounds of climbing from a subject's best cell before others join in,
 PATIENCE = 40  # and after which they wait no longer for each other
 MORE_CLIMBS = 4  # from where one came to no end, each as long,
@@ -238,7 +238,8 @@ def _climb_from_cells(
     """
     starts = _Starts.of(profiles, grids, whose, best)
     smooth = Declared(profiles.model).smooth
-    leading = LEADS.get(profiles.n_shape, THERE) if smooth else THERE
+    in_plane = smooth and profiles.n_shape == 2
+    leading = LEADS if in_plane else THERE
     climbs = Climbs(profiles, np.repeat(whose, starts.most), proven=proven)
     idle, rounds = np.arange(len(whose)), np.zeros(len(whose), dtype=np.int64)
     while True:
@@ -257,6 +258,8 @@ def _climb_from_cells(
         vain = rows[low]
         mine, target = vain // starts.most, climbs.targets(vain)
         leads = starts.near(mine, target, leading, starts.certain)
+        if in_plane:
+            leads |= starts.near(mine, climbs.summits(vain), leading, starts.certain)
         there = starts.near(mine, climbs.u[vain], THERE, np.ones_like(starts.certain))
         vain = vain[there | leads]
         climbs.give_up(vain)
