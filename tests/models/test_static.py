@@ -196,3 +196,17 @@ def test_offers_with_other_options_are_not_described_together():
         pn.errors.DataError, match=r"options and outcomes in all Offers; got \(2,\)"
     ):
         pn.fit_each([two, three], pn.HyperbolicDiscounting())
+
+
+@pytest.mark.parametrize("kind", ["rate", "utility"])
+def test_powers_that_are_kept_are_those_of_the_person_and_the_exponent(kind):
+    """Points of a grid share exponents, of which no more than some are kept."""
+    model = pn.models.MagnitudeDiscounting(kind)
+    people = [pn.Offers(np.zeros(n, dtype=int), offered.delayed(n=n)) for n in (7, 12)]
+    which = np.repeat([0, 1, 0], [40, 3, 30])
+    exponent = np.tile(np.linspace(0.2, 1.1, 30), 3)[: len(which)]
+    psi = np.column_stack([np.geomspace(1e-3, 1.0, len(which)), exponent])
+    x, slopes = model.explanatory_many(Record.of(people), which, psi, True)
+    alone = [model.explanatory_and_slopes(people[e], *at) for e, at in zip(which, psi, strict=True)]
+    np.testing.assert_array_equal(x, np.concatenate([one[0] for one in alone]))
+    np.testing.assert_array_equal(slopes, np.concatenate([one[1] for one in alone], axis=1))

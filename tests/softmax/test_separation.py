@@ -237,6 +237,18 @@ def test_rounding_noise_does_not_make_a_tie_decisive():
     assert pn.fit(pn.Choices.from_arrays(noisy, data.chosen)).status == "separated"
 
 
+@pytest.mark.parametrize("seed", [1, 8, 11])
+def test_rounding_of_one_variable_does_not_excuse_what_another_says(seed):
+    """Uncertainties that differ by their last digit, and values that fade over magnitudes."""
+    rng = np.random.default_rng(seed)
+    n, m = 200, 4
+    by_chance = pn.Episode(rng.integers(0, m, n), rng.normal(1.0, 1.0, n))
+    model = pn.KalmanFilter(m, decay=None, drift_variance=None, bonus=True)
+    x = model.explanatory(by_chance, 4.8e-4, 8.1e-3, 1e-12)
+    estimate = pn.fit(pn.Choices.from_arrays(x, by_chance.chosen))
+    assert estimate.log_likelihood < -0.97 * n * np.log(m)
+
+
 def test_separated_but_for_a_negligible_difference_is_weak():
     rng = np.random.default_rng(9)
     x = rng.normal(size=(60, 3, 1))
