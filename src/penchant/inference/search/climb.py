@@ -219,7 +219,8 @@ class Climbs:
         taken = up, first, known
         places = trial.lines, self.points.lines
         compiled.judge(rows, target, *places, settled, climbs, taken, path, change, gained)
-        self._reach_further(rows, up, first, path)
+        if self._smooth:
+            self._reach_further(rows, up, first, path)
         mine, begun = rows[up], first[up]
         expected = self._learn(mine, begun, path[up], change[up])
         stale = mine[~begun & (self.n_steps[mine] % self._stale == 0)]
@@ -246,7 +247,7 @@ class Climbs:
     ) -> None:
         """Let steps be longer after one that led up and was as long as it might be.
 
-        Along a ridge that is all but straight most of them are.
+        Along a ridge that is all but straight most of them are; among kinks it saves nothing.
         """
         reach = self._reach[rows]
         whole = ~first & (np.abs(path).max(axis=1, initial=0.0) > 0.999 * reach)
