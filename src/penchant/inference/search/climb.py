@@ -219,7 +219,7 @@ class Climbs:
         taken = up, first, known
         places = trial.lines, self.points.lines
         compiled.judge(rows, target, *places, settled, climbs, taken, path, change, gained)
-        if self._smooth:
+        if self._smooth and not Declared(self.profiles.model).outside:
             self._reach_further(rows, up, first, path)
         mine, begun = rows[up], first[up]
         expected = self._learn(mine, begun, path[up], change[up])
@@ -247,7 +247,8 @@ class Climbs:
     ) -> None:
         """Let steps be longer after one that led up and was as long as it might be.
 
-        Along a ridge that is all but straight most of them are; among kinks it saves nothing.
+        Along a ridge that is all but straight most of them are. Among kinks it saves nothing, and
+        where a model ends inside the range it leads beyond.
         """
         reach = self._reach[rows]
         whole = ~first & (np.abs(path).max(axis=1, initial=0.0) > 0.999 * reach)
