@@ -465,7 +465,7 @@ class _Cases:
         ]
 
     def _identified(self, k: int) -> Identification | None:
-        """What is told of weights that go on without end, as far as Newton's method saw."""
+        """What the choices of one identify, if it is sure and nothing else holds the weights."""
         if self.profiles.prior is not None or self.touched[k].any():
             return None
         return self.proofs.identified(self.peaks.points, k)

@@ -251,8 +251,9 @@ class _Memory(threading.local):
         for memory, times in _held(self.kept):
             if len(memory) >= n and times == self.free:
                 return memory[:n]
-        if len(self.kept) == ROOMS:
-            del self.kept[next((k for k, m in enumerate(_held(self.kept)) if m[1] == self.free), 0)]
+        if len(self.kept) == ROOMS:  # one that is too small, or that others keep
+            free = [k for k, (_, times) in enumerate(_held(self.kept)) if times == self.free]
+            del self.kept[free[0] if free else 0]
         memory = np.empty(n)
         self.kept = sorted([*self.kept, memory], key=len)
         return memory[:]

@@ -44,9 +44,8 @@ EXACT = 1e-20  # squared Newton decrement before the last step
 ALMOST = 1e-8  # the same where heights alone are asked for: what is left is the square of it;
 CRUDE = 1e-3  # and where it is asked which of them are above another
 FAR = 1e6  # weights from which Newton's method does not begin
-# steps of Newton's method after which a maximum may lie far out: of a weight alone there is nothing
-# else that it could be; and of several
-FEW_STEPS, FEWER_STEPS = 60, 25
+FEW_STEPS = 25  # of Newton's method, after which a maximum may lie far out
+STEPS_OF_ONE = 60  # the same of one weight, which has no other to go along with
 
 
 def keep_positive(
@@ -645,7 +644,8 @@ class Profiles:
         if ends is None:
             ends = EXACT if with_slopes else ALMOST, compiled.ANY_HEIGHT
         given = *pairs, afresh, ends[0], positive, points.value, theta
-        compiled.profile(*given, kept, FEW_STEPS if self.n_weights == 1 else FEWER_STEPS, ends[1])
+        n_steps = STEPS_OF_ONE if self.n_weights == 1 else FEW_STEPS
+        compiled.profile(*given, kept, n_steps, ends[1])
         left = np.isnan(points.value)  # so are those of pairs some of whose variables are
         lost = bool(left.any())
         nowhere = self.outside(x, slopes, subject, left) if lost else left

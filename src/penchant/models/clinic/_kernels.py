@@ -491,32 +491,24 @@ def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx
 @njit(inline="always", nogil=True, error_model="numpy")
 def confirming_alone(chosen, rewards, forgone, begin, end, psi, value, row, x, dx):
     """The same of one pair, with slopes: what is learnt of one option waits for no other."""
-    both, for_me, against = (psi[0, 0], psi[1, 0]), (0.0, 0.0), (0.0, 0.0)
-    known, numbers, slopes = (value[0, 0], value[1, 0]), x.reshape(-1), dx.reshape(-1)
-    one, two = np.uint64(x.shape[2]), np.uint64(x.size)
-    at = np.uint64(row) * (one + one)
-    for t in range(np.uint64(begin), np.uint64(end)):
-        numbers[at], numbers[at + one] = known
-        slopes[at], slopes[at + one] = for_me
-        slopes[two + at], slopes[two + at + one] = against
-        at += one + one
+    both, first, second = (psi[0, 0], psi[1, 0]), (value[0, 0], 0.0, 0.0), (value[1, 0], 0.0, 0.0)
+    for t in range(begin, end):
+        x[row, 0, 0], dx[0, row, 0, 0], dx[1, row, 0, 0] = first
+        x[row, 1, 0], dx[0, row, 1, 0], dx[1, row, 1, 0] = second
+        row += 1
         j, r, other = chosen[t], rewards[t], forgone[t]
         if j < 0 or r != r:
             continue
-        first = confirmed(known[0], for_me[0], against[0], both, r if j == 0 else other, j == 0)
-        second = confirmed(known[1], for_me[1], against[1], both, other if j == 0 else r, j != 0)
-        known, for_me, against = (
-            (first[0], second[0]),
-            (first[1], second[1]),
-            (first[2], second[2]),
-        )
+        first = confirmed(first, both, r if j == 0 else other, j == 0)
+        second = confirmed(second, both, other if j == 0 else r, j != 0)
 
 
 @njit(inline="always", nogil=True, error_model="numpy")
-def confirmed(value, for_me, against, both, target, mine):
+def confirmed(known, both, target, mine):
     """A value and its slopes in both rates, after an outcome of an option that is mine or not."""
     if target != target:
-        return value, for_me, against
+        return known
+    value, for_me, against = known
     up, down = both if mine else (both[1], both[0])
     error = target - value
     rate = up if error >= 0 else down
