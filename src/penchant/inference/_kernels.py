@@ -496,7 +496,7 @@ def climb_cells(packed, starts, side, n_blocks, kind, positive, enough, least, m
             held[a] = theta[a] <= 0.0
             if held[a]:
                 theta[a] = 0.0
-        problem = ((packed[k], starts, side), n_blocks, kind)
+        problem = ((packed[k], starts, side), n_blocks, kind, (0, 0))
         values[k] = climb_inside(
             problem, (enough, MOST_STEPS, -math.inf), least, positive, theta, state, rooms
         )

@@ -191,6 +191,20 @@ class Emit:
         log_m = self.add(self.add(f, f), small)
         return self.fma(exponent, self.all(_LN2_HIGH), log_m)
 
+    def joined(self, x, verb):
+        """One number of all lanes: halves of them are added or multiplied, again and again."""
+        n = self.lanes
+        while n > 1:
+            n //= 2
+            low, high = (
+                ir.Constant(ir.VectorType(_SMALL_INT, n), list(range(first, first + n)))
+                for first in (0, n)
+            )
+            x = verb(
+                self.builder.shuffle_vector(x, x, low), self.builder.shuffle_vector(x, x, high)
+            )
+        return self.builder.extract_element(x, ir.Constant(_SMALL_INT, 0))
+
     def over_rows(self, n_rows, body, starts):
         """Loop over rows, carrying a list of lanes; returns their last values."""
         if isinstance(n_rows, ir.Constant) and n_rows.constant == 1:
@@ -280,10 +294,12 @@ _NUMBERS = types.CPointer(types.float64)
 _PLACES = types.CPointer(types.int64)
 _MOMENTS = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
 _ROWS = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
+_OF_PAIRS = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS)
 _called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
 )
 _kinds: dict[tuple[int, bool], tuple[Kind, Any]] = {}
+_pairs: dict[int, tuple[int, Any]] = {}
 _lock = Lock()
 
 
@@ -305,6 +321,18 @@ def kind_of(n_parameters: int, has_offset: bool) -> Kind:
             kind = (*addresses, n_parameters, n_parameters + has_offset)
             _kinds[asked] = kind, (moments, rows)  # code goes when its function does
         return _kinds[asked][0]
+
+
+def pair_kind(n_parameters: int) -> int:
+    """Address of `pair_moments` for so many variables; 0 where other loops are as quick."""
+    if n_parameters > MOST_OF_PAIRS:
+        return 0
+    if n_parameters not in _pairs:
+        with _lock:
+            if n_parameters not in _pairs:
+                made = _pairs_of((0,) * n_parameters)
+                _pairs[n_parameters] = _address(made, _OF_PAIRS), made
+    return _pairs[n_parameters][0]
 
 
 def _address(function: Any, signature: Any) -> int:
@@ -330,6 +358,26 @@ def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
         _write_rows(table, sources, n_rows, references, values, size, variables, offset)
 
     return rows
+
+
+def _pairs_of(variables: tuple[int, ...]) -> Any:
+    """`pair_moments` for a number of variables."""
+
+    @_called_by_address
+    def pairs(values, n_blocks, theta, total):
+        _write_pairs(values, n_blocks, theta, total, variables)
+
+    return pairs
+
+
+@intrinsic
+def _write_pairs(typingctx, values, n_blocks, theta, total, variables):
+    def build(context, builder, signature, arguments):
+        _align_stack(builder)
+        _pair_moments(builder, arguments[:4], len(variables))
+        return context.get_dummy_value()
+
+    return types.void(values, n_blocks, theta, total, variables), build
 
 
 @intrinsic
@@ -399,6 +447,30 @@ def block_moments(typingctx, kind, values, place, sizes, theta, side, block, scr
     return types.void(
         kind, values, types.int64, both, theta, side, types.int64, scratch, total
     ), build
+
+
+@intrinsic
+def pair_moments(typingctx, address, values, place, n_blocks, theta, total):
+    """The moments of blocks of eight choices between two options, each of which counts once.
+
+    Parameters (in compiled code)
+    ----------
+    address : see `pair_kind`
+    values : packed variables, flat; `place` the flat position of the first block
+    n_blocks : at most BLOCKS_OF_PAIRS
+    theta : weights
+    total : (2 + d + d(d+1)/2,), filled: log-likelihood, minus the gradient, information; and a
+        product whose logarithm is still to be taken from the log-likelihood. A variable of 0 in a
+        lane that only fills up adds a factor of 2 to it, and nothing else.
+    """
+
+    def build(context, builder, signature, arguments):
+        data = _data(context, builder, signature, arguments)
+        origin = builder.gep(data(1), [arguments[2]])
+        _call(builder, arguments[0], [origin, arguments[3], data(4), data(5)])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, values, types.int64, types.int64, theta, total), build
 
 
 @intrinsic
@@ -548,6 +620,8 @@ def _strips(d):
 REGISTERS, WIDTH = _registers()
 AT_A_TIME = LANES if WIDTH == 2 else WIDTH  # exponentials; found to be the faster each
 TILE = _strips(REGISTERS)[0][1]
+MOST_OF_PAIRS = {8: 3, 4: 2}.get(WIDTH, 0)  # variables; with more, or short vectors, it is slower
+BLOCKS_OF_PAIRS = 120  # so few that a product of numbers up to 2, eight a block, is a number
 
 
 def _fetched(d, n_columns, of_pairs):
@@ -607,6 +681,51 @@ def _add_moments(builder, pointers, sizes, d, n_columns, plain=False):
     blocks = _Blocks(Emit(builder), pointers, sizes, d, n_columns, at(0), plain)
     blocks.add_values()
     blocks.over_parts(WIDTH, _Blocks.add_products)
+
+
+def _pair_moments(builder, arguments, d):
+    """Instructions of `pair_moments` for d variables: one loop, whose sums stay in registers."""
+    values, n_blocks, theta, total = arguments
+    emit = Emit(builder, WIDTH)
+    zero, one, lowest = emit.all(0.0), emit.all(1.0), emit.all(_SMALLEST / _LN2)
+    in_units = ir.Constant(DOUBLE, 1.0 / _LN2)  # in which exponentials are powers of 2
+    given = [builder.load(builder.gep(theta, [at(a)])) for a in range(d)]
+    weights = [emit.spread(builder.fmul(weight, in_units)) for weight in given]
+    pairs = [(a, c) for a in range(d) for c in range(a + 1)]
+
+    def some_lanes(place, sums):
+        x = [emit.load(values, builder.add(place, at(a * LANES))) for a in range(d)]
+        q = emit.mul(weights[0], x[0])
+        for a in range(1, d):
+            q = emit.fma(weights[a], x[a], q)
+        e = emit.power_of_two(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
+        mass = emit.add(one, e)
+        share = builder.fdiv(one, mass)
+        rest = emit.mul(e, share)
+        p = builder.select(builder.fcmp_ordered(">", q, zero), share, rest)
+        top = builder.select(builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
+        spread = emit.mul(rest, share)
+        part = [emit.mul(spread, x[a]) for a in range(d)]
+        first, product, *others = sums
+        return [
+            emit.sub(first, top),
+            emit.mul(product, mass),
+            *(emit.fma(p, x[a], others[a]) for a in range(d)),
+            *(emit.fma(part[a], x[c], others[d + i]) for i, (a, c) in enumerate(pairs)),
+        ]
+
+    def of_block(k, sums):
+        first = builder.mul(k, at(d * LANES))
+        for lane in range(0, LANES, WIDTH):
+            sums = some_lanes(builder.add(first, at(lane)), sums)
+        return sums
+
+    starts = [zero, one, *[zero] * (d + len(pairs))]
+    top, product, *others = emit.over_rows(n_blocks, of_block, starts)
+    value = builder.fmul(emit.joined(top, emit.add), ir.Constant(DOUBLE, _LN2))
+    numbers = [value, *(emit.joined(sums, emit.add) for sums in others)]
+    for j, number in enumerate([*numbers, emit.joined(product, emit.mul)]):
+        builder.store(number, builder.gep(total, [at(j)]))
 
 
 class _Blocks:

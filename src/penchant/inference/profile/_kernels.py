@@ -16,7 +16,14 @@ import numpy as np
 from penchant._compiled import njit
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.softmax._kernels import FIRST, bare, inner, newton_step, sum_blocks
-from penchant.softmax._lanes import LANES, exponentials_of, kind_of
+from penchant.softmax._lanes import (
+    BLOCKS_OF_PAIRS,
+    LANES,
+    exponentials_of,
+    kind_of,
+    pair_kind,
+    pair_moments,
+)
 from penchant.softmax.likelihood import n_moments, rooms_for, vectors
 
 _FAST: dict[str, Any] = {
@@ -166,7 +173,8 @@ def profile(
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
     ends = enough, most_steps, floor, deep
-    given = numbers, episodes, subject, near, ends, positive, kind_of(d, False)
+    kinds = kind_of(d, False), pair_kind(d) if m == 2 else 0
+    given = numbers, episodes, subject, near, ends, positive, kinds
     _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
 
 
@@ -582,7 +590,7 @@ def pack(x, row, episodes, s, values):
 
 @inner
 def pack_any(x, row, size, chosen, first, events, values):
-    """Differences of all other options from the one chosen; filling lanes repeat a decision."""
+    """Differences of all other options from the one chosen; 0 in filling lanes."""
     m, d = size
     scored, begin, n = events
     others = (m - ONE) * d
@@ -594,7 +602,7 @@ def pack_any(x, row, size, chosen, first, events, values):
             for a in range(d):
                 own, to, i = x[r + c + a], (b * others + a) * WIDE + lane, a
                 while i < others:
-                    values[to] = x[r + (i if i < c else i + d)] - own
+                    values[to] = x[r + (i if i < c else i + d)] - own if j < n else 0.0
                     to += d * WIDE
                     i += d
 
@@ -617,6 +625,33 @@ def pack_two(x, row, d, chosen, first, n_blocks, values):
 
 
 @inner
+def sum_all(problem, theta, rooms):
+    """Fill the second of the rooms with the moments of all decisions, see `sum_blocks`.
+
+    problem : packed choices, number of blocks, and their kind; where choices are between two
+        options, and each counts once, `pair_kind` and the number of lanes that only fill up
+    """
+    packed, n_blocks, kind, (address, n_filling) = problem
+    of_sums, moments, _ = rooms
+    if address == 0:
+        sum_blocks(packed, kind, theta, FIRST, n_blocks, of_sums, moments)
+        return
+    total, n, first = of_sums[1], len(moments), FIRST
+    for j in range(n):
+        moments[j] = 0.0
+    while first < n_blocks:
+        some = n_blocks - first if n_blocks - first < BLOCKS_OF_PAIRS else BLOCKS_OF_PAIRS
+        pair_moments(address, packed[0], first * kind[2] * LANES, some, theta, total)
+        for j in range(n):
+            moments[j] += total[j]
+        product, first = total[n], first + some
+        if first == n_blocks:
+            for _ in range(n_filling):
+                product *= 0.5
+        moments[0] -= math.log(product)
+
+
+@inner
 def climb_face(problem, ends, least, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
@@ -626,21 +661,20 @@ def climb_face(problem, ends, least, theta, state, rooms):
     least : the value at 0, from where it begins if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
-    packed, n_blocks, kind = problem
     enough, most_steps, floor = ends
     trial, step, information, gradient, held = state
-    of_sums, moments, room = rooms
-    d = kind[2]
+    _, moments, room = rooms
+    d = len(gradient)
     best, fraction, promised = -np.inf, 1.0, 0.0
     for a in range(d):
         trial[a] = theta[a]
         step[a] = 0.0
     for _ in range(most_steps):
-        sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
+        sum_all(problem, trial, rooms)
         if best == -np.inf and not moments[0] >= least:
             for a in range(d):
                 trial[a] = theta[a] if held[a] else 0.0
-            sum_blocks(packed, kind, trial, FIRST, n_blocks, of_sums, moments)
+            sum_all(problem, trial, rooms)
             if moments[0] != moments[0]:
                 return np.nan
         if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
@@ -661,7 +695,11 @@ def climb_face(problem, ends, least, theta, state, rooms):
             if information[a, a] == 0.0:  # a variable that does not vary tells nothing
                 information[a, a], gradient[a] = 1.0, 0.0
         before = promised
-        promised = newton_step(information, gradient, step, room)
+        if d == 1:
+            step[0] = gradient[0] / information[0, 0]
+            promised = gradient[0] * step[0]
+        else:
+            promised = newton_step(information, gradient, step, room)
         if not promised >= 0.0:
             return np.nan
         for a in range(d):
@@ -674,6 +712,42 @@ def climb_face(problem, ends, least, theta, state, rooms):
                 theta[a] = trial[a]
                 gradient[a] = -moments[1 + a]
             return best + 0.5 * promised
+    return np.nan
+
+
+@inner
+def climb_line(problem, ends, least, positive, theta, rooms):
+    """The same as `climb_inside` of one weight, which may have to be positive, or 0."""
+    enough, most_steps, floor = ends
+    moments, best, fraction, promised, step = rooms[1], -np.inf, 1.0, 0.0, 0.0
+    at = theta[0]
+    for _ in range(most_steps):
+        sum_all(problem, theta, rooms)
+        if best == -np.inf and not moments[0] >= least:
+            theta[0] = 0.0
+            sum_all(problem, theta, rooms)
+        if positive and theta[0] <= 0.0 and moments[1] >= 0.0:
+            return moments[0]  # it falls from 0, and is concave
+        if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
+            if moments[0] != moments[0]:
+                return np.nan
+            fraction *= 0.5
+        else:
+            best, fraction, at, before = moments[0], 1.0, theta[0], promised
+            # a variable that does not vary tells nothing
+            step = -moments[1] / moments[2] if moments[2] != 0.0 else 0.0
+            promised = -moments[1] * step
+            if not promised >= 0.0:
+                return np.nan
+            told = promised < enough or promised < min(TINY, SHRUNK * before)
+            if told and not (positive and at + step <= 0.0):
+                theta[0] = at + step
+                return best + 0.5 * promised if best + 0.5 * promised <= 0.0 else np.nan
+            if best + SPARE * promised < floor:
+                return best + 0.5 * promised
+        theta[0] = at + fraction * step
+        if positive and theta[0] < 0.0:
+            theta[0] = 0.0
     return np.nan
 
 
@@ -705,7 +779,7 @@ def climb_inside(problem, ends, least, positive, theta, state, rooms):
 
 @bare
 def _profile(
-    x, episodes, subject, near, ends, positive, kind, values, thetas, kept, packed, state, rooms
+    x, episodes, subject, near, ends, positive, kinds, values, thetas, kept, packed, state, rooms
 ):
     _, m, d = x
     _, first_event, _, first_scored = episodes
@@ -719,7 +793,7 @@ def _profile(
             n_last = first_scored[s + 1] - first_scored[s]
             fill_side(n_last, packed[2])
         row += first_event[s + 1] - first_event[s]
-        problem = (packed, n_blocks, kind)
+        problem = (packed, n_blocks, kinds[0], (kinds[1], n_blocks * LANES - n_last))
         j = near[k]
         if j >= 0:
             i = near[j]
@@ -740,7 +814,10 @@ def _profile(
             highest = -np.inf
         floor = max(ends[2][k if len(ends[2]) > 1 else FIRST], highest - ends[3])
         until = (ends[0], ends[1], floor)
-        values[k] = climb_inside(problem, until, least, positive, theta, state, rooms)
+        if d == 1 and kept < 0:
+            values[k] = climb_line(problem, until, least, len(positive) > 0, theta, rooms)
+        else:
+            values[k] = climb_inside(problem, until, least, positive, theta, state, rooms)
         if values[k] > highest:
             highest = values[k]
 
