@@ -27,7 +27,15 @@ from penchant.bandit.episode import Episode, learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, either
 from penchant.models.learning._kernels import last_choice
-from penchant.models.learning._lines import CHOSEN, HABIT, N_TOLD, REWARD, SHOWN
+from penchant.models.learning._lines import (
+    CHOSEN,
+    HABIT,
+    N_TOLD,
+    REWARD,
+    SHOWN,
+    rule_of,
+    unfold,
+)
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
@@ -319,6 +327,36 @@ def in_lines(numbers: Matrix) -> Matrix:
     pairs[len(numbers) :] = (n_groups - 1) * LANES
     grouped = numbers[pairs].reshape(n_groups, LANES, n).transpose(0, 2, 1)
     return np.ascontiguousarray(grouped).reshape(n_groups, n * LANES)
+
+
+def unfolded(
+    record: Record,
+    rule: str,
+    which: IntVector,
+    given: Matrix,
+    own: Vector,
+    n_slopes: int,
+    told: Callable[[], Sequence[Vector]],
+) -> tuple[Matrix, Matrix | None]:
+    """Values of two options before every event of pairs, and their slopes, by a rule of `_lines`.
+
+    Parameters
+    ----------
+    given, own
+        The state of a pair before play: numbers of its own (n_pairs, n_given), then those of all.
+    told
+        What is told of every event, asked for once: (n_events,) each.
+    """
+    record.check_options(2)
+    n_planes, n_rows = 1 + n_slopes, int(record.lengths(which).sum())
+    whole, how = empty(n_planes, n_rows, 2, 1), rule_of(rule, n_planes)
+    seen = record.kept(
+        (rule, "told"), lambda: np.pad(np.stack(told()), ((0, 0), (0, LANES))).ravel()
+    )
+    places = np.empty((4, LANES), dtype=np.int64)
+    rooms = np.empty(how.n_state * LANES), np.empty(n_planes * 2 * LANES**2), *places
+    unfold(how[:2], seen, record.starts, which, given, own, n_planes, rooms, whole.reshape(-1))
+    return whole[0], whole[1:] if n_slopes else None
 
 
 def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:

@@ -295,7 +295,7 @@ _PLACES = types.CPointer(types.int64)
 _MOMENTS = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
 _ROWS = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
 _OF_PAIRS = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS)
-_called_by_address = njit(
+called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
 )
 _kinds: dict[tuple[int, bool], tuple[Kind, Any]] = {}
@@ -317,7 +317,7 @@ def kind_of(n_parameters: int, has_offset: bool) -> Kind:
         if asked not in _kinds:
             variables, offset = (0,) * n_parameters, (0,) * has_offset
             moments, rows = _moments_of(variables, offset), _rows_of(variables, offset)
-            addresses = _address(moments, _MOMENTS), _address(rows, _ROWS)
+            addresses = address_of(moments, _MOMENTS), address_of(rows, _ROWS)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
             _kinds[asked] = kind, (moments, rows)  # code goes when its function does
         return _kinds[asked][0]
@@ -331,11 +331,12 @@ def pair_kind(n_parameters: int) -> int:
         with _lock:
             if n_parameters not in _pairs:
                 made = _pairs_of((0,) * n_parameters)
-                _pairs[n_parameters] = _address(made, _OF_PAIRS), made
+                _pairs[n_parameters] = address_of(made, _OF_PAIRS), made
     return _pairs[n_parameters][0]
 
 
-def _address(function: Any, signature: Any) -> int:
+def address_of(function: Any, signature: Any) -> int:
+    """Where other compiled loops find a function that is compiled for these arguments."""
     made = function.get_compile_result(signature)
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
 
@@ -343,7 +344,7 @@ def _address(function: Any, signature: Any) -> int:
 def _moments_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     """`block_moments` for a number of variables: the lengths of the tuples, kept with the code."""
 
-    @_called_by_address
+    @called_by_address
     def moments(values, n_rows, n_blocks, theta, side, scratch, total):
         _write_moments(values, n_rows, n_blocks, theta, side, scratch, total, variables, offset)
 
@@ -353,7 +354,7 @@ def _moments_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
 def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     """`relative_rows` for a number of variables."""
 
-    @_called_by_address
+    @called_by_address
     def rows(table, sources, n_rows, references, values, size):
         _write_rows(table, sources, n_rows, references, values, size, variables, offset)
 
@@ -363,7 +364,7 @@ def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
 def _pairs_of(variables: tuple[int, ...]) -> Any:
     """`pair_moments` for a number of variables."""
 
-    @_called_by_address
+    @called_by_address
     def pairs(values, n_blocks, theta, total):
         _write_pairs(values, n_blocks, theta, total, variables)
 
@@ -440,7 +441,7 @@ def block_moments(typingctx, kind, values, place, sizes, theta, side, block, scr
         origin = builder.gep(data(1), [arguments[2]])
         both = [builder.extract_value(arguments[3], i) for i in range(2)]
         given = [origin, *both, data(4), of_block, data(7), data(8)]
-        _call(builder, builder.extract_value(arguments[0], 0), given)
+        call_address(builder, builder.extract_value(arguments[0], 0), given)
         return context.get_dummy_value()
 
     both = types.UniTuple(types.int64, 2)
@@ -467,7 +468,7 @@ def pair_moments(typingctx, address, values, place, n_blocks, theta, total):
     def build(context, builder, signature, arguments):
         data = _data(context, builder, signature, arguments)
         origin = builder.gep(data(1), [arguments[2]])
-        _call(builder, arguments[0], [origin, arguments[3], data(4), data(5)])
+        call_address(builder, arguments[0], [origin, arguments[3], data(4), data(5)])
         return context.get_dummy_value()
 
     return types.void(types.int64, values, types.int64, types.int64, theta, total), build
@@ -491,7 +492,7 @@ def relative_rows(typingctx, kind, table, sources, n_rows, references, values, p
         data = _data(context, builder, signature, arguments)
         block = builder.gep(data(5), [arguments[6]])
         given = [data(1), data(2), arguments[3], data(4), block, data(7)]
-        _call(builder, builder.extract_value(arguments[0], 1), given)
+        call_address(builder, builder.extract_value(arguments[0], 1), given)
         return context.get_dummy_value()
 
     return types.void(
@@ -504,7 +505,8 @@ def _data(context, builder, signature, arguments):
     return lambda i: context.make_array(signature.args[i])(context, builder, arguments[i]).data
 
 
-def _call(builder, address, given):
+def call_address(builder, address, given):
+    """Call a function by its address, which returns nothing."""
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
     builder.call(builder.inttoptr(address, kind.as_pointer()), given)
 

@@ -463,65 +463,6 @@ def attended(chosen, rewards, starts, pairs, psi, by_surprise, value, slope, x, 
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def confirming(chosen, rewards, forgone, starts, pairs, psi, value, slope, x, dx):
-    """Values of two options, both seen; psi: rates of what confirms the choice, and of the rest."""
-    for k in range(len(pairs)):
-        episode, row = pairs[k, 0], pairs[k, 2]
-        begin, end = starts[episode], starts[episode + 1]
-        if dx is not None:
-            confirming_alone(chosen, rewards, forgone, begin, end, psi[k], value[k], row, x, dx)
-            continue
-        for t in range(begin, end):
-            for lane in range(pairs[k, 1]):
-                at = row + lane * (end - begin)
-                x[at, 0, 0], x[at, 1, 0] = value[k, 0, lane], value[k, 1, lane]
-            row += 1
-            j, r = chosen[t], rewards[t]
-            if j < 0 or r != r:
-                continue
-            for i in range(2):
-                target, good = (r, 0) if i == j else (forgone[t], 1)
-                if target == target:
-                    for lane in range(SIDE_BY_SIDE):
-                        error = target - value[k, i, lane]
-                        rate = psi[k, good, lane] if error >= 0 else psi[k, 1 - good, lane]
-                        value[k, i, lane] += rate * error
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def confirming_alone(chosen, rewards, forgone, begin, end, psi, value, row, x, dx):
-    """The same of one pair, with slopes: what is learnt of one option waits for no other."""
-    both, first, second = (psi[0, 0], psi[1, 0]), (value[0, 0], 0.0, 0.0), (value[1, 0], 0.0, 0.0)
-    for t in range(begin, end):
-        x[row, 0, 0], dx[0, row, 0, 0], dx[1, row, 0, 0] = first
-        x[row, 1, 0], dx[0, row, 1, 0], dx[1, row, 1, 0] = second
-        row += 1
-        j, r, other = chosen[t], rewards[t], forgone[t]
-        if j < 0 or r != r:
-            continue
-        first = confirmed(first, both, r if j == 0 else other, j == 0)
-        second = confirmed(second, both, other if j == 0 else r, j != 0)
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def confirmed(known, both, target, mine):
-    """A value and its slopes in both rates, after an outcome of an option that is mine or not."""
-    if target != target:
-        return known
-    value, for_me, against = known
-    up, down = both if mine else (both[1], both[0])
-    error = target - value
-    rate = up if error >= 0 else down
-    more, less = error if error >= 0 else 0.0, 0.0 if error >= 0 else error
-    kept = 1.0 - rate
-    return (
-        value + rate * error,
-        kept * for_me + (more if mine else less),
-        kept * against + (less if mine else more),
-    )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x, dx):
     """Belief that each of two options is the good one; psi: hazard, reliability."""
     lanes = SIDE_BY_SIDE if dx is None else 1
@@ -560,73 +501,6 @@ def hidden_state(chosen, rewards, starts, pairs, psi, log_odds, value, slope, x,
                         slope[k, q, 0, lane] *= turn * hit * miss
                     slope[k, 0, 0, lane] += (bad - good) * unit
                     slope[k, 1, 0, lane] += told if speaks_for_first else -told
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def aversive(chosen, outcome, magnitude, starts, pairs, psi, room, value, slope, x, dx):
-    """Expected punishment of two options, one probability for both; psi: rate, gamma.
-
-    What is learnt is written down first, and then weighted, eight numbers at a time.
-
-    room : (lanes, most events), for probabilities less 1/2
-    """
-    for k in range(len(pairs)):
-        begin, end = starts[pairs[k, 0]], starts[pairs[k, 0] + 1]
-        row, at, n = pairs[k, 2], np.uint64(2 * begin), np.uint64(end - begin)
-        if dx is not None:
-            known, rise, rate = value[k, 0, 0], 0.0, psi[k, 0, 0]
-            for t in range(begin, end):
-                own = known - 0.5
-                x[row, 0, 0], x[row, 1, 0] = own, -own
-                dx[0, row, 0, 0], dx[0, row, 1, 0] = rise, -rise
-                row += 1
-                if chosen[t] >= 0 and outcome[t] == outcome[t]:
-                    error = outcome[t] - known
-                    known, rise = known + rate * error, (1.0 - rate) * rise + error
-            punished(magnitude, at, psi[k, 1, 0], np.uint64(2 * pairs[k, 2]), TWO * n, x, dx)
-            continue
-        for t in range(begin, end):
-            for lane in range(pairs[k, 1]):
-                room[lane, t - begin] = value[k, 0, lane] - 0.5
-            if chosen[t] >= 0 and outcome[t] == outcome[t]:
-                for lane in range(SIDE_BY_SIDE):
-                    value[k, 0, lane] += psi[k, 0, lane] * (outcome[t] - value[k, 0, lane])
-        for lane in range(pairs[k, 1]):
-            first = np.uint64(2 * (row + lane * (end - begin)))
-            punished_by(magnitude, at, psi[k, 1, lane], room, lane, first, n, x)
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def within(f):
-    """Cut off at 0 and 1."""
-    f = 0.0 if f < 0.0 else f
-    return 1.0 if f > 1.0 else f
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def punished_by(magnitude, begin, gamma, room, lane, first, n, x):
-    """Fill in the punishments of both options that are expected of n probabilities, less 1/2."""
-    felt, sizes = x.reshape(-1), magnitude.reshape(-1)
-    for j in range(n):
-        own, at, to = gamma * room[lane, j], begin + TWO * j, first + TWO * j
-        felt[to] = -within(0.5 + own) * sizes[at]
-        felt[to + ONE] = -within(0.5 - own) * sizes[at + ONE]
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def punished(magnitude, begin, gamma, first, n, x, dx):
-    """Make punishments that are expected of n probabilities, less 1/2, and their slopes."""
-    felt, sizes, slopes = x.reshape(-1), magnitude.reshape(-1), dx.reshape(-1)
-    all_ = np.uint64(x.size)
-    for j in range(n):
-        own = felt[first + j]
-        f = 0.5 + gamma * own
-        inside = sizes[begin + j] if f >= 0.0 else 0.0
-        inside = -inside if f <= 1.0 else 0.0
-        slopes[all_ + first + j] = inside * own
-        slopes[first + j] *= inside * gamma
-    for j in range(n):
-        felt[first + j] = -within(0.5 + gamma * felt[first + j]) * sizes[begin + j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -20,11 +20,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import SIDE_BY_SIDE, aversive
-from penchant.models.clinic.recursion import OneValue, in_lanes, rates
+from penchant.models.clinic.recursion import OneValue, rates
 from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
-from penchant.models.record import Record
+from penchant.models.record import Record, unfolded
 
 SIZES = ("magnitude_0", "magnitude_1")
 
@@ -66,10 +65,9 @@ class AversiveLearning(OneValue):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Minus the punishment that is expected of each option, and its derivatives."""
-        sizes = record.kept(SIZES, lambda: _sizes(record))
-        given = record, which, psi, 2 * with_slopes, (2, 1), (0.5,)
-        seen, room = record.after("outcome"), np.empty((SIDE_BY_SIDE, record.most_events))
-        return in_lanes(aversive, *given, record.chosen, seen, sizes, settings=(room,))
+        before = np.array([0.5, 0.0])[: 1 + with_slopes]
+        given = record, "punishments", which, np.ascontiguousarray(psi), before, 2 * with_slopes
+        return unfolded(*given, lambda: _punishments(record))
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> AversiveAgents:
         """Agents who play so."""
@@ -79,9 +77,10 @@ class AversiveLearning(OneValue):
         return "aversive learning, sizes shown"
 
 
-def _sizes(record: Record) -> Matrix:
-    """Punishments of both options (n_events, 2); 0 where they were not shown."""
-    return np.nan_to_num(np.column_stack([record.before(size) for size in SIZES]))
+def _punishments(record: Record) -> list[Vector]:
+    """What was punished, NaN where nothing is learnt; sizes of both, 0 if they were not shown."""
+    outcome = np.where(record.chosen >= 0, record.after("outcome"), np.nan)
+    return [outcome, *(np.nan_to_num(record.before(size)) for size in SIZES)]
 
 
 class AversiveAgents:

@@ -27,7 +27,7 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic._kernels import attended, confirming
+from penchant.models.clinic._kernels import attended
 from penchant.models.clinic.recursion import (
     OneValue,
     ValueAgents,
@@ -42,6 +42,7 @@ from penchant.models.record import (
     control_names,
     fill_controls,
     in_units_of_temperature,
+    unfolded,
 )
 
 
@@ -173,12 +174,14 @@ class ConfirmationBias(OneValue):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Values before every event, and their derivatives."""
-        given = record, which, psi, 2 * with_slopes, (2, len(self.weights)), (0.0, 0.0)
-        seen = record.chosen, record.rewards, record.after("forgone")
-        x, slopes = in_lanes(confirming, *given, *seen)
-        for found in (x,) if slopes is None else (x, slopes):
-            found[..., 1:] = 0.0
-        fill_controls(record, which, x, self.stickiness, False)
+        n_slopes = 2 * with_slopes
+        before, at = np.zeros(2 * (1 + n_slopes)), np.ascontiguousarray(psi)
+        given = record, "confirmation", which, at, before, n_slopes
+        x, slopes = unfolded(*given, lambda: _both_outcomes(record))
+        if self.stickiness:
+            x = _with_room(x)
+            fill_controls(record, which, x, self.stickiness, False)
+            slopes = None if slopes is None else _with_room(slopes)
         return x, slopes
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> ConfirmingAgents:
@@ -187,6 +190,20 @@ class ConfirmationBias(OneValue):
 
     def __str__(self) -> str:
         return "confirmation bias with full feedback" + (", stickiness" if self.stickiness else "")
+
+
+def _both_outcomes(record: Record) -> tuple[Vector, Vector, Vector]:
+    """Options taken, -1 where nothing is learnt, with their rewards and those of the others."""
+    learnt = (record.chosen >= 0) & ~np.isnan(record.rewards)
+    forgone = np.asarray(record.after("forgone"), dtype=np.float64)
+    return np.where(learnt, record.chosen, -1.0), np.where(learnt, record.rewards, 0.0), forgone
+
+
+def _with_room(values: Matrix) -> Matrix:
+    """A second column of zeros."""
+    found = np.zeros((*values.shape[:-1], 2))
+    found[..., :1] = values
+    return found
 
 
 class ConfirmingAgents(ValueAgents):

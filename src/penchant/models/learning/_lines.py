@@ -5,12 +5,22 @@ take the numbers of lines: `move(lines, (value, target, rate))`. Every pair has 
 the others are: nothing is summed across a line, and no product is fused with a sum.
 """
 
+from functools import lru_cache
+from typing import Any, NamedTuple
+
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from penchant._compiled import njit, part
-from penchant.softmax._lanes import LANES, Emit, at
+from penchant.softmax._lanes import (
+    LANES,
+    Emit,
+    address_of,
+    at,
+    call_address,
+    called_by_address,
+)
 
 SHOWN = 16  # events whose variables are collected before they are written
 BEGIN, SIZE, PLACE = 0, 1, 2  # rows of seats: first event, number of events, where variables go
@@ -294,3 +304,246 @@ def write_planes(lines, line, begin, end, fewest, seats, shape, out):
         for lane in range(LANES):
             for k in range(whole, min(n, seats[SIZE, lane] * width - before)):
                 out[seats[PLACE, lane] + offset + k] = lines[(first + k) * LANES + lane]
+
+
+# -- two values in registers -----------------------------------------------------------------------
+# Where all that is learnt is a number or two, lines need not be kept in memory from event to event:
+# eight events of eight pairs are unfolded by one function, which a rule writes. A rule takes the
+# lines of the state, parameters first, and those of what is told of an event; it returns what is
+# shown of two options before the event, values and then slopes, and the state after it.
+
+
+class Rule(NamedTuple):
+    """Addresses of functions for pairs that share an episode and for others; lines of the state."""
+
+    shared: int
+    apart: int
+    n_state: int
+    functions: Any  # code goes when its function does
+
+
+def _learnt_at_a_rate(emit, n, state, told):
+    """Values of options taken move to rewards: rates up and down, then values, each with slopes.
+
+    told : the option learnt from, or -1; the reward
+    """
+    builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    (chosen, reward), up, down = told, state[:n], state[n : 2 * n]
+    after, shown = [], []
+    for i in range(2):
+        value, *slopes = state[(2 + i) * n : (3 + i) * n]
+        taken = builder.fcmp_ordered("==", chosen, emit.all(float(i)))
+        gains = builder.fcmp_ordered(">=", reward, value)
+        rate, *own = (
+            builder.select(taken, builder.select(gains, *both), none)
+            for both in zip(up, down, strict=True)
+        )
+        error, kept = builder.fsub(reward, value), builder.fsub(one, rate)
+        after.append(builder.fadd(value, builder.fmul(rate, error)))
+        for slope, change in zip(slopes, own, strict=True):
+            after.append(builder.fadd(builder.fmul(kept, slope), builder.fmul(change, error)))
+        shown.append((value, *slopes))
+    return list(zip(*shown, strict=True)), [*up, *down, *after]
+
+
+def _learnt_by_confirmation(emit, n, state, told):
+    """Values of both options move to what they paid: rates of what confirms the choice, and not.
+
+    told : the option taken, or -1 where nothing is learnt; its reward; that of the other, or NaN
+    """
+    builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    (chosen, reward, forgone), rates = told, state[:2]
+    after, shown = [], []
+    for i in range(2):
+        value, *slopes = state[2 + i * n : 2 + (i + 1) * n]
+        mine = builder.fcmp_ordered("==", chosen, emit.all(float(i)))
+        target = builder.select(mine, reward, forgone)
+        learns = builder.and_(
+            builder.fcmp_ordered(">=", chosen, none), builder.fcmp_ordered("ord", target, target)
+        )
+        error = builder.select(learns, builder.fsub(target, value), none)
+        confirms = builder.icmp_unsigned("==", builder.fcmp_ordered(">=", error, none), mine)
+        rate = builder.select(learns, builder.select(confirms, *rates), none)
+        after.append(builder.fadd(value, builder.fmul(rate, error)))
+        for slope, both in zip(slopes, ((error, none), (none, error)), strict=False):
+            kept = builder.fmul(builder.fsub(one, rate), slope)
+            after.append(builder.fadd(kept, builder.select(confirms, *both)))
+        shown.append((value, *slopes))
+    return list(zip(*shown, strict=True)), [*rates, *after]
+
+
+def _learnt_of_punishments(emit, n, state, told):
+    """The probability that the first option is punished: rate and gamma, then e with its slope.
+
+    told : 1 if the first option was punished, 0 if not, NaN where nothing is learnt; both sizes
+    """
+    builder, none, one, half = emit.builder, emit.all(0.0), emit.all(1.0), emit.all(0.5)
+    (outcome, *sizes), (rate, gamma, value, *slopes) = told, state
+    own, shown = builder.fsub(value, half), []
+    for i, size in enumerate(sizes):
+        away = own if i == 0 else builder.fsub(none, own)
+        f = builder.fadd(half, builder.fmul(gamma, away))
+        cut = builder.select(builder.fcmp_ordered("<", f, none), none, f)
+        cut = builder.select(builder.fcmp_ordered(">", cut, one), one, cut)
+        less = builder.fsub(none, size)
+        planes = [builder.fmul(builder.fsub(none, cut), size)]
+        if slopes:
+            inside = builder.select(builder.fcmp_ordered("==", f, cut), less, none)
+            rise = slopes[0] if i == 0 else builder.fsub(none, slopes[0])
+            planes.append(builder.fmul(rise, builder.fmul(inside, gamma)))
+            planes.append(builder.fmul(inside, away))
+        shown.append(planes)
+    learns = builder.fcmp_ordered("ord", outcome, outcome)
+    error = builder.fsub(outcome, value)
+    moved = builder.fadd(value, builder.fmul(rate, error))
+    after = [builder.select(learns, moved, value)]
+    for slope in slopes:
+        tilted = builder.fadd(builder.fmul(builder.fsub(one, rate), slope), error)
+        after.append(builder.select(learns, tilted, slope))
+    return list(zip(*shown, strict=True)), [rate, gamma, *after]
+
+
+def _unfold_eight(builder, arguments, rule, n_planes, apart):
+    """Instructions of a function for eight events of eight pairs."""
+    state, told, n_events, begins, t, out, places, width = arguments
+    learn, n_told, n_state = rule
+    emit = Emit(builder)
+    lines = [emit.load(state, at(k * LANES)) for k in range(n_state(n_planes))]
+    seats = [builder.load(builder.gep(begins, [at(lane)])) for lane in range(LANES)]
+    seen = []
+    for k in range(n_told):
+        first = builder.add(builder.mul(n_events, at(k)), t)
+        rows = [emit.load(told, builder.add(first, seats[lane])) for lane in range(LANES * apart)]
+        if apart:
+            seen.append(_transposed(emit, rows))
+        else:
+            place = builder.gep(told, [builder.add(first, seats[0])])
+            numbers = [builder.load(builder.gep(place, [at(j)])) for j in range(LANES)]
+            seen.append([emit.spread(number) for number in numbers])
+    to = [builder.load(builder.gep(places, [at(lane)])) for lane in range(LANES)]
+    written = [[] for _ in range(n_planes)]
+    for j in range(LANES):
+        shown, lines = learn(emit, n_planes, lines, [line[j] for line in seen])
+        for plane, both in zip(written, shown, strict=True):
+            plane.extend(both)
+        if len(written[0]) < LANES:
+            continue
+        before = builder.add(builder.mul(t, at(2)), at(2 * j + 2 - LANES))
+        for q, plane in enumerate(written):
+            first = builder.add(before, builder.mul(width, at(q)))
+            for lane, row in enumerate(_transposed(emit, plane)):
+                emit.store(row, out, builder.add(to[lane], first))
+            plane.clear()
+    for k, line in enumerate(lines):
+        emit.store(line, state, at(k * LANES))
+
+
+# of each rule: its instructions, numbers told of an event, and lines of its state by planes
+RULES = {
+    "rates": (_learnt_at_a_rate, 2, lambda n: 4 * n),
+    "confirmation": (_learnt_by_confirmation, 3, lambda n: 2 + 2 * n),
+    "punishments": (_learnt_of_punishments, 3, lambda n: 3 + (n > 1)),
+}
+_NUMBERS, _PLACES, _PLACE = types.CPointer(types.float64), types.CPointer(types.int64), types.int64
+_EVENTS = types.void(_NUMBERS, _NUMBERS, _PLACE, _PLACES, _PLACE, _NUMBERS, _PLACES, _PLACE)
+
+
+@intrinsic
+def _write_events(
+    typingctx, state, told, n_events, begins, t, out, places, width, which, planes, apart
+):
+    """Unfold eight events of eight pairs, see `unfold`.
+
+    Lengths of the last three, which are kept with the code: which of the rules, how many planes,
+    and whether pairs have episodes of their own.
+    """
+
+    def build(context, builder, signature, arguments):
+        rule = list(RULES.values())[len(which)]
+        _unfold_eight(builder, arguments[:8], rule, len(planes), len(apart) > 0)
+        return context.get_dummy_value()
+
+    given = state, told, n_events, begins, t, out, places, width, which, planes, apart
+    return types.void(*given), build
+
+
+def _events_of(which: tuple[int, ...], planes: tuple[int, ...], apart: tuple[int, ...]) -> Any:
+    @called_by_address
+    def events(state, told, n_events, begins, t, out, places, width):
+        given = state, told, n_events, begins, t, out, places, width
+        _write_events(*given, which, planes, apart)
+
+    return events
+
+
+@lru_cache(None)
+def rule_of(name: str, n_planes: int) -> Rule:
+    """How `unfold` learns by a rule, with so many planes of values and slopes."""
+    kind = (0,) * list(RULES).index(name), (0,) * n_planes
+    functions = [_events_of(*kind, (0,) * apart) for apart in range(2)]
+    return Rule(*(address_of(f, _EVENTS) for f in functions), RULES[name][2](n_planes), functions)
+
+
+@intrinsic
+def _unfold(typingctx, address, state, told, n_events, begins, t, out, places, width):
+    def build(context, builder, signature, arguments):
+        given = [
+            arguments[k]
+            if signature.args[k] == types.int64
+            else context.make_array(signature.args[k])(context, builder, arguments[k]).data
+            for k in range(1, 9)
+        ]
+        call_address(builder, arguments[0], given)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(number, state, told, number, begins, number, out, places, number), build
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def unfold(addresses, told, starts, which, given, own, n_planes, rooms, out):
+    """Values of two options before every event, and their slopes, of pairs k.
+
+    addresses : of a function for pairs that share an episode, and of one for others
+    told : (n_told, n_events + 8) in a row, what is told of events; 8 more may be read
+    given, own : (n, n_given), the first lines of the state of each pair; the others, before play
+    rooms : lines, (n_planes, 8, 16) for eight events, and (4, 8) places
+    out : (n_planes, rows, 2) in a row
+    """
+    lines, shown, first_event, size, place, seat = rooms
+    n_events, width, row = starts[len(starts) - 1] + LANES, len(out) // n_planes, 0
+    n_given, n = given.shape[1], len(which)
+    for first in range(0, n, LANES):
+        most, fewest, same = 0, -1, True
+        for lane in range(LANES):
+            k = first + lane if first + lane < n else first
+            first_event[lane], size[lane] = (
+                starts[which[k]],
+                starts[which[k] + 1] - starts[which[k]],
+            )
+            place[lane] = 2 * row if first + lane < n else place[0]
+            if first + lane < n:
+                row += size[lane]
+            most = max(most, size[lane])
+            fewest = size[lane] if lane == 0 else min(fewest, size[lane])
+            same = same and which[k] == which[first]
+            for a in range(n_given):
+                lines[a * LANES + lane] = given[k, a]
+            for a in range(len(own)):
+                lines[(n_given + a) * LANES + lane] = own[a]
+        address, whole = addresses[0] if same else addresses[1], fewest // LANES * LANES
+        for t in range(0, whole, LANES):
+            _unfold(address, lines, told, n_events, first_event, t, out, place, width)
+        for t in range(whole, most, LANES):
+            # an episode of the lane may be over: nothing else of it is written
+            for lane in range(LANES):
+                seat[lane] = 2 * LANES * lane - 2 * t
+                if t >= size[lane]:
+                    first_event[lane] = -t
+            room = 2 * LANES * LANES
+            _unfold(address, lines, told, n_events, first_event, t, shown, seat, room)
+            for q in range(n_planes):
+                for lane in range(LANES):
+                    for j in range(2 * min(LANES, size[lane] - t)):
+                        at_ = q * width + place[lane] + 2 * t + j
+                        out[at_] = shown[q * room + 2 * LANES * lane + j]

@@ -45,6 +45,7 @@ from penchant.models.learning._kernels import (
     learner_goes_on,
     lines_of_learner,
 )
+from penchant.models.learning._lines import CHOSEN, N_TOLD, REWARD
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
@@ -61,6 +62,7 @@ from penchant.models.record import (
     known_number,
     room_for,
     start_words,
+    unfolded,
     with_start,
     with_starts,
 )
@@ -533,6 +535,8 @@ class QLearning(OpenModel):
         """Values before every event, and what the options add; with derivatives in the rates."""
         rates = self._rates
         n_slopes = len(rates.estimated) if with_slopes else 0
+        if self._is_plain:
+            return self._values_alone(record, which, rates.with_slopes(psi, n_slopes), n_slopes)
         record.check_options(self.n_options)
         n_rows = int(record.lengths(which).sum())
         whole = empty(1 + n_slopes, n_rows, self.n_options, len(self.weights))
@@ -552,6 +556,28 @@ class QLearning(OpenModel):
         x, dx = whole[0], whole[1:]
         fill_controls(record, which, x, self.stickiness, self.bias)
         return x, dx if with_slopes else None
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether nothing is learnt but the values of two options, when they are taken."""
+        return self.n_options == 2 and len(self.weights) == 1 and self._others == 0
+
+    def _values_alone(
+        self, record: Record, which: IntVector, rates: Matrix, n_slopes: int
+    ) -> tuple[Matrix, Matrix | None]:
+        """The same of a learner that is plain; rates (n_pairs, ...) with their slopes."""
+        n = 2 * (1 + n_slopes)
+        before = np.zeros(n)
+        before[:: 1 + n_slopes] = self._start
+        return unfolded(
+            record,
+            "rates",
+            which,
+            np.ascontiguousarray(rates[:, :n]),
+            before,
+            n_slopes,
+            lambda: record.told.reshape(-1, N_TOLD).T[[CHOSEN, REWARD]],
+        )
 
     def tracker(self, psi: Matrix) -> LearnerTracker:
         """Values at several rates, event by event."""
