@@ -336,7 +336,7 @@ def unfolded(
     given: Matrix,
     own: Vector,
     n_slopes: int,
-    told: Callable[[], Sequence[Vector]],
+    told: Callable[[], Sequence[Vector] | Matrix],
 ) -> tuple[Matrix, Matrix | None]:
     """Values of two options before every event of pairs, and their slopes, by a rule of `_lines`.
 
@@ -351,7 +351,7 @@ def unfolded(
     n_planes, n_rows = 1 + n_slopes, int(record.lengths(which).sum())
     whole, how = empty(n_planes, n_rows, 2, 1), rule_of(rule, n_planes)
     seen = record.kept(
-        (rule, "told"), lambda: np.pad(np.stack(told()), ((0, 0), (0, LANES))).ravel()
+        (rule, "told"), lambda: np.pad(np.stack([*told()]), ((0, 0), (0, LANES))).ravel()
     )
     places = np.empty((4, LANES), dtype=np.int64)
     rooms = np.empty(how.n_state * LANES), np.empty(n_planes * 2 * LANES**2), *places

@@ -295,11 +295,12 @@ _PLACES = types.CPointer(types.int64)
 _MOMENTS = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS)
 _ROWS = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
 _OF_PAIRS = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS)
+_OF_SLOPES = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS)
 called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
 )
 _kinds: dict[tuple[int, bool], tuple[Kind, Any]] = {}
-_pairs: dict[int, tuple[int, Any]] = {}
+_pairs: dict[tuple[int, int], tuple[int, Any]] = {}
 _lock = Lock()
 
 
@@ -327,12 +328,26 @@ def pair_kind(n_parameters: int) -> int:
     """Address of `pair_moments` for so many variables; 0 where other loops are as quick."""
     if n_parameters > MOST_OF_PAIRS:
         return 0
-    if n_parameters not in _pairs:
+    return _kept(n_parameters, 0, _pairs_of, _OF_PAIRS)
+
+
+def slope_kind(n_parameters: int, n_shape: int) -> int:
+    """Address of `pair_slopes` for so many variables and slopes of each; 0 as above."""
+    n_sums = sum(len(names) for names in _sums_of_slopes(n_parameters, n_shape))
+    if WIDTH == 2 or n_sums > REGISTERS - SPARE or not n_shape:
+        return 0
+    return _kept(n_parameters, n_shape, _slopes_of, _OF_SLOPES)
+
+
+def _kept(n_parameters: int, n_shape: int, write: Any, signature: Any) -> int:
+    """The address of code that is written once."""
+    asked = n_parameters, n_shape
+    if asked not in _pairs:
         with _lock:
-            if n_parameters not in _pairs:
-                made = _pairs_of((0,) * n_parameters)
-                _pairs[n_parameters] = address_of(made, _OF_PAIRS), made
-    return _pairs[n_parameters][0]
+            if asked not in _pairs:
+                made = write((0,) * n_parameters, (0,) * n_shape)
+                _pairs[asked] = address_of(made, signature), made
+    return _pairs[asked][0]
 
 
 def address_of(function: Any, signature: Any) -> int:
@@ -361,7 +376,27 @@ def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     return rows
 
 
-def _pairs_of(variables: tuple[int, ...]) -> Any:
+def _slopes_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """`pair_slopes` for a number of variables, and of slopes of each."""
+
+    @called_by_address
+    def slopes(columns, stride, n_blocks, theta, sums):
+        _write_slopes(columns, stride, n_blocks, theta, sums, variables, shape)
+
+    return slopes
+
+
+@intrinsic
+def _write_slopes(typingctx, columns, stride, n_blocks, theta, sums, variables, shape):
+    def build(context, builder, signature, arguments):
+        _align_stack(builder)
+        _pair_slopes(builder, arguments[:5], len(variables), len(shape))
+        return context.get_dummy_value()
+
+    return types.void(columns, stride, n_blocks, theta, sums, variables, shape), build
+
+
+def _pairs_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """`pair_moments` for a number of variables."""
 
     @called_by_address
@@ -472,6 +507,34 @@ def pair_moments(typingctx, address, values, place, n_blocks, theta, total):
         return context.get_dummy_value()
 
     return types.void(types.int64, values, types.int64, types.int64, theta, total), build
+
+
+@intrinsic
+def pair_slopes(typingctx, address, columns, n_blocks, theta, k, sums):
+    """Sums over choices between two options that derivatives in shape parameters are made of.
+
+    Parameters (in compiled code)
+    ----------
+    address : see `slope_kind`
+    columns : (d + n_shape d, n): the other option less the one chosen, of each variable and then
+        of their slopes, shape parameter after shape parameter; 0 beyond the last choice
+    n_blocks : of eight choices
+    theta : (n_pairs, d), of which row k are the weights
+    sums : filled, see `_sums_of_slopes`
+    """
+
+    def build(context, builder, signature, arguments):
+        arrays = [
+            context.make_array(signature.args[i])(context, builder, arguments[i]) for i in (1, 3, 5)
+        ]
+        stride, d = (builder.extract_value(array.shape, 1) for array in arrays[:2])
+        weights = builder.gep(arrays[1].data, [builder.mul(arguments[4], d)])
+        given = [arrays[0].data, stride, arguments[2], weights, arrays[2].data]
+        call_address(builder, arguments[0], given)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(number, columns, number, theta, number, sums), build
 
 
 @intrinsic
@@ -623,6 +686,7 @@ REGISTERS, WIDTH = _registers()
 AT_A_TIME = LANES if WIDTH == 2 else WIDTH  # exponentials; found to be the faster each
 TILE = _strips(REGISTERS)[0][1]
 MOST_OF_PAIRS = {8: 3, 4: 2}.get(WIDTH, 0)  # variables; with more, or short vectors, it is slower
+SPARE = 12  # registers that sums over choices leave for an exponential
 BLOCKS_OF_PAIRS = 120  # so few that a product of numbers up to 2, eight a block, is a number
 
 
@@ -685,28 +749,43 @@ def _add_moments(builder, pointers, sizes, d, n_columns, plain=False):
     blocks.over_parts(WIDTH, _Blocks.add_products)
 
 
+def _weights_of(builder, emit, theta, d):
+    """Weights in units in which exponentials are powers of 2, one in every lane."""
+    in_units = ir.Constant(DOUBLE, 1.0 / _LN2)
+    given = [builder.load(builder.gep(theta, [at(a)])) for a in range(d)]
+    return [emit.spread(builder.fmul(weight, in_units)) for weight in given]
+
+
+def _between_two(emit, weights, x):
+    """Of the option not chosen: its objective, probability p, p (1 - p); and 1 + exp -|q|."""
+    builder, zero, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    q = emit.mul(weights[0], x[0])
+    for weight, variable in zip(weights[1:], x[1:], strict=True):
+        q = emit.fma(weight, variable, q)
+    lowest = emit.all(_SMALLEST / _LN2)
+    e = emit.power_of_two(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
+    mass = emit.add(one, e)
+    share = builder.fdiv(one, mass)
+    rest = emit.mul(e, share)
+    p = builder.select(builder.fcmp_ordered(">", q, zero), share, rest)
+    return q, p, emit.mul(rest, share), mass
+
+
+def _triangle(n):
+    return [(a, c) for a in range(n) for c in range(a + 1)]
+
+
 def _pair_moments(builder, arguments, d):
     """Instructions of `pair_moments` for d variables: one loop, whose sums stay in registers."""
     values, n_blocks, theta, total = arguments
-    emit = Emit(builder, WIDTH)
-    zero, one, lowest = emit.all(0.0), emit.all(1.0), emit.all(_SMALLEST / _LN2)
-    in_units = ir.Constant(DOUBLE, 1.0 / _LN2)  # in which exponentials are powers of 2
-    given = [builder.load(builder.gep(theta, [at(a)])) for a in range(d)]
-    weights = [emit.spread(builder.fmul(weight, in_units)) for weight in given]
-    pairs = [(a, c) for a in range(d) for c in range(a + 1)]
+    emit, pairs = Emit(builder, WIDTH), _triangle(d)
+    zero, one = emit.all(0.0), emit.all(1.0)
+    weights = _weights_of(builder, emit, theta, d)
 
     def some_lanes(place, sums):
         x = [emit.load(values, builder.add(place, at(a * LANES))) for a in range(d)]
-        q = emit.mul(weights[0], x[0])
-        for a in range(1, d):
-            q = emit.fma(weights[a], x[a], q)
-        e = emit.power_of_two(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
-        mass = emit.add(one, e)
-        share = builder.fdiv(one, mass)
-        rest = emit.mul(e, share)
-        p = builder.select(builder.fcmp_ordered(">", q, zero), share, rest)
+        q, p, spread, mass = _between_two(emit, weights, x)
         top = builder.select(builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
-        spread = emit.mul(rest, share)
         part = [emit.mul(spread, x[a]) for a in range(d)]
         first, product, *others = sums
         return [
@@ -728,6 +807,55 @@ def _pair_moments(builder, arguments, d):
     numbers = [value, *(emit.joined(sums, emit.add) for sums in others)]
     for j, number in enumerate([*numbers, emit.joined(product, emit.mul)]):
         builder.store(number, builder.gep(total, [at(j)]))
+
+
+def _sums_of_slopes(d, n_shape):
+    """Pairs of numbers of what is multiplied and summed up by `pair_slopes`, in five parts.
+
+    With away a how the option not chosen differs in variable a, change (q, a) in its slopes, and s
+    q in the slopes of the objective: sums of p s, of p change, of p (1 - p) away away, of p (1 - p)
+    away s, and of p (1 - p) s s.
+    """
+    both = [(a, q) for a in range(d) for q in range(n_shape)]
+    return [(q, q) for q in range(n_shape)], both, _triangle(d), both, _triangle(n_shape)
+
+
+def _pair_slopes(builder, arguments, d, n_shape):
+    """Instructions of `pair_slopes` for d variables and n_shape slopes of each."""
+    columns, stride, n_blocks, theta, sums = arguments
+    emit = Emit(builder, WIDTH)
+    weights = _weights_of(builder, emit, theta, d)
+    plain = [emit.mul(weight, emit.all(_LN2)) for weight in weights]
+    of_s, of_changes, of_away, of_both, of_slopes = _sums_of_slopes(d, n_shape)
+    rows = [builder.gep(columns, [builder.mul(stride, at(i))]) for i in range(d * (1 + n_shape))]
+
+    def some_lanes(place, carried):
+        z = [emit.load(row, place) for row in rows]
+        away, changes = z[:d], z[d:]
+        _, p, spread, _ = _between_two(emit, weights, away)
+        s = []
+        for q in range(n_shape):
+            s.append(emit.mul(plain[0], changes[q * d]))
+            for a in range(1, d):
+                s[q] = emit.fma(plain[a], changes[q * d + a], s[q])
+        part = [emit.mul(spread, variable) for variable in away]
+        bent = [emit.mul(spread, slope) for slope in s]
+        added = [(p, s[q]) for q, _ in of_s]
+        added += [(p, changes[q * d + a]) for a, q in of_changes]
+        added += [(part[a], away[c]) for a, c in of_away]
+        added += [(part[a], s[q]) for a, q in of_both]
+        added += [(bent[q], s[o]) for q, o in of_slopes]
+        return [emit.fma(*both, total) for both, total in zip(added, carried, strict=True)]
+
+    n_sums = len(of_s) + 2 * len(of_both) + len(of_away) + len(of_slopes)
+    n_vectors = builder.mul(n_blocks, at(LANES // WIDTH))
+
+    def of_vector(k, carried):
+        return some_lanes(builder.mul(k, at(WIDTH)), carried)
+
+    ends = emit.over_rows(n_vectors, of_vector, [emit.all(0.0)] * n_sums)
+    for j, end in enumerate(ends):
+        builder.store(emit.joined(end, emit.add), builder.gep(sums, [at(j)]))
 
 
 class _Blocks:

@@ -23,6 +23,8 @@ from penchant.softmax._lanes import (
     kind_of,
     pair_kind,
     pair_moments,
+    pair_slopes,
+    slope_kind,
 )
 from penchant.softmax.likelihood import n_moments, rooms_for, vectors
 
@@ -94,7 +96,12 @@ def derivatives(
     numbers = np.empty((2, each)), np.empty((2, n)), np.zeros(each)
     filled = theta, wanted, gradient, curvature
     lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
-    if m == 2 and wanted < 2:
+    address = slope_kind(d, n_shape) if m == 2 and wanted < 2 else 0
+    if address:
+        n_sums = n_shape + 2 * d * n_shape + d * (d + 1) // 2 + n_shape * (n_shape + 1) // 2
+        room = np.empty((d + n_shape * d, n)), np.empty(n_sums)
+        _slopes_of_two(*lines, scored, theta, gradient, curvature, address, room)
+    elif m == 2 and wanted < 2:
         _derivatives_of_two(*lines, scored, *filled, columns, numbers)
     else:
         _derivatives(*lines, m, scored, *filled, spreading, columns, numbers)
@@ -438,6 +445,49 @@ def _derivatives_of_two(x, dx, scored, theta, wanted, gradient, curvature, colum
             gradient[k, q] = -_sum_of_two(weights, share, s, q, n)
         if wanted > 0:
             _add_curvature(k, n, weights, columns, curvature, share)
+
+
+@fast
+def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, room):
+    """The same with all sums at once, see `pair_slopes`: curvatures are filled, asked for or not.
+
+    x, dx : in one line; room : columns (d + n_shape d, n), sums
+    """
+    cross, mixed, fisher, information = curvature
+    columns, sums = room
+    d, n_shape = np.uint64(theta.shape[1]), np.uint64(gradient.shape[1])
+    for k in range(len(theta)):
+        n, rows = scored.counts[k], _rows_of(scored, k)
+        for a in range(d):
+            _lay_out_two(x, a, d, rows, columns, a)
+        for q in range(n_shape):
+            for a in range(d):
+                _lay_out_two(dx, q * np.uint64(len(x)) + a, d, rows, columns, d + q * d + a)
+        n_blocks = (n + LANES - 1) // LANES
+        for i in range(len(columns)):
+            for j in range(n, n_blocks * LANES):
+                columns[i, j] = 0.0
+        pair_slopes(address, columns, n_blocks, theta, k, sums)
+        _tell_apart(k, sums, gradient, cross, mixed, fisher, information)
+
+
+@fast_inner
+def _tell_apart(k, sums, gradient, cross, mixed, fisher, information):
+    """What sums of `pair_slopes` are of pair k."""
+    _, d, n_shape = cross.shape
+    at = n_shape + d * n_shape
+    bent = at + d * (d + 1) // 2
+    last = bent + d * n_shape
+    for q in range(n_shape):
+        gradient[k, q] = -sums[q]
+        for o in range(q + 1):
+            fisher[k, q, o] = sums[last + q * (q + 1) // 2 + o]
+    for a in range(d):
+        for c in range(a + 1):
+            information[k, a, c] = sums[at + a * (a + 1) // 2 + c]
+        for q in range(n_shape):
+            mixed[k, a, q] = sums[bent + a * n_shape + q]
+            cross[k, a, q] = -mixed[k, a, q] - sums[n_shape + a * n_shape + q]
 
 
 @fast_inner

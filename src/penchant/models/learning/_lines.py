@@ -481,7 +481,8 @@ def rule_of(name: str, n_planes: int) -> Rule:
     """How `unfold` learns by a rule, with so many planes of values and slopes."""
     kind = (0,) * list(RULES).index(name), (0,) * n_planes
     functions = [_events_of(*kind, (0,) * apart) for apart in range(2)]
-    return Rule(*(address_of(f, _EVENTS) for f in functions), RULES[name][2](n_planes), functions)
+    shared, apart = (address_of(function, _EVENTS) for function in functions)
+    return Rule(shared, apart, RULES[name][2](n_planes), functions)
 
 
 @intrinsic

@@ -8,7 +8,7 @@ are linear in what it brings more and how much later it comes, absolutely and re
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -68,10 +68,11 @@ class MagnitudeDiscounting(StaticModel):
     @property
     def shape(self) -> tuple[Shape, ...]:
         """The rate, and the exponent of the amount."""
-        rate = Shape("discount_rate", *self.rates, scale="log", n_grid=45)
+        # every fourth point, both ends among them, is looked at first
+        rate = Shape("discount_rate", *self.rates, scale="log", n_grid=41)
         if self.kind == "rate":
-            return (rate, Shape("magnitude_effect", -1.0, 2.0, n_grid=19))
-        return (rate, Shape("curvature", 0.05, 5.0, scale="log", n_grid=15))
+            return (rate, Shape("magnitude_effect", -1.0, 2.0, n_grid=17))
+        return (replace(rate, n_grid=45), Shape("curvature", 0.05, 5.0, scale="log", n_grid=15))
 
     @property
     def natural(self) -> tuple[Natural, ...]:
