@@ -3,38 +3,40 @@
 import numpy as np
 import pytest
 
-from penchant.inference.profile._kernels import derivatives
+from penchant.inference.profile._kernels import derivatives, spreading
 from penchant.inference.profile.pairs import Rows
 
-N_SHAPE, N_WEIGHTS = 2, 3
 LENGTHS = (5, 19, 1)  # decisions scored of three pairs, none of them whole blocks
 
 
-@pytest.mark.parametrize("n_options", [2, 3])
-@pytest.mark.parametrize("wanted", [0, 1, 2])
-def test_derivatives_equal_the_sums_over_decisions_and_options(n_options, wanted):
-    x, dx, chosen, order, bounds, theta = _pairs(n_options)
-    n, d, q = len(theta), N_WEIGHTS, N_SHAPE
-    gradient, spreading = np.full((n, q), np.nan), np.full((n, d, q), np.nan)
+@pytest.mark.parametrize("n_options", [2, 3, 5, 11])
+@pytest.mark.parametrize("size", [(1, 1), (2, 1), (1, 2), (2, 3), (3, 2)])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_derivatives_equal_the_sums_over_decisions_and_options(n_options, size, in_order):
+    x, dx, chosen, order, bounds, theta = _pairs(n_options, *size, in_order)
+    (d, q), n = size, len(theta)
+    gradient, spread = np.full((n, q), np.nan), np.full((n, d, q), np.nan)
     curvature = tuple(np.full((n, *s), np.nan) for s in ((d, q), (d, q), (q, q), (d, d)))
     scored = Rows(chosen, bounds, order, bounds).counted
-    derivatives(x, dx, scored, theta, wanted, gradient, curvature, spreading)
+    derivatives(x, dx, scored, theta, gradient, curvature)
+    spreading(x, dx, scored, spread)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]
-        found = (gradient[k], *(one[k] for one in curvature), spreading[k])
+        found = (gradient[k], *(one[k] for one in curvature), spread[k])
         expected = _literal(x[rows], dx[:, rows], chosen[rows], theta[k])
-        asked = 1 + 4 * (wanted > 0) + (wanted == 2)
-        for mine, literal in list(zip(found, expected, strict=True))[:asked]:
+        for mine, literal in zip(found, expected, strict=True):
             np.testing.assert_allclose(mine, literal, rtol=1e-11, atol=1e-13)  # some 20 terms
 
 
-def test_choices_that_are_nearly_certain_keep_their_digits():
-    x, dx, chosen, order, bounds, theta = _pairs(2)
-    n, d, q = len(theta), N_WEIGHTS, N_SHAPE
-    gradient, spreading = np.empty((n, q)), np.empty((n, d, q))
+@pytest.mark.parametrize("n_options", [2, 4])
+def test_choices_that_are_nearly_certain_keep_their_digits(n_options):
+    d, q = 3, 2
+    x, dx, chosen, order, bounds, theta = _pairs(n_options, d, q, False)
+    n = len(theta)
+    gradient = np.empty((n, q))
     curvature = tuple(np.empty((n, *s)) for s in ((d, q), (d, q), (q, q), (d, d)))
     scored = Rows(chosen, bounds, order, bounds).counted
-    derivatives(x, dx, scored, 40 * theta, 1, gradient, curvature, spreading)
+    derivatives(x, dx, scored, 40 * theta, gradient, curvature)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]
         expected = _literal(x[rows], dx[:, rows], chosen[rows], 40 * theta[k])
@@ -42,16 +44,17 @@ def test_choices_that_are_nearly_certain_keep_their_digits():
         np.testing.assert_allclose(curvature[3][k], expected[4], rtol=1e-11)
 
 
-def _pairs(n_options):
-    """Events of three pairs, some of them not scored, in an order of their own."""
+def _pairs(n_options, d, q, in_order):
+    """Events of three pairs: one after another, or some of all, each in order of time."""
     rng = np.random.default_rng(8)
-    n_events = 40
-    x = rng.normal(size=(n_events, n_options, N_WEIGHTS))
-    dx = rng.normal(size=(N_SHAPE, n_events, n_options, N_WEIGHTS))
+    n_events = sum(LENGTHS) if in_order else 40
+    x = rng.normal(size=(n_events, n_options, d))
+    dx = rng.normal(size=(q, n_events, n_options, d))
     chosen = rng.integers(0, n_options, n_events)
-    order = rng.permutation(n_events)[: sum(LENGTHS)]
+    order = np.arange(n_events) if in_order else rng.permutation(n_events)[: sum(LENGTHS)]
     bounds = np.concatenate([[0], np.cumsum(LENGTHS)])
-    return x, dx, chosen, order, bounds, rng.normal(size=(len(LENGTHS), N_WEIGHTS))
+    order = np.concatenate([np.sort(part) for part in np.split(order, bounds[1:-1])])
+    return x, dx, chosen, order, bounds, rng.normal(size=(len(LENGTHS), d))
 
 
 def _literal(x, dx, chosen, theta):

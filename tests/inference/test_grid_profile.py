@@ -189,7 +189,7 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
     subject = np.arange(60) % 3
     psi = profiles.from_search(low + (high - low) * rng.uniform(0.1, 0.9, (60, len(low))))
     planes = Planes.of(profiles.natural[0], rng.uniform(0.3, 3.0, 60), profiles.n_weights)
-    given = {"planes": planes if held else None, "with_cross": True}
+    given = {"planes": planes if held else None}
     proven = profiles.solve(subject, psi, **given)
     start = proven.theta + rng.normal(0, 0.3, proven.theta.shape)
     found = profiles.solve(subject, psi, start, proven=False, **given)

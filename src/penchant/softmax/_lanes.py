@@ -296,11 +296,13 @@ _MOMENTS = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _N
 _ROWS = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
 _OF_PAIRS = types.void(_NUMBERS, types.int64, _NUMBERS, _NUMBERS)
 _OF_SLOPES = types.void(_NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS)
+_OF_SETS = types.void(_NUMBERS, types.int64, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS)
+_OF_LAYOUT = types.void(_NUMBERS, _PLACES, types.int64, _NUMBERS)
 called_by_address = njit(
     cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
 )
 _kinds: dict[tuple[int, bool], tuple[Kind, Any]] = {}
-_pairs: dict[tuple[int, int], tuple[int, Any]] = {}
+_written: dict[tuple[Any, int, int], tuple[int, Any]] = {}
 _lock = Lock()
 
 
@@ -339,15 +341,27 @@ def slope_kind(n_parameters: int, n_shape: int) -> int:
     return _kept(n_parameters, n_shape, _slopes_of, _OF_SLOPES)
 
 
-def _kept(n_parameters: int, n_shape: int, write: Any, signature: Any) -> int:
-    """The address of code that is written once."""
-    asked = n_parameters, n_shape
-    if asked not in _pairs:
+def set_kind(n_parameters: int, n_shape: int) -> int:
+    """Address of `set_slopes` for so many variables and slopes of each."""
+    return _kept(n_parameters, n_shape, _set_slopes_of, _OF_SETS)
+
+
+def layout_kind(n_options: int, n_parameters: int) -> int:
+    """Address of `lay_out_sets` for sets of such a size; 0 where they are large."""
+    if n_options * n_parameters > MOST_LAID_OUT:
+        return 0
+    return _kept(n_options, n_parameters, _layout_of, _OF_LAYOUT)
+
+
+def _kept(first: int, second: int, write: Any, signature: Any) -> int:
+    """The address of code that is written once, for two numbers."""
+    asked = write, first, second
+    if asked not in _written:
         with _lock:
-            if asked not in _pairs:
-                made = write((0,) * n_parameters, (0,) * n_shape)
-                _pairs[asked] = address_of(made, signature), made
-    return _pairs[asked][0]
+            if asked not in _written:
+                made = write((0,) * first, (0,) * second)
+                _written[asked] = address_of(made, signature), made
+    return _written[asked][0]
 
 
 def address_of(function: Any, signature: Any) -> int:
@@ -394,6 +408,48 @@ def _write_slopes(typingctx, columns, stride, n_blocks, theta, sums, variables, 
         return context.get_dummy_value()
 
     return types.void(columns, stride, n_blocks, theta, sums, variables, shape), build
+
+
+def _set_slopes_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+    """`set_slopes` for a number of variables, and of slopes of each."""
+
+    @called_by_address
+    def slopes(values, plane, n_rows, n_blocks, theta, scratch, sums):
+        _write_set_slopes(values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape)
+
+    return slopes
+
+
+@intrinsic
+def _write_set_slopes(
+    typingctx, values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
+):
+    def build(context, builder, signature, arguments):
+        _align_stack(builder)
+        _set_slopes(builder, arguments[:7], len(variables), len(shape))
+        return context.get_dummy_value()
+
+    given = values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
+    return types.void(*given), build
+
+
+def _layout_of(options: tuple[int, ...], variables: tuple[int, ...]) -> Any:
+    """`lay_out_sets` for a number of options, and of variables."""
+
+    @called_by_address
+    def layout(table, chosen, n_blocks, values):
+        _write_layout(table, chosen, n_blocks, values, options, variables)
+
+    return layout
+
+
+@intrinsic
+def _write_layout(typingctx, table, chosen, n_blocks, values, options, variables):
+    def build(context, builder, signature, arguments):
+        _lay_out_sets(builder, arguments[:4], len(options), len(variables))
+        return context.get_dummy_value()
+
+    return types.void(table, chosen, n_blocks, values, options, variables), build
 
 
 def _pairs_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
@@ -535,6 +591,64 @@ def pair_slopes(typingctx, address, columns, n_blocks, theta, k, sums):
 
     number = types.int64
     return types.void(number, columns, number, theta, number, sums), build
+
+
+@intrinsic
+def set_slopes(typingctx, address, values, plane, n_rows, n_blocks, theta, k, scratch, sums):
+    """The same sums as those of `pair_slopes`, over choices among more options.
+
+    Parameters (in compiled code)
+    ----------
+    address : see `set_kind`
+    values : variables of blocks as `lay_out_sets` writes them, and so many numbers further on, a
+        plane for each shape parameter, their slopes
+    n_rows : options but the one chosen
+    n_blocks : of eight choices; variables beyond the last choice are 0
+    theta : (n_pairs, d), of which row k are the weights
+    scratch : 8 n_rows (1 + n_shape) numbers
+    sums : filled, see `_sums_of_slopes`
+    """
+
+    def build(context, builder, signature, arguments):
+        data = _data(context, builder, signature, arguments)
+        d = builder.extract_value(
+            context.make_array(signature.args[5])(context, builder, arguments[5]).shape, 1
+        )
+        weights = builder.gep(data(5), [builder.mul(arguments[6], d)])
+        given = [data(1), *arguments[2:5], weights, data(7), data(8)]
+        call_address(builder, arguments[0], given)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(number, values, number, number, number, theta, number, scratch, sums), build
+
+
+@intrinsic
+def lay_out_sets(typingctx, address, table, row, chosen, event, n_blocks, values, place):
+    """Write blocks of eight choices in a row, options less the one chosen, which is left out.
+
+    Parameters (in compiled code)
+    ----------
+    address : see `layout_kind`
+    table : variables (rows, n_options, d), flat; `row` the flat position of the first
+    chosen : options taken; `event` the first of them
+    n_blocks : of eight choices
+    values : (n_blocks, n_options - 1, d, 8), flat; `place` the flat position of the first block
+    """
+
+    def build(context, builder, signature, arguments):
+        data = _data(context, builder, signature, arguments)
+        given = [
+            builder.gep(data(1), [arguments[2]]),
+            builder.gep(data(3), [arguments[4]]),
+            arguments[5],
+            builder.gep(data(6), [arguments[7]]),
+        ]
+        call_address(builder, arguments[0], given)
+        return context.get_dummy_value()
+
+    number = types.int64
+    return types.void(number, table, number, chosen, number, number, values, number), build
 
 
 @intrinsic
@@ -686,6 +800,7 @@ REGISTERS, WIDTH = _registers()
 AT_A_TIME = LANES if WIDTH == 2 else WIDTH  # exponentials; found to be the faster each
 TILE = _strips(REGISTERS)[0][1]
 MOST_OF_PAIRS = {8: 3, 4: 2}.get(WIDTH, 0)  # variables; with more, or short vectors, it is slower
+MOST_LAID_OUT = 24  # variables of a set; with more it compiles long
 SPARE = 12  # registers that sums over choices leave for an exponential
 BLOCKS_OF_PAIRS = 120  # so few that a product of numbers up to 2, eight a block, is a number
 
@@ -856,6 +971,149 @@ def _pair_slopes(builder, arguments, d, n_shape):
     ends = emit.over_rows(n_vectors, of_vector, [emit.all(0.0)] * n_sums)
     for j, end in enumerate(ends):
         builder.store(emit.joined(end, emit.add), builder.gep(sums, [at(j)]))
+
+
+def _set_slopes(builder, arguments, d, n_shape):
+    """Instructions of `set_slopes` for d variables and n_shape slopes of each."""
+    values, plane, n_rows, n_blocks, theta, scratch, sums = arguments
+    emit, n_parts = Emit(builder, WIDTH), LANES // WIDTH
+    zero, lowest = emit.all(0.0), emit.all(_SMALLEST / _LN2)
+    weights = _weights_of(builder, emit, theta, d)
+    plain = [emit.mul(weight, emit.all(_LN2)) for weight in weights]
+    of_s, of_changes, of_away, of_both, of_slopes = _sums_of_slopes(d, n_shape)
+    n_first = len(of_s) + len(of_changes)
+    planes = [builder.gep(values, [builder.mul(plane, at(q))]) for q in range(1 + n_shape)]
+
+    def of_vector(v, carried):
+        block, part = builder.udiv(v, at(n_parts)), builder.urem(v, at(n_parts))
+        begin = builder.add(
+            builder.mul(builder.mul(block, n_rows), at(d * LANES)), builder.mul(part, at(WIDTH))
+        )
+
+        def variables(row, q):
+            first = builder.add(begin, builder.mul(row, at(d * LANES)))
+            return [emit.load(planes[q], builder.add(first, at(a * LANES))) for a in range(d)]
+
+        def kept(row, what=0):
+            place = builder.add(builder.mul(row, at(1 + n_shape)), at(what))
+            return scratch, builder.mul(place, at(WIDTH))
+
+        def objective(row, tops):
+            q = zero
+            for weight, variable in zip(weights, variables(row, 0), strict=True):
+                q = emit.fma(weight, variable, q)
+            emit.store(q, *kept(row))
+            return [emit.max(q, tops[0])]
+
+        (top,) = emit.over_rows(n_rows, objective, [zero])
+
+        def exponential(row, totals):
+            e = emit.power_of_two(emit.max(emit.sub(emit.load(*kept(row)), top), lowest))
+            emit.store(e, *kept(row))
+            return [emit.add(totals[0], e)]
+
+        chosen = emit.power_of_two(emit.max(emit.sub(zero, top), lowest))
+        (mass,) = emit.over_rows(n_rows, exponential, [chosen])
+        share = builder.fdiv(emit.all(1.0), mass)
+
+        def means(row, before):
+            p, away = emit.mul(emit.load(*kept(row)), share), variables(row, 0)
+            emit.store(p, *kept(row))
+            changes = [variables(row, 1 + q) for q in range(n_shape)]
+            added = []
+            for q in range(n_shape):
+                slope = emit.mul(plain[0], changes[q][0])
+                for a in range(1, d):
+                    slope = emit.fma(plain[a], changes[q][a], slope)
+                emit.store(slope, *kept(row, 1 + q))
+                added.append(slope)
+            added += [changes[q][a] for a, q in of_changes] + away
+            return [emit.fma(p, value, total) for value, total in zip(added, before, strict=True)]
+
+        found = emit.over_rows(n_rows, means, [zero] * (n_first + d))
+        of_s_here, of_away_here = found[:n_shape], found[n_first:]
+        first = [emit.add(*both) for both in zip(found, carried[:n_first], strict=False)]
+
+        def with_products(p, away, s, before):
+            part, bent = [emit.mul(p, z) for z in away], [emit.mul(p, z) for z in s]
+            added = [(part[a], away[c]) for a, c in of_away]
+            added += [(part[a], s[q]) for a, q in of_both]
+            added += [(bent[q], s[o]) for q, o in of_slopes]
+            return [emit.fma(*both, total) for both, total in zip(added, before, strict=True)]
+
+        def products(row, before):
+            # less their means before they are multiplied: no large number is taken from another
+            away = [emit.sub(*both) for both in zip(variables(row, 0), of_away_here, strict=True)]
+            slopes = [emit.load(*kept(row, 1 + q)) for q in range(n_shape)]
+            s = [emit.sub(*both) for both in zip(slopes, of_s_here, strict=True)]
+            return with_products(emit.load(*kept(row)), away, s, before)
+
+        second = emit.over_rows(n_rows, products, carried[n_first:])
+        own = emit.mul(chosen, share)  # of the option chosen, all of whose differences are 0
+        return [*first, *with_products(own, of_away_here, of_s_here, second)]
+
+    n_sums = n_first + len(of_away) + len(of_both) + len(of_slopes)
+    n_vectors = builder.mul(n_blocks, at(n_parts))
+    ends = emit.over_rows(n_vectors, of_vector, [zero] * n_sums)
+    for j, end in enumerate(ends):
+        builder.store(emit.joined(end, emit.add), builder.gep(sums, [at(j)]))
+
+
+def _lay_out_sets(builder, arguments, m, d):
+    """Instructions of `lay_out_sets` for m options of d variables."""
+    table, chosen, n_blocks, values = arguments
+    emit, width = Emit(builder), m * d
+
+    def of_block(b, carried):
+        first = builder.mul(b, at(LANES * width))
+        rows = [builder.gep(table, [builder.add(first, at(lane * width))]) for lane in range(LANES)]
+        place = builder.bitcast(
+            builder.gep(chosen, [builder.mul(b, at(LANES))]), emit.ints.as_pointer()
+        )
+        taken = builder.load(place)
+        taken.align = 8
+        columns = _columns(emit, rows, width)
+        to = builder.mul(b, at((m - 1) * d * LANES))
+        for a in range(d):
+            x = columns[a::d]
+            own = x[0]
+            for i in range(1, m):
+                own = builder.select(builder.icmp_signed("==", taken, emit.all_ints(i)), x[i], own)
+            for i in range(m - 1):
+                after = builder.icmp_signed("<=", taken, emit.all_ints(i))
+                apart = builder.fsub(builder.select(after, x[i + 1], x[i]), own)
+                emit.store(apart, values, builder.add(to, at((i * d + a) * LANES)))
+        return []
+
+    emit.over_rows(n_blocks, of_block, [])
+
+
+def _columns(emit, rows, width):
+    """Vectors of the numbers that eight rows have at each place."""
+    found = []
+    while width - len(found) >= LANES:
+        loaded = [emit.load(row, at(len(found))) for row in rows]
+        found += transposed(emit, loaded)
+    rest = width - len(found)
+    if found and rest >= 3:
+        found += transposed(emit, [emit.load(row, at(width - LANES)) for row in rows])[-rest:]
+    for j in range(len(found), width):
+        found += _gathered(emit.builder, [emit.builder.gep(row, [at(j)]) for row in rows], 1)
+    return found
+
+
+def transposed(emit, rows):
+    """Eight vectors with their numbers changed places: halves, quarters, neighbours."""
+    index = ir.VectorType(_SMALL_INT, LANES)
+    for step in (4, 2, 1):
+        low = [j if not j & step else LANES + j - step for j in range(LANES)]
+        high = [j + step if not j & step else LANES + j for j in range(LANES)]
+        masks = [ir.Constant(index, numbers) for numbers in (low, high)]
+        for k in range(LANES):
+            if not k & step:
+                both = rows[k], rows[k + step]
+                rows[k], rows[k + step] = (emit.builder.shuffle_vector(*both, m) for m in masks)
+    return rows
 
 
 class _Blocks:

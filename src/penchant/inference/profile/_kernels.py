@@ -21,9 +21,13 @@ from penchant.softmax._lanes import (
     LANES,
     exponentials_of,
     kind_of,
+    lay_out_sets,
+    layout_kind,
     pair_kind,
     pair_moments,
     pair_slopes,
+    set_kind,
+    set_slopes,
     slope_kind,
 )
 from penchant.softmax.likelihood import n_moments, rooms_for, vectors
@@ -43,7 +47,7 @@ FIRST_PLACE, ONE, TWO, WIDE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint6
 
 
 class Scored(NamedTuple):
-    """Decisions of pairs: those of pair k are counts[k] of `order`, from first[k] on.
+    """Decisions of pairs: those of pair k are counts[k] of `order`, from first[k] on, increasing.
 
     Row order[j] of its own is row[k] + order[j] of the variables, and option
     chosen[event[k] + order[j]] was taken there.
@@ -59,8 +63,6 @@ class Scored(NamedTuple):
 
 fast = njit(cache=True, **_FAST)
 fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
-_SUMS = _FAST | {"fastmath": {"contract", "nsz", "reassoc"}}  # eight at a time, in any order
-summing = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_SUMS)
 
 
 def derivatives(
@@ -68,47 +70,39 @@ def derivatives(
     dx: Matrix,
     scored: Scored,
     theta: Matrix,
-    wanted: int,
     gradient: Matrix,
     curvature: tuple[Matrix, Matrix, Matrix, Matrix],
-    spreading: Matrix,
 ) -> None:
     """Derivatives of log-likelihoods in psi at fixed theta, for pairs k of data and psi.
 
     x : (rows, n_options, d); dx : (n_shape, rows, n_options, d)
     scored : which rows are scored, and what was chosen there
     theta : (n, d)
-    wanted : 0: gradient only; 1: `curvature` too; 2: `spreading` too
     gradient : (n, n_shape), filled: of the log-likelihood in psi
     curvature : four arrays, filled: `cross` (n, d, n_shape), the derivative in psi of the gradient
         in theta; `mixed`, what is expected of it, with its sign turned; `fisher` (n, n_shape,
         n_shape), what is expected of minus the second derivative in psi; and (n, d, d), the
         information in theta
-    spreading : (n, d, n_shape), filled: derivative in psi of the within-set mean squares
     """
     n_shape, _, m, d = dx.shape
-    for zeros in (gradient, *curvature, spreading):
-        zeros[...] = 0.0
-    most = int(scored.counts.max(initial=0))
-    n = -(-most // LANES) * LANES
-    each = n if m == 2 and wanted < 2 else m * n
-    columns = np.empty((d, each)), np.empty((n_shape, each)), np.empty((n_shape * d, each))
-    numbers = np.empty((2, each)), np.empty((2, n)), np.zeros(each)
-    filled = theta, wanted, gradient, curvature
+    n = -(-int(scored.counts.max(initial=0)) // LANES) * LANES
+    n_sums = n_shape + 2 * d * n_shape + d * (d + 1) // 2 + n_shape * (n_shape + 1) // 2
     lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
-    address = slope_kind(d, n_shape) if m == 2 and wanted < 2 else 0
+    sums, filled = np.empty(n_sums), (scored, theta, gradient, curvature)
+    address = slope_kind(d, n_shape) if m == 2 else 0
     if address:
-        n_sums = n_shape + 2 * d * n_shape + d * (d + 1) // 2 + n_shape * (n_shape + 1) // 2
-        room = np.empty((d + n_shape * d, n)), np.empty(n_sums)
-        _slopes_of_two(*lines, scored, theta, gradient, curvature, address, room)
-    elif m == 2 and wanted < 2:
-        _derivatives_of_two(*lines, scored, *filled, columns, numbers)
-    else:
-        _derivatives(*lines, m, scored, *filled, spreading, columns, numbers)
-    _mirror(curvature[2])
-    _mirror(curvature[3])
-    if wanted == 2:
-        spreading *= (2.0 / m / np.maximum(scored.counts, 1))[:, None, None]
+        _slopes_of_two(*lines, *filled, address, (np.empty((d + n_shape * d, n)), sums))
+        return
+    kinds, size = (set_kind(d, n_shape), layout_kind(m, d)), (1 + n_shape) * (m - 1)
+    room = np.empty(size * d * n), np.empty(size * LANES), sums
+    _slopes_of_many(*lines, m, *filled, kinds, room)
+
+
+def spreading(x: Matrix, dx: Matrix, scored: Scored, into: Matrix) -> None:
+    """Derivative in psi of the mean squares of variables inside sets: (n, d, n_shape), filled."""
+    into[...] = 0.0
+    _add_spreading(x, dx, scored, into)
+    into *= (2.0 / x.shape[1] / np.maximum(scored.counts, 1))[:, None, None]
 
 
 def moments(
@@ -180,7 +174,7 @@ def profile(
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
     ends = enough, most_steps, floor, deep
-    kinds = kind_of(d, False), pair_kind(d) if m == 2 else 0
+    kinds = kind_of(d, False), *((pair_kind(d), 0) if m == 2 else (0, layout_kind(m, d)))
     given = numbers, episodes, subject, near, ends, positive, kinds
     _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
 
@@ -289,30 +283,6 @@ def probabilities(x, scored, k, theta, counted, p):
     return log_likelihood
 
 
-@summing
-def _sum_of_one(left, i, n):
-    total = 0.0
-    for t in range(n):
-        total += left[i, t]
-    return total
-
-
-@summing
-def _sum_of_two(left, i, right, j, n):
-    total = 0.0
-    for t in range(n):
-        total += left[i, t] * right[j, t]
-    return total
-
-
-@summing
-def _sum_of_three(weights, i, left, a, right, b, n):
-    total = 0.0
-    for t in range(n):
-        total += weights[i, t] * left[a, t] * right[b, t]
-    return total
-
-
 @fast_inner
 def _rows_of(scored, k):
     """The decisions of pair k, counted without signs."""
@@ -325,45 +295,6 @@ def _rows_of(scored, k):
         np.uint64(scored.row[k]),
         np.uint64(scored.event[k]),
     )
-
-
-@fast_inner
-def _lay_out(x, dx, rows, size, theta, k, columns, weights, means):
-    """Write how options differ from the one chosen, option after option.
-
-    x, dx : in one line. weights[1] are filled with the differences in the objective.
-    """
-    n_shape, m, d, n_rows = size
-    n = rows[3]
-    away, s, changes = columns
-    for a in range(d):
-        _lay_out_one(x, a, rows, m, d, away, a, means)
-    _weighted(theta, k, away, FIRST_PLACE, m * n, weights, ONE)
-    for q in range(n_shape):
-        for a in range(d):
-            at = q * n_rows * m * d + a
-            _lay_out_one(dx, at, rows, m, d, changes, q * d + a, means)
-        _weighted(theta, k, changes, q * d, m * n, s, q)
-
-
-@fast_inner
-def _lay_out_one(x, at, rows, m, d, out, o, own):
-    """Fill out[o] with a variable of every option less that of the one chosen."""
-    chosen, order, first, n, row, event = rows
-    begin = np.uint64(order[first]) if n > FIRST_PLACE else FIRST_PLACE
-    follow = n > FIRST_PLACE and np.uint64(order[first + n - ONE]) - begin == n - ONE
-    for j in range(n):
-        r = np.uint64(order[first + j])
-        own[0, j] = x[at + ((row + r) * m + np.uint64(chosen[event + r])) * d]
-    begin += row
-    for i in range(m):
-        if follow:
-            for j in range(n):
-                out[o, i * n + j] = x[at + ((begin + j) * m + i) * d] - own[0, j]
-        else:
-            for j in range(n):
-                r = row + np.uint64(order[first + j])
-                out[o, i * n + j] = x[at + (r * m + i) * d] - own[0, j]
 
 
 @fast_inner
@@ -388,68 +319,9 @@ def _lay_out_two(x, at, d, rows, out, o):
         out[o, j] = -apart if chosen[event + r] else apart
 
 
-@fast_inner
-def _weighted(theta, k, columns, o, n, out, at):
-    """Fill out[at] with the sum of columns, from o on, times the weights of pair k."""
-    for j in range(n):
-        out[at, j] = theta[k, 0] * columns[o, j]
-    for a in range(ONE, np.uint64(theta.shape[1])):
-        for j in range(n):
-            out[at, j] += theta[k, a] * columns[o + a, j]
-
-
-@fast_inner
-def _add_curvature(k, n, weights, columns, curvature, share):
-    """Sums of products of differences of pair k: informations, and `cross` given shares."""
-    cross, mixed, fisher, information = curvature
-    away, s, changes = columns
-    d, n_shape = len(away), len(s)
-    for a in range(d):
-        for b in range(a + 1):
-            information[k, a, b] = _sum_of_three(weights, 0, away, a, away, b, n)
-        for q in range(n_shape):
-            expected = _sum_of_three(weights, 0, away, a, s, q, n)
-            mixed[k, a, q] = expected
-            cross[k, a, q] = -expected - _sum_of_two(weights, share, changes, q * d + a, n)
-    for q in range(n_shape):
-        for o in range(q + 1):
-            fisher[k, q, o] = _sum_of_three(weights, 0, s, q, s, o, n)
-
-
-@fast
-def _derivatives_of_two(x, dx, scored, theta, wanted, gradient, curvature, columns, numbers):
-    """The same where every set has two options: p (1 - p) times products of differences.
-
-    x, dx : in one line
-    """
-    weights, _, e = numbers
-    away, s, changes = columns
-    d, n_shape, both, share = np.uint64(theta.shape[1]), np.uint64(len(s)), 0, 1
-    for k in range(len(theta)):
-        n, rows = scored.counts[k], _rows_of(scored, k)
-        for a in range(d):
-            _lay_out_two(x, a, d, rows, away, a)
-        _weighted(theta, k, away, FIRST_PLACE, rows[3], weights, share)
-        for q in range(n_shape):
-            for a in range(d):
-                _lay_out_two(dx, q * np.uint64(len(x)) + a, d, rows, changes, q * d + a)
-            _weighted(theta, k, changes, q * d, rows[3], s, q)
-        for j in range(n):
-            e[j] = -abs(weights[share, j])
-        exponentials_of(e, n)
-        for j in range(n):
-            larger = 1.0 / (1.0 + e[j])
-            weights[share, j] = larger if weights[share, j] > 0.0 else e[j] * larger
-            weights[both, j] = e[j] * larger * larger
-        for q in range(len(s)):
-            gradient[k, q] = -_sum_of_two(weights, share, s, q, n)
-        if wanted > 0:
-            _add_curvature(k, n, weights, columns, curvature, share)
-
-
 @fast
 def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, room):
-    """The same with all sums at once, see `pair_slopes`: curvatures are filled, asked for or not.
+    """Derivatives where every set has two options, see `pair_slopes`.
 
     x, dx : in one line; room : columns (d + n_shape d, n), sums
     """
@@ -471,6 +343,28 @@ def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, room):
         _tell_apart(k, sums, gradient, cross, mixed, fisher, information)
 
 
+@fast
+def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, room):
+    """The same among more options, see `set_slopes`.
+
+    room : blocks of variables and of their slopes, for a row of options, and for sums
+    """
+    cross, mixed, fisher, information = curvature
+    values, scratch, sums = room
+    d, n_shape = theta.shape[1], gradient.shape[1]
+    plane, n_rows, size = len(values) // (1 + n_shape), len(x) // (m * d), (m, d)
+    for k in range(len(theta)):
+        n = scored.counts[k]
+        events = (scored.order, scored.first[k], n)
+        for q in range(1 + n_shape):
+            table, row = (dx, scored.row[k] + (q - 1) * n_rows) if q else (x, scored.row[k])
+            to = (values, q * plane)
+            lay_out(table, row, size, (scored.chosen, scored.event[k]), events, kinds[1], to)
+        n_blocks = (n + LANES - 1) // LANES
+        set_slopes(kinds[0], values, plane, m - 1, n_blocks, theta, k, scratch, sums)
+        _tell_apart(k, sums, gradient, cross, mixed, fisher, information)
+
+
 @fast_inner
 def _tell_apart(k, sums, gradient, cross, mixed, fisher, information):
     """What sums of `pair_slopes` are of pair k."""
@@ -481,97 +375,43 @@ def _tell_apart(k, sums, gradient, cross, mixed, fisher, information):
     for q in range(n_shape):
         gradient[k, q] = -sums[q]
         for o in range(q + 1):
-            fisher[k, q, o] = sums[last + q * (q + 1) // 2 + o]
+            fisher[k, q, o] = fisher[k, o, q] = sums[last + q * (q + 1) // 2 + o]
     for a in range(d):
         for c in range(a + 1):
-            information[k, a, c] = sums[at + a * (a + 1) // 2 + c]
+            information[k, a, c] = information[k, c, a] = sums[at + a * (a + 1) // 2 + c]
         for q in range(n_shape):
             mixed[k, a, q] = sums[bent + a * n_shape + q]
             cross[k, a, q] = -mixed[k, a, q] - sums[n_shape + a * n_shape + q]
 
 
-@fast_inner
-def _shares(n, m, weights, numbers):
-    """Probabilities of all options, one after another, from objectives, the second of `weights`."""
-    _, each, e = numbers
-    top, total = 0, 1
-    for j in range(n):
-        each[top, j] = 0.0
-        each[total, j] = 0.0
-    for i in range(m):
-        for j in range(n):
-            if weights[1, i * n + j] > each[top, j]:
-                each[top, j] = weights[1, i * n + j]
-    for i in range(m):
-        for j in range(n):
-            e[i * n + j] = weights[1, i * n + j] - each[top, j]
-    exponentials_of(e, n * m)
-    for i in range(m):
-        for j in range(n):
-            each[total, j] += e[i * n + j]
-    for j in range(n):
-        each[total, j] = 1.0 / each[total, j]
-    for i in range(m):
-        for j in range(n):
-            weights[0, i * n + j] = e[i * n + j] * each[total, j]
-
-
-@fast_inner
-def _centred(n, m, weights, column, a, means):
-    """Take the mean of every set off a column, which `means` are left with."""
-    for j in range(n):
-        means[0, j] = 0.0
-    for i in range(m):
-        for j in range(n):
-            means[0, j] += weights[0, i * n + j] * column[a, i * n + j]
-    for i in range(m):
-        for j in range(n):
-            column[a, i * n + j] -= means[0, j]
-
-
-@fast_inner
-def _add_spreading(k, n, m, columns, means, spreading):
-    """Scatter inside sets of variables and their derivatives together."""
-    away, s, changes = columns
-    d = len(away)
-    for a in range(d):
-        for q in range(len(s)):
-            for j in range(n):
-                level, second, product = 0.0, 0.0, 0.0
-                for i in range(m):
-                    level += away[a, i * n + j]
-                    second += changes[q * d + a, i * n + j]
-                    product += away[a, i * n + j] * changes[q * d + a, i * n + j]
-                means[0, j] = product - level * second / m
-            spreading[k, a, q] = _sum_of_one(means, 0, n)
+@fast
+def stretch(by, gradient, cross, mixed, fisher):
+    """Derivatives in search units, along which psi changes by so much: (n, n_shape)."""
+    d, n_shape = cross.shape[1:]
+    for k in range(len(by)):
+        for q in range(n_shape):
+            gradient[k, q] *= by[k, q]
+            for a in range(d):
+                cross[k, a, q] *= by[k, q]
+                mixed[k, a, q] *= by[k, q]
+            for o in range(n_shape):
+                fisher[k, q, o] *= by[k, q] * by[k, o]
 
 
 @fast
-def _derivatives(x, dx, m, scored, theta, wanted, gradient, curvature, spreading, columns, numbers):
-    """Differences from the options chosen are laid out, option after option, and then summed.
-
-    x, dx : in one line; m : number of options
-    columns : (d, n), (n_shape, n) and (n_shape * d, n), for those in the variables, in derivatives
-        of the objective, and in derivatives of the variables
-    numbers : (2, n), for weights; (2, n), for each decision; (n,), for exponentials
-    """
-    weights, means, _ = numbers
-    away, s, _ = columns
-    p, d = 0, theta.shape[1]
-    size = np.uint64(len(s)), np.uint64(m), np.uint64(d), np.uint64(len(x) // (m * d))
-    for k in range(len(theta)):
-        n, rows = scored.counts[k], _rows_of(scored, k)
-        _lay_out(x, dx, rows, size, theta, k, columns, weights, means)
-        if wanted == 2:
-            _add_spreading(k, n, m, columns, means, spreading)
-        _shares(n, m, weights, numbers)
-        for q in range(len(s)):
-            _centred(n, m, weights, s, q, means)
-            gradient[k, q] = -_sum_of_one(means, 0, n)
-        if wanted > 0:
-            for a in range(len(away)):
-                _centred(n, m, weights, away, a, means)
-            _add_curvature(k, n * m, weights, columns, curvature, p)
+def _add_spreading(x, dx, scored, into):
+    """Scatter inside sets of variables and their derivatives together."""
+    m, d = x.shape[1:]
+    for k in range(len(into)):
+        for j in range(scored.first[k], scored.first[k] + scored.counts[k]):
+            r = scored.row[k] + scored.order[j]
+            for a in range(d):
+                level = 0.0
+                for i in range(m):
+                    level += x[r, i, a] / m
+                for q in range(len(dx)):
+                    for i in range(m):
+                        into[k, a, q] += (x[r, i, a] - level) * dx[q, r, i, a]
 
 
 @fast
@@ -617,31 +457,39 @@ def fill_side(n, side):
 
 
 @inner
-def pack(x, row, episodes, s, values):
-    """Write blocks of eight decisions, relative to the options chosen; returns their number.
+def lay_out(x, row, size, taken, events, address, to):
+    """Write blocks of eight decisions, relative to the options chosen.
 
-    x : variables (rows, n_options, d), in one line, with n_options and d
-    row : where the events of subject s begin in it
+    x : variables (rows, n_options, d), in one line; row : the first of the pair
+    size : n_options and d; taken : options chosen, and where those of the pair begin
+    events : which of its events are scored: n of an array, from the second number on
+    address : see `layout_kind`; to : blocks in one line, and where they begin
     """
-    numbers, m, d = x
-    chosen, first_event, scored, first_scored = episodes
-    begin, n = first_scored[s], first_scored[s + 1] - first_scored[s]
-    size, first = (np.uint64(m), np.uint64(d)), np.uint64(first_event[s])
-    whole = n // LANES
-    every = n > 0 and scored[begin + n - 1] == n - 1
-    if m == 2 and every:
-        pack_two(numbers, np.uint64(row), size[1], chosen, first, np.uint64(whole), values)
-        begin += whole * LANES
-    events = (scored, np.uint64(begin), np.uint64(n - (begin - first_scored[s])))
-    to = values[(begin - first_scored[s]) * (m - 1) * d :]
-    pack_any(numbers, np.uint64(row), size, chosen, first, events, to)
-    return (n + LANES - 1) // LANES
+    (m, d), (chosen, first), (scored, begin, n), (values, place) = size, taken, events, to
+    whole = FIRST
+    if n > 0 and scored[begin + n - 1] == n - 1:
+        whole = n // LANES
+        if m == 2:
+            firsts = np.uint64(first), np.uint64(whole), np.uint64(place)
+            pack_two(x, np.uint64(row), np.uint64(d), chosen, firsts, values)
+        elif address != 0:
+            lay_out_sets(address, x, row * m * d, chosen, first, whole, values, place)
+        else:
+            whole = FIRST
+    done = whole * LANES
+    rest = scored, np.uint64(begin + done), np.uint64(n - done)
+    sizes, places = (
+        (np.uint64(m), np.uint64(d)),
+        (np.uint64(first), np.uint64(place + done * (m - 1) * d)),
+    )
+    pack_any(x, np.uint64(row), sizes, chosen, places, rest, values)
 
 
 @inner
-def pack_any(x, row, size, chosen, first, events, values):
+def pack_any(x, row, size, chosen, places, events, values):
     """Differences of all other options from the one chosen; 0 in filling lanes."""
     m, d = size
+    first, place = places
     scored, begin, n = events
     others = (m - ONE) * d
     for b in range((n + WIDE - ONE) // WIDE):
@@ -650,7 +498,7 @@ def pack_any(x, row, size, chosen, first, events, values):
             event = np.uint64(scored[begin + (j if j < n else b * WIDE)])
             c, r = np.uint64(chosen[first + event]) * d, (row + event) * m * d
             for a in range(d):
-                own, to, i = x[r + c + a], (b * others + a) * WIDE + lane, a
+                own, to, i = x[r + c + a], place + (b * others + a) * WIDE + lane, a
                 while i < others:
                     values[to] = x[r + (i if i < c else i + d)] - own if j < n else 0.0
                     to += d * WIDE
@@ -658,12 +506,13 @@ def pack_any(x, row, size, chosen, first, events, values):
 
 
 @inner
-def pack_two(x, row, d, chosen, first, n_blocks, values):
+def pack_two(x, row, d, chosen, places, values):
     """The other of two options less the one chosen, where every event is scored; whole blocks."""
+    first, n_blocks, place = places
     if d == ONE:  # lanes of blocks are decisions, one after another
         for j in range(n_blocks * WIDE):
             apart = x[TWO * (row + j) + ONE] - x[TWO * (row + j)]
-            values[j] = -apart if chosen[first + j] else apart
+            values[place + j] = -apart if chosen[first + j] else apart
         return
     for b in range(n_blocks):
         for a in range(d):
@@ -671,7 +520,8 @@ def pack_two(x, row, d, chosen, first, n_blocks, values):
                 j = b * WIDE + lane
                 at = TWO * (row + j) * d + a
                 apart = x[at + d] - x[at]
-                values[(b * d + a) * WIDE + lane] = -apart if chosen[first + j] else apart
+                to = place + (b * d + a) * WIDE + lane
+                values[to] = -apart if chosen[first + j] else apart
 
 
 @inner
@@ -831,16 +681,23 @@ def climb_inside(problem, ends, least, positive, theta, state, rooms):
 def _profile(
     x, episodes, subject, near, ends, positive, kinds, values, thetas, kept, packed, state, rooms
 ):
-    _, m, d = x
-    _, first_event, _, first_scored = episodes
+    numbers, m, d = x
+    chosen, first_event, scored, first_scored = episodes
     held = state[4]
     row, n_last, highest = FIRST, FIRST, -np.inf
     for k in range(len(near)):
         s = subject[k]
         theta = thetas[k]
-        n_blocks = pack(x, row, episodes, s, packed[0])
-        if first_scored[s + 1] - first_scored[s] != n_last:
-            n_last = first_scored[s + 1] - first_scored[s]
+        n = first_scored[s + 1] - first_scored[s]
+        n_blocks = (n + LANES - 1) // LANES
+        taken, events, to = (
+            (chosen, first_event[s]),
+            (scored, first_scored[s], n),
+            (packed[0], FIRST),
+        )
+        lay_out(numbers, row, (m, d), taken, events, kinds[2], to)
+        if n != n_last:
+            n_last = n
             fill_side(n_last, packed[2])
         row += first_event[s + 1] - first_event[s]
         problem = (packed, n_blocks, kinds[0], (kinds[1], n_blocks * LANES - n_last))

@@ -521,7 +521,6 @@ class Profiles:
         near: Matrix | None = None,
         *,
         with_slopes: bool = True,
-        with_cross: bool = False,
         patient: bool = True,
         planes: Planes | None = None,
         proven: bool = True,
@@ -532,8 +531,8 @@ class Profiles:
 
         `near` are weights to start from, NaN where none are known; unless `patient`, Newton's
         method stops where steps no longer shrink as they do near a finite maximum. Unless `proven`,
-        what proves a maximum may be left out, and the information if no `with_cross` is asked for:
-        numbers on the way to one are found sooner. `roughly`: where weights are held at 0 and
+        what proves a maximum may be left out, and the information without slopes: numbers on the
+        way to one are found sooner. `roughly`: where weights are held at 0 and
         others go to infinity, as high as Newton's method came. `floor`: heights of pairs below
         which one that is not proven need not be told well.
         """
@@ -545,7 +544,7 @@ class Profiles:
             if not proven and self._is_quick(plane):
                 pairs = subject[portion], psi[portion]
                 described = self.variables(*pairs, with_slopes)
-                how, ends = (with_slopes, with_cross, patient), None
+                how, ends = (with_slopes, patient), None
                 if floor is not None:
                     ends = ALMOST, floor[portion]
                 parts.append(self._on_the_way(*described, *pairs, start, plane, how, ends))
@@ -564,7 +563,7 @@ class Profiles:
             else:
                 self._solve_on_planes(points, x, rows, plane, start, patient)
             if slopes is not None:
-                self._differentiate(points, x, slopes, with_cross)
+                self._differentiate(points, x, slopes, np.empty_like(points.information))
             points.value[nowhere] = points.log_likelihood[nowhere] = -np.inf
             points.settled[nowhere] = False
             parts.append(points)
@@ -611,7 +610,7 @@ class Profiles:
                 if len(which):
                     mine = x[: int(self.n_events[subject[which]].sum())]
                     pairs = subject[which], psi[which], near[which], planes.take(which)
-                    how = False, False, patient
+                    how = False, patient
                     ends = CRUDE, floor[which]
                     found[which] = self._on_the_way(mine, None, *pairs, how, ends).value
         return found
@@ -624,11 +623,11 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None,
         planes: Planes | None,
-        how: tuple[bool, bool, bool],
+        how: tuple[bool, bool],
         ends: tuple[float, Vector] | None = None,
     ) -> Points:
         """Pairs solved by the loops of a grid; by those of fits where these do not get there."""
-        with_slopes, with_cross, patient = how
+        with_slopes, patient = how
         points = self.blank(subject, psi)
         kept = -1 if planes is None else planes.kept
         theta = points.theta
@@ -652,7 +651,7 @@ class Profiles:
         points.settled[:] = ~left
         if slopes is not None:
             theta[left] = 0.0
-            points.information[:] = self._differentiate(points, x, slopes, with_cross)
+            self._differentiate(points, x, slopes, points.information)
         points.value[nowhere] = -np.inf
         points.log_likelihood[:] = points.value
         rest = np.flatnonzero(left & ~nowhere) if lost else ()
@@ -662,7 +661,6 @@ class Profiles:
                 psi[rest],
                 None if near is None else near[rest],
                 with_slopes=with_slopes,
-                with_cross=with_cross,
                 patient=patient,
                 planes=None if planes is None else planes.take(rest),
             )
@@ -753,18 +751,13 @@ class Profiles:
         self.follow(points, everyone[left], x, rows, planes)
         points.log_likelihood[:] = points.value
 
-    def _differentiate(self, points: Points, x: Matrix, slopes: Matrix, with_cross: bool) -> Matrix:
-        """Derivatives in psi at the best weights; returns the information, if `with_cross`."""
-        gradient, curvature = self._derivatives(
-            x, slopes, points.subject, points.theta, points.psi, with_cross
-        )
-        stretch = self.stretch(points.psi)
-        cross, mixed, fisher, information = curvature
-        points.gradient[:] = gradient * stretch
-        points.cross[:] = cross * stretch[:, None, :]
-        points.mixed[:] = mixed * stretch[:, None, :]
-        points.fisher[:] = fisher * stretch[:, None, :] * stretch[:, :, None]
-        return information
+    def _differentiate(
+        self, points: Points, x: Matrix, slopes: Matrix, information: Matrix
+    ) -> None:
+        """Fill in derivatives in psi at the best weights, and the information there."""
+        curvature = points.cross, points.mixed, points.fisher, information
+        pairs = points.subject, points.theta, points.psi
+        self._derivatives(x, slopes, *pairs, points.gradient, curvature)
 
     def without_small_differences(self, points: Points, ignored: float) -> Batch:
         """Fits in which variables that hardly differ from the chosen option's are equal to these.
@@ -789,8 +782,11 @@ class Profiles:
             x, slopes = self.variables(*at, True)
             assert slopes is not None
             self.outside(x, slopes, at[0])
-            gradient, _ = self._derivatives(x, slopes, at[0], theta[begin:end], at[1], False)
-            found.append(gradient * self.stretch(at[1]))
+            n, d, q = end - begin, self.n_weights, self.n_shape
+            gradient, both = np.empty((n, q)), np.empty((2, n, d, q))
+            curvature = both[0], both[1], np.empty((n, q, q)), np.empty((n, d, d))
+            self._derivatives(x, slopes, at[0], theta[begin:end], at[1], gradient, curvature)
+            found.append(gradient)
         return np.concatenate(found)
 
     def outside(
@@ -895,25 +891,21 @@ class Profiles:
         subject: IntVector,
         theta: Matrix,
         psi: Matrix,
-        with_cross: bool,
-    ) -> tuple[Matrix, tuple[Matrix, Matrix, Matrix, Matrix]]:
-        """Derivative of the objective in psi; of its gradient in the weights; and informations."""
-        scaled = isinstance(self.prior, ScaledPrior)
-        n, d = theta.shape
-        q = self.n_shape
-        gradient, spreading = np.empty((n, q)), np.empty((n, d, q))
-        of_psi = np.empty((n, d, q)), np.empty((n, d, q)), np.empty((n, q, q))
-        curvature = *of_psi, np.empty((n, d, d))
-        wanted = 2 if scaled else int(with_cross)
+        gradient: Matrix,
+        curvature: tuple[Matrix, Matrix, Matrix, Matrix],
+    ) -> None:
+        """Fill in derivatives of the objective in psi, in search units: see `derivatives`."""
         scored = self._scored_of(subject)
-        compiled.derivatives(x, slopes, scored, theta, wanted, gradient, curvature, spreading)
+        compiled.derivatives(x, slopes, scored, theta, gradient, curvature)
         if self.density is not None:
             gradient += self.density.on_shape(psi, theta)[1]
         if isinstance(self.prior, ScaledPrior):
+            spreading = np.empty_like(curvature[0])
+            compiled.spreading(x, slopes, scored, spreading)
             pull = self.prior.c * theta[:, :, None] * spreading
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
             curvature[0][:] -= pull
-        return gradient, curvature
+        compiled.stretch(self.stretch(psi), gradient, *curvature[:3])
 
 
 def _begins(lengths: IntVector) -> IntVector:

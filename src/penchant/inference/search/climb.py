@@ -152,7 +152,6 @@ class Climbs:
             self.subject[rows],
             self.profiles.from_search(target),
             self.points.theta[rows],
-            with_cross=True,
             planes=None if self.planes is None else self.planes.take(rows),
             proven=self._proven,
         )
@@ -320,9 +319,7 @@ class Climbs:
         if len(rows):
             at = self.points.take(rows)
             planes = None if self.planes is None else self.planes.take(rows)
-            found = self.profiles.solve(
-                at.subject, at.psi, at.theta, with_cross=True, planes=planes
-            )
+            found = self.profiles.solve(at.subject, at.psi, at.theta, planes=planes)
             same = found.value >= at.value - 1e-9 * (1 + np.abs(at.value))
             self.points.put(rows[same], found.take(same))
 

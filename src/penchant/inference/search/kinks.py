@@ -39,9 +39,13 @@ def settled_at_kinks(profiles: Profiles, peaks: Peaks, lost: BoolVector) -> Peak
 
 
 def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector:
-    """Climb on from the highest of the places around peaks; returns those that go on and on."""
+    """Climb on from the highest of the places around peaks; returns those that go on and on.
+
+    Those from which a climb led nowhere are moved to the highest place without another.
+    """
     ways = _directions(profiles.n_shape, 4 * profiles.n_shape)
     offsets = np.concatenate([distance * ways for distance in AROUND])
+    leads = np.ones(len(peaks), dtype=bool)
     for _ in range(MOST_LOOKS):
         u = peaks.u[subject][:, None] + offsets
         u = np.clip(u, *profiles.bounds.T)
@@ -52,7 +56,9 @@ def _moved_up(profiles: Profiles, subject: IntVector, peaks: Peaks) -> IntVector
         subject, to = subject[higher], u[row, best][higher]
         if not len(subject):
             break
-        found = climb_ridges(profiles, subject, to, peaks.points.theta[subject])
+        near = peaks.points.theta[subject]
+        found = climb_ridges(profiles, subject, to, near, going=leads[subject])
+        leads[subject] &= found.n_steps > 0
         found.n_steps[:] += peaks.n_steps[subject]
         peaks.put(subject, found)
         subject = subject[~at_edges(profiles, found.points)]

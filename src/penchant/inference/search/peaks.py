@@ -208,7 +208,6 @@ def _move(profiles: Profiles, peaks: Peaks, rows: IntVector, q: int, upper: bool
         peaks.points.subject[rows],
         profiles.from_search(u),
         peaks.points.theta[rows],
-        with_cross=True,
     )
     alike = points.value >= peaks.points.value[rows] - ALIKE
     going = np.flatnonzero(alike & ~peaks.converged[rows])

@@ -166,6 +166,7 @@ def climb_ridges(
     theta: Matrix,
     planes: Planes | None = None,
     fixed: BoolVector | None = None,
+    going: BoolVector | None = None,
 ) -> Peaks:
     """Where climbs among kinks come to, from u (n, n_shape) with weights near by.
 
@@ -178,9 +179,12 @@ def climb_ridges(
         Where the weights shall lie.
     fixed
         Shape parameters that stay where they are: (n, n_shape).
+    going
+        Which of them climb; what is at u is told of the others: (n,).
     """
     n, q = u.shape
-    rows, n_steps = np.arange(n), np.zeros(n, dtype=np.int64)
+    rows = np.arange(n) if going is None else np.flatnonzero(going)
+    n_steps = np.zeros(n, dtype=np.int64)
     u = np.clip(u, *profiles.bounds.T)
     at = _solved(profiles, subject, u, theta, planes)
     held = np.zeros((n, q), dtype=bool) if fixed is None else fixed
@@ -215,7 +219,7 @@ def _solved(
     profiles: Profiles, subject: IntVector, u: Matrix, near: Matrix, planes: Planes | None
 ) -> Points:
     psi = profiles.from_search(u)
-    return profiles.solve(subject, psi, near, with_cross=True, planes=planes, proven=False)
+    return profiles.solve(subject, psi, near, planes=planes, proven=False)
 
 
 def at_edges(profiles: Profiles, points: Points) -> BoolVector:

@@ -20,6 +20,7 @@ from penchant.softmax._lanes import (
     at,
     call_address,
     called_by_address,
+    transposed,
 )
 
 SHOWN = 16  # events whose variables are collected before they are written
@@ -192,7 +193,7 @@ def _write_eight(typingctx, lines, first, seats, offset, out):
         data, seats, out = _pointers(context, builder, signature, arguments)
         emit, start = Emit(builder), builder.mul(arguments[1], at(LANES))
         rows = [emit.load(data, builder.add(start, at(k * LANES))) for k in range(LANES)]
-        for lane, row in enumerate(_transposed(emit, rows)):
+        for lane, row in enumerate(transposed(emit, rows)):
             place = builder.load(builder.gep(seats, [at(PLACE * LANES + lane)]))
             emit.store(row, out, builder.add(place, arguments[3]))
         return context.get_dummy_value()
@@ -212,7 +213,7 @@ def _read_eight(typingctx, lines, first, seats, offset, told):
             begin = builder.load(builder.gep(seats, [at(BEGIN * LANES + lane)]))
             place = builder.add(builder.mul(begin, at(N_TOLD)), arguments[3])
             rows.append(emit.load(told, place))
-        for k, row in enumerate(_transposed(emit, rows)):
+        for k, row in enumerate(transposed(emit, rows)):
             emit.store(row, data, builder.add(start, at(k * LANES)))
         return context.get_dummy_value()
 
@@ -225,20 +226,6 @@ def _pointers(context, builder, signature, arguments):
         context.make_array(signature.args[k])(context, builder, arguments[k]).data
         for k in (0, 2, 4)
     )
-
-
-def _transposed(emit, rows):
-    """Eight lines with their numbers changed places: halves, quarters, neighbours."""
-    index = ir.VectorType(ir.IntType(32), LANES)
-    for step in (4, 2, 1):
-        low = [j if not j & step else LANES + j - step for j in range(LANES)]
-        high = [j + step if not j & step else LANES + j for j in range(LANES)]
-        masks = [ir.Constant(index, numbers) for numbers in (low, high)]
-        for k in range(LANES):
-            if not k & step:
-                both = rows[k], rows[k + step]
-                rows[k], rows[k + step] = (emit.builder.shuffle_vector(*both, m) for m in masks)
-    return rows
 
 
 @part
@@ -415,7 +402,7 @@ def _unfold_eight(builder, arguments, rule, n_planes, apart):
         first = builder.add(builder.mul(n_events, at(k)), t)
         rows = [emit.load(told, builder.add(first, seats[lane])) for lane in range(LANES * apart)]
         if apart:
-            seen.append(_transposed(emit, rows))
+            seen.append(transposed(emit, rows))
         else:
             place = builder.gep(told, [builder.add(first, seats[0])])
             numbers = [builder.load(builder.gep(place, [at(j)])) for j in range(LANES)]
@@ -431,7 +418,7 @@ def _unfold_eight(builder, arguments, rule, n_planes, apart):
         before = builder.add(builder.mul(t, at(2)), at(2 * j + 2 - LANES))
         for q, plane in enumerate(written):
             first = builder.add(before, builder.mul(width, at(q)))
-            for lane, row in enumerate(_transposed(emit, plane)):
+            for lane, row in enumerate(transposed(emit, plane)):
                 emit.store(row, out, builder.add(to[lane], first))
             plane.clear()
     for k, line in enumerate(lines):

@@ -166,12 +166,10 @@ class Players:
             many = rows if n_weights == 1 else rows.only(np.repeat(np.arange(n), n_weights))
             flat = np.ascontiguousarray(theta.reshape(n * n_weights, d))
             size = len(flat)
-            on_psi, spreading = np.empty((size, q)), np.empty((size, d, q))
+            on_psi = np.empty((size, q))
             of_psi = np.empty((size, d, q)), np.empty((size, d, q)), np.empty((size, q, q))
             curvature = *of_psi, np.empty((size, d, d))
-            profile_kernels.derivatives(
-                x, slopes, many.counted, flat, 1, on_psi, curvature, spreading
-            )
+            profile_kernels.derivatives(x, slopes, many.counted, flat, on_psi, curvature)
             order = self.coordinates.shape_order()
             stretch = self.coordinates.psi(h[:, 0, :q])[1]
             stretch = np.repeat(stretch, n_weights, axis=0)[:, order]
