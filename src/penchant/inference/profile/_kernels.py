@@ -1243,6 +1243,35 @@ def choose_best(values, dimensions, cells, maxima):
 
 
 @fast
+def mark_level(values, dimensions, cells, level, found):
+    """Mark cells (n, most) that are as high as their neighbours, but for so much."""
+    for k in range(cells.shape[0]):
+        for c in range(cells.shape[1]):
+            cell, stride, even = cells[k, c], 1, True
+            for axis in range(len(dimensions) - 1, -1, -1):
+                for upper in range(2):
+                    beside = values[k, _beside(cell, stride, dimensions[axis], upper == 1)]
+                    even = even and abs(beside - values[k, cell]) < level
+                stride *= dimensions[axis]
+            found[k, c] = even
+
+
+@fast
+def find_vertices(values, dimensions, rows, cells, shift):
+    """Fill in where parabolas along each axis peak, in steps, half of one at most: (n, n_axes)."""
+    for i in range(len(cells)):
+        k, cell, stride = rows[i], cells[i], 1
+        for axis in range(len(dimensions) - 1, -1, -1):
+            n = dimensions[axis]
+            low, high = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
+            bend = 2.0 * values[k, cell] - values[k, low] - values[k, high]
+            found = 0.5 * (values[k, high] - values[k, low]) / bend
+            inside = low != cell and high != cell and math.isfinite(found) and bend > 0.0
+            shift[i, axis] = min(max(found, -0.5), 0.5) if inside else 0.0
+            stride *= n
+
+
+@fast
 def blend(values, below, above, filled):
     """Fill points along an axis with the means of those around them, or with themselves.
 

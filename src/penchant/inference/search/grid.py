@@ -140,24 +140,9 @@ def best_cells(
 
 def are_level(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
     """Which cells (n, most) are as high as their neighbours: no climb leads away from there."""
-    row = np.arange(len(cells))[:, None]
-    height, found = values[row, cells], np.ones(cells.shape, dtype=bool)
-    for below, above in _neighbours_of(cells, dimensions):
-        with np.errstate(invalid="ignore"):
-            found &= np.abs(values[row, below] - height) < LEVEL
-            found &= np.abs(values[row, above] - height) < LEVEL
+    found = np.empty(cells.shape, dtype=bool)
+    compiled.mark_level(values, _along(dimensions), cells, LEVEL, found)
     return found
-
-
-def _neighbours_of(
-    cells: IntVector, dimensions: tuple[int, ...]
-) -> Iterator[tuple[IntVector, IntVector]]:
-    """Those below and above cells, along the last axis and then others; at an end the cell."""
-    stride = 1
-    for n in reversed(dimensions):
-        place = cells // stride % n
-        yield cells - stride * (place > 0), cells + stride * (place < n - 1)
-        stride *= n
 
 
 def vertices(
@@ -172,14 +157,8 @@ def vertices(
     row, cell
         (n,); along every axis the vertex is looked for, and at most half a step away.
     """
-    shift = np.zeros((len(cell), len(dimensions)))
-    for axis, (low, high) in enumerate(_neighbours_of(cell, dimensions), start=1):
-        below, above = values[row, low], values[row, high]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            bend = 2 * values[row, cell] - below - above
-            found = np.clip(0.5 * (above - below) / bend, -0.5, 0.5)
-        inside = (low != cell) & (high != cell) & np.isfinite(found) & (bend > 0)
-        shift[:, -axis] = np.where(inside, found, 0.0)
+    shift = np.empty((len(cell), len(dimensions)))
+    compiled.find_vertices(values, _along(dimensions), row, cell, shift)
     return shift
 
 
