@@ -537,7 +537,7 @@ class Profiles:
         which one that is not proven need not be told well.
         """
         parts = []
-        for begin, end in self.portions(subject):
+        for begin, end in self.portions(subject, with_slopes):
             portion = slice(begin, end)
             start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if planes is None else planes.take(portion)
@@ -675,9 +675,9 @@ class Profiles:
         proof = np.full(n, np.inf), np.zeros((n, 2, d)), np.zeros((n, d, d))
         return Points(subject, psi, *numbers, *slopes, np.zeros(n, dtype=bool), *proof)
 
-    def portions(self, subject: IntVector) -> Iterator[tuple[int, int]]:
-        """Ranges of pairs whose variables fit into memory together."""
-        size = self._numbers[subject]
+    def portions(self, subject: IntVector, with_slopes: bool = False) -> Iterator[tuple[int, int]]:
+        """Ranges of pairs whose variables, and slopes if asked for, fit into memory together."""
+        size = self._numbers[subject] * (1 + self.n_shape * with_slopes)
         if size.sum() < NUMBERS_AT_ONCE:
             yield 0, len(subject)
             return
@@ -777,7 +777,7 @@ class Profiles:
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in search units."""
         found = []
-        for begin, end in self.portions(subject):
+        for begin, end in self.portions(subject, with_slopes=True):
             at = subject[begin:end], psi[begin:end]
             x, slopes = self.variables(*at, True)
             assert slopes is not None

@@ -19,7 +19,7 @@ SLOTS = 24  # values of a shape parameter whose powers are kept, while the trial
 def hyperbola(top, weight, rate, value):
     """A / (1 + k w)."""
     for j in range(len(value)):
-        value[j] = top[j] / (1.0 + rate * weight[j])
+        value[j] = top[j] * (1.0 / (1.0 + rate * weight[j]))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -39,12 +39,14 @@ def hyperbolic(amounts, delays, starts, which, psi, width, x, slopes):
 
 
 @part
-def hyperbola_slopes(value, weight, log_amount, rate, utility, by_rate, by_power):
-    """Its derivatives in k, and in the exponent of the top or, with a minus, of the weight."""
+def hyperbola_slopes(top, weight, log_amount, rate, utility, value, by_rate, by_power):
+    """The same, and derivatives in k, and in the exponent of the top or, less 1, of the weight."""
     for j in range(len(value)):
-        by_rate[j] = -value[j] * weight[j] / (1.0 + rate * weight[j])
-    for j in range(len(value)):
-        by_power[j] = (value[j] if utility else -rate * by_rate[j]) * log_amount[j]
+        share = 1.0 / (1.0 + rate * weight[j])
+        worth = top[j] * share
+        fall = -worth * weight[j] * share
+        value[j], by_rate[j] = worth, fall
+        by_power[j] = (worth if utility else -rate * fall) * log_amount[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -76,10 +78,11 @@ def by_magnitude(attributes, starts, which, psi, width, utility, rooms, x, slope
         top, weight = power, delay
         if not utility:
             top, weight = attributes[0, begin:end], power
-        hyperbola(top, weight, rate, value)
         if slopes.shape[1] > 0:
             steep = slopes[0, first:last], slopes[1, first:last]
-            hyperbola_slopes(value, weight, log_amount, rate, utility, *steep)
+            hyperbola_slopes(top, weight, log_amount, rate, utility, value, *steep)
+        else:
+            hyperbola(top, weight, rate, value)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
