@@ -10,6 +10,7 @@ from scipy import optimize, special, stats
 import clinic_reference as literal
 import penchant as pn
 from clinic_cases import CASES
+from penchant.inference.profile.profiles import Problem
 from penchant.models.record import Record
 from penchant.models.simulate import weights_and_shape
 
@@ -488,3 +489,21 @@ def test_at_the_edge_of_the_domain_nothing_is_found_that_the_grid_was_above(seed
     play = pn.simulate(task, pn.models.HGF(), truth, rng=rng)
     estimate = pn.fit(play, pn.models.HGF())
     assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-9
+
+
+@pytest.mark.parametrize("seed", [194, 279])
+def test_where_a_model_ends_nothing_beside_the_estimate_is_higher(seed):
+    """Slopes lead outside there, while the profile still rises along the edge."""
+    rng = np.random.default_rng(seed)
+    ranges = {"inverse_temperature": (1, 4), "omega_2": (-2, -1), "omega_3": (-6, -3)}
+    truth = {name: float(rng.uniform(*ends)) for name, ends in ranges.items()}
+    model = pn.models.HGF()
+    play = pn.simulate(pn.Task(pn.models.InputWorld(200), 120), model, truth, rng=rng)
+    estimate = pn.fit(play, model)
+    problem = Problem(model, (play,))
+    ways = np.array([(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)])
+    far = np.repeat([1e-3, 1e-2, 0.1, 0.3], len(ways))[:, None] * np.tile(ways, (4, 1))
+    low, high = problem.bounds.T
+    beside = np.clip(problem.to_search(estimate.psi) + far, low, high)
+    heights, _ = problem.values(np.array([problem.from_search(u) for u in beside]))
+    assert heights.max() <= estimate.log_likelihood + 1e-5

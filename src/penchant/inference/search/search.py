@@ -41,7 +41,9 @@ HALVINGS = 30  # of a step of the grid, at whose end it is lost
 GAIN = 1e-4  # log-units for which psi is moved; suprema are known a little better than that
 
 
-def highest_suprema(profiles: Profiles, whose: IntVector, psi: Matrix, steps: Matrix) -> Matrix:
+def highest_suprema(
+    profiles: Profiles, whose: IntVector, psi: Matrix, steps: Matrix, least: float = GAIN
+) -> Matrix:
     """Psi of some subjects, moved to where the profile is highest around it.
 
     Parameters
@@ -50,6 +52,8 @@ def highest_suprema(profiles: Profiles, whose: IntVector, psi: Matrix, steps: Ma
         The best point of the grid of each.
     steps
         Those of the grid, in search units.
+    least
+        Log-units for which psi is moved.
     """
     n_shape = profiles.n_shape
     if not n_shape:
@@ -60,7 +64,7 @@ def highest_suprema(profiles: Profiles, whose: IntVector, psi: Matrix, steps: Ma
     u = profiles.to_search(psi)
     reached = _suprema(profiles, whose, u[:, None])[:, 0]
     step = np.full(len(whose), 0.5)
-    moving = np.flatnonzero(reached <= -GAIN)
+    moving = np.flatnonzero(reached <= -least)
     for _ in range(2 * ROUNDS):
         if not len(moving):
             break
@@ -68,12 +72,12 @@ def highest_suprema(profiles: Profiles, whose: IntVector, psi: Matrix, steps: Ma
         values = _suprema(profiles, whose[moving], beside)
         gain = values - reached[moving, None]
         row, best = np.arange(len(moving)), values.argmax(axis=1)
-        higher = gain[row, best] > GAIN
+        higher = gain[row, best] > least
         up = moving[higher]
         u[up], reached[up] = beside[row, best][higher], values[row, best][higher]
         step[moving[~higher]] /= 2
         # nothing to gain from where all is certain, or where nothing differs so close by
-        done = (reached[moving] > -GAIN) | (np.abs(gain) <= GAIN).all(axis=1)
+        done = (reached[moving] > -least) | (np.abs(gain) <= least).all(axis=1)
         moving = moving[~done & (step[moving] > 2.0**-ROUNDS)]
     return profiles.from_search(u)
 
@@ -215,6 +219,8 @@ def best_peaks(
     _rise_to_the_grid(profiles, grids, climbing, best)
     if Declared(profiles.model).smooth:
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
+        if Declared(profiles.model).outside:
+            _feel_the_way(profiles, climbing[~best.converged[climbing]], best)
     if not Declared(profiles.model).smooth and len(climbing):
         _look_around(profiles, climbing, best)
         _arrive(profiles, climbing[~best.converged[climbing]], best)
@@ -316,6 +322,24 @@ def _climb_again(profiles: Profiles, grids: Grids, whose: IntVector, best: Peaks
         _climb_from_cells(profiles, grids, lost, closely, proven=True)
         best.improve(lost, closely.take(lost))
         _go_on(profiles, lost, best)
+
+
+def _feel_the_way(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
+    """Go up without slopes from where climbs came to an end: it may be where the model does.
+
+    Up there slopes lead outside, while it still rises along the edge.
+    """
+    for _ in range(MORE_CLIMBS):
+        if not len(whose):
+            return
+        before = best.points.value[whose]
+        at = best.points.psi[whose]
+        psi = highest_suprema(profiles, whose, at, grid_steps(profiles.shape), least=RISE)
+        climbs = climb_together(profiles, whose, psi, max_steps=0, finish=False)
+        best.improve(whose, climbs.peaks())
+        whose = whose[best.points.value[whose] > before + RISE]
+        _go_on(profiles, whose, best)
+        whose = whose[~best.converged[whose]]
 
 
 def _go_on(profiles: Profiles, whose: IntVector, best: Peaks) -> None:
