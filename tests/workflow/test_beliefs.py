@@ -303,7 +303,8 @@ def test_shape_parameters_on_a_logarithm_are_drawn_on_it():
     draws = pn.results.parameter_draws(estimate, 8000, rng=np.random.default_rng(0))
     logs = np.log(draws[:, -1])
     assert logs.std() == pytest.approx(estimate.standard_errors[-1] / estimate.psi[0], rel=0.05)
-    assert abs(stats.skew(logs)) < 0.15
+    # draws beyond the ends of the model are left out, which makes it some 0.12 ± 0.03
+    assert abs(stats.skew(logs)) < 0.25 < 1.0 < stats.skew(draws[:, -1])
 
 
 def test_draws_stay_where_the_model_is():

@@ -319,7 +319,8 @@ def _drawn(link: Link, means: Vector, sds: Vector, people: Vector) -> tuple[floa
     low, high = (means - WIDE * sds).min(), (means + WIDE * sds).max()
     low, high = max(low, people.min() - BEYOND), min(high, people.max() + BEYOND)
     steep = FLAT if link.name == "logit" else np.inf
-    return float(max(low, -steep)), float(min(high, steep))
+    low, high = min(max(low, -steep), steep - 1.0), max(min(high, steep), 1.0 - steep)
+    return float(low), float(high)  # the last unit, where everybody is beyond
 
 
 def _members(found: StudyPopulation) -> list[Any]:
