@@ -478,11 +478,8 @@ def lay_out(x, row, size, taken, events, address, to):
             whole = FIRST
     done = whole * LANES
     rest = scored, np.uint64(begin + done), np.uint64(n - done)
-    sizes, places = (
-        (np.uint64(m), np.uint64(d)),
-        (np.uint64(first), np.uint64(place + done * (m - 1) * d)),
-    )
-    pack_any(x, np.uint64(row), sizes, chosen, places, rest, values)
+    sizes, onwards = (np.uint64(m), np.uint64(d)), np.uint64(place + done * (m - 1) * d)
+    pack_any(x, np.uint64(row), sizes, chosen, (np.uint64(first), onwards), rest, values)
 
 
 @inner

@@ -23,7 +23,6 @@ from penchant.softmax._lanes import exponentials_of, logarithms, whole_blocks
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
 LARGE = 700.0  # exp(700) is all but infinite
 ROUNDING = 6755399441055744.0  # 1.5 2^52: added to a number, it leaves a whole one
-ONE, TWO = np.uint64(1), np.uint64(2)
 LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the first has zeros behind
 
 
