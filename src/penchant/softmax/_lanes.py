@@ -335,10 +335,15 @@ def pair_kind(n_parameters: int) -> int:
 
 def slope_kind(n_parameters: int, n_shape: int) -> int:
     """Address of `pair_slopes` for so many variables and slopes of each; 0 as above."""
-    n_sums = sum(len(names) for names in _sums_of_slopes(n_parameters, n_shape))
+    n_sums = n_slope_sums(n_parameters, n_shape)
     if WIDTH == 2 or n_sums > REGISTERS - SPARE or not n_shape:
         return 0
     return _kept(n_parameters, n_shape, _slopes_of, _OF_SLOPES)
+
+
+def n_slope_sums(n_parameters: int, n_shape: int) -> int:
+    """How many sums `pair_slopes` and `set_slopes` fill."""
+    return sum(len(names) for names in _sums_of_slopes(n_parameters, n_shape))
 
 
 def set_kind(n_parameters: int, n_shape: int) -> int:
@@ -962,7 +967,7 @@ def _pair_slopes(builder, arguments, d, n_shape):
         added += [(bent[q], s[o]) for q, o in of_slopes]
         return [emit.fma(*both, total) for both, total in zip(added, carried, strict=True)]
 
-    n_sums = len(of_s) + 2 * len(of_both) + len(of_away) + len(of_slopes)
+    n_sums = n_slope_sums(d, n_shape)
     n_vectors = builder.mul(n_blocks, at(LANES // WIDTH))
 
     def of_vector(k, carried):
@@ -1052,7 +1057,7 @@ def _set_slopes(builder, arguments, d, n_shape):
         own = emit.mul(chosen, share)  # of the option chosen, all of whose differences are 0
         return [*first, *with_products(own, of_away_here, of_s_here, second)]
 
-    n_sums = n_first + len(of_away) + len(of_both) + len(of_slopes)
+    n_sums = n_slope_sums(d, n_shape)
     n_vectors = builder.mul(n_blocks, at(n_parts))
     ends = emit.over_rows(n_vectors, of_vector, [zero] * n_sums)
     for j, end in enumerate(ends):

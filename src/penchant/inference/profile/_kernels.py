@@ -23,6 +23,7 @@ from penchant.softmax._lanes import (
     kind_of,
     lay_out_sets,
     layout_kind,
+    n_slope_sums,
     pair_kind,
     pair_moments,
     pair_slopes,
@@ -86,9 +87,8 @@ def derivatives(
     """
     n_shape, _, m, d = dx.shape
     n = -(-int(scored.counts.max(initial=0)) // LANES) * LANES
-    n_sums = n_shape + 2 * d * n_shape + d * (d + 1) // 2 + n_shape * (n_shape + 1) // 2
     lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
-    sums, filled = np.empty(n_sums), (scored, theta, gradient, curvature)
+    sums, filled = np.empty(n_slope_sums(d, n_shape)), (scored, theta, gradient, curvature)
     address = slope_kind(d, n_shape) if m == 2 else 0
     if address:
         _slopes_of_two(*lines, *filled, address, (np.empty((d + n_shape * d, n)), sums))
