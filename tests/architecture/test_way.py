@@ -1,4 +1,4 @@
-"""A fit is understood from few files, and the page that walks through them leads to their lines."""
+"""The page that walks through a fit links to the lines where its functions are defined."""
 
 import importlib.util
 from pathlib import Path
@@ -16,34 +16,7 @@ def _script():
 
 
 WAY = _script()
-FITS = WAY.fits()
-CHOICES, MODEL = FITS
 PAGE = WAY.PAGE.read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def needed():
-    return {words: WAY.files(call) for words, call in FITS.items()}
-
-
-@pytest.mark.parametrize(("words", "most"), [(CHOICES, 15), (MODEL, 25)])
-def test_a_fit_is_understood_from_few_files(needed, words, most):
-    assert len(needed[words]) <= most, needed[words]
-
-
-def test_compiled_functions_are_counted(needed):
-    assert {"inference/fit.py", "softmax/newton.py", "softmax/_kernels.py"} <= {*needed[CHOICES]}
-    compiled = {"softmax/_kernels.py", "models/learning/_kernels.py"}
-    assert compiled | {"models/learning/q_learning.py"} <= {*needed[MODEL]}
-
-
-def test_the_page_says_how_many_files_there_are(needed):
-    first, second = len(needed[CHOICES]), len(needed[MODEL])
-    assert f"leads through {first} files, the second through {second};" in " ".join(PAGE.split())
-
-
-def test_the_page_names_the_fits_that_are_counted():
-    assert all(f"`{words}`" in PAGE for words in FITS)
 
 
 @pytest.mark.parametrize("link", WAY.LINK.findall(PAGE), ids=lambda link: f"{link[1]}-{link[0]}")
