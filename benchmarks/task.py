@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -165,14 +166,21 @@ class Server:
             stored = {(who, decision): (option, paid) for who, decision, option, paid in rows}
         return sum(stored.get(key) != told for key, told in seen.acknowledged.items())
 
-    def estimated(self):
-        """How many people have a live estimate."""
-        import urllib.request
-
+    def overview(self):
+        """What the researcher's page is told."""
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/researcher/overview")
         request.add_header("authorization", "Bearer " + "t" * 30)
         with urllib.request.urlopen(request, timeout=60) as reply:
-            return sum(bool(one["estimate"]) for one in json.load(reply)["people"])
+            return json.load(reply)
+
+    async def ages(self, seconds, every=5.0):
+        """Ages of all estimates on the researcher's page, looked at again and again in play."""
+        found = []
+        for _ in range(int(seconds / every)):
+            await asyncio.sleep(every)
+            people = (await asyncio.to_thread(self.overview))["people"]
+            found.append([p["estimate"]["age"] if p["estimate"] else None for p in people])
+        return found
 
 
 def quantiles(seen):
@@ -186,17 +194,27 @@ def s60(folder, quick):
     server = Server(folder)
     asyncio.run(crowd(server.port, 5, 1, prefix="warm"))
     before, spent = server.megabytes(), server.seconds()
-    seen = asyncio.run(crowd(server.port, n, seconds))
+
+    async def together():
+        return await asyncio.gather(crowd(server.port, n, seconds), server.ages(seconds))
+
+    seen, looks = asyncio.run(together())
     used = 1000 * (server.seconds() - spent) / len(seen.acknowledged)
-    after, estimated = server.megabytes(), server.estimated()
+    after = server.megabytes()
     wal = os.path.getsize(f"{server.file}-wal") / 2**20
     server.stop()
     words, p99 = quantiles(seen)
     found = f"{words}; lost {server.lost(seen)} of {len(seen.acknowledged):,}; 503: {seen.busy}"
     found += f"; memory {before:.0f} to {after:.0f} MB; log {wal:.1f} MB"
-    found += f"; {used:.2f} ms of processor per choice; {estimated} people with an estimate"
+    found += f"; {used:.2f} ms of processor per choice"
+    late = looks[len(looks) // 3 :]  # when all have come
+    ages = [age for look in late for age in look if age is not None]
+    without = sum(age is None for look in late for age in look)
+    p50, p90 = np.quantile(ages, [0.5, 0.9])
+    found += f"; estimates {p50:.0f} s behind (median), {p90:.0f} s (90 %), {max(ages)} s at most"
+    found += f"; {without} of {without + len(ages)} looks at people without one"
     what = f"{n} players, a choice per {PACE} s, {seconds} s"
-    return what, found, f"p99 < 250 ms: {p99 < 250}"
+    return what, found, f"p99 < 250 ms: {p99 < 250}; median age < 10 s: {p50 < 10}"
 
 
 def s61(folder, quick):

@@ -1,5 +1,12 @@
 """Estimates while somebody plays: at every step what a fit on the same history gives."""
 
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -88,8 +95,10 @@ def test_it_never_raises_and_never_depends_on_when_it_was_asked(seed, asked):
     rng = np.random.default_rng(seed)
     often, once = pn.live(pn.QLearning(3)), pn.live(pn.QLearning(3))
     for t in range(int(rng.integers(3, 30))):
+        state = rng.bit_generator.state
         observe(often, rng, 3, 0.5, 0.5)
-        once.episode = often.episode
+        rng.bit_generator.state = state
+        observe(once, rng, 3, 0.5, 0.5)
         if t % asked == 0:
             often.estimate()
     is_fit(often.estimate(), once.estimate())
@@ -193,9 +202,208 @@ def test_no_choice_has_no_reward_however_that_is_written():
     assert live.n_decisions == 1
 
 
-def test_models_of_offers_are_refused_before_the_play():
-    with pytest.raises(pn.errors.DataError, match="model must learn from rewards; got Hyperbolic"):
-        pn.live(pn.HyperbolicDiscounting())
+def offered(rng):
+    return {"amount": [20.0, float(rng.integers(21, 60))], "delay": [0.0, float(rng.integers(90))]}
+
+
+def test_decisions_among_offers_are_the_fit_of_all_so_far():
+    rng, model = np.random.default_rng(2), pn.HyperbolicDiscounting()
+    live = pn.live(model)
+    assert live.estimate().status == "not identified"
+    for t in range(30):
+        chosen = None if t == 7 else int(rng.random() < 0.6)
+        live.observe(chosen, offers=offered(rng), scored=t != 9)
+        if t % 10 == 4:
+            live.start_block()
+            assert live.episode is None
+        now, fitted = live.estimate(), pn.fit(list(live.episodes), model)
+        is_fit(now, fitted)
+        np.testing.assert_array_equal(now.theta, fitted.theta)
+    assert live.n_decisions == 28 and len(live.episodes) == 4
+    again = pn.results.Live.from_dict(json.loads(json.dumps(live.to_dict())))
+    np.testing.assert_array_equal(again.estimate().theta, live.estimate().theta)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "offers must be given for HyperbolicDiscounting; got none"),
+        ({"reward": 1.0}, "must be given for a model of offers"),
+        ({"offers": {"amount": [1, 2]}}, "offers must hold delay for this model; got amount"),
+        ({"offers": [1, 2]}, "offers must map names"),
+        ({"offers": {"amount": [1, 2, 3], "delay": [1, 2, 3]}}, r"got shape \(3,\) after shape"),
+    ],
+)
+def test_an_offer_that_is_refused_leaves_the_decisions_as_they_were(given, words):
+    live = pn.live(pn.HyperbolicDiscounting())
+    live.observe(1, offers={"amount": [20, 50], "delay": [0, 30]})
+    with pytest.raises(pn.errors.DataError, match=words):
+        live.observe(0, **given)
+    assert live.n_decisions == 1
+
+
+def test_offers_are_refused_where_rewards_are_learnt_from():
+    with pytest.raises(pn.errors.DataError, match="offers must be left out"):
+        pn.live(pn.QLearning(2)).observe(1, 1.0, offers={"amount": [1, 2]})
+
+
+ODD = {
+    "values of 0 on both sides of rewards": pn.QLearning(2, initial_value=0.0),
+    "stickiness": pn.QLearning(2, initial_value=0.0, stickiness=True),
+    "go/no-go": pn.models.GoNoGo(),
+    "two rates": pn.QLearning(3, initial_value=0.0, dual_rates=True),
+    "UCL": pn.UCL(locations=pn.grid(3, 2), noise_variance=1.0, length_scale=1.5),
+}
+
+
+def odd_history(model, seed, n):
+    """Few options, rewards of few values: histories that hardly tell anything."""
+    rng = np.random.default_rng([seed, n])
+    favourite = rng.random() < 0.5
+    for _ in range(n):
+        option = 1 if favourite and rng.random() < 0.8 else int(rng.integers(model.n_options))
+        given = {name: int(rng.integers(4)) for name in getattr(model, "before", ())}
+        yield option, float(rng.choice([-1.0, 1.0])), {"before": given or None}
+
+
+def check_odd_history(model, seed, n):
+    live = pn.live(model)
+    for option, reward, others in odd_history(model, seed, n):
+        live.observe(option, reward, **others)
+        now, fitted = live.estimate(), pn.fit(live.episode, model)
+        assert (now.status, now.message) == (fitted.status, fitted.message)
+        assert now.log_likelihood == fitted.log_likelihood
+        np.testing.assert_array_equal(now.theta, fitted.theta)
+        np.testing.assert_array_equal(now.covariance, fitted.covariance)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_every_estimate_of_an_odd_history_is_that_of_a_fit(name):
+    check_odd_history(ODD[name], 0, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("name", ODD)
+def test_every_estimate_of_many_odd_histories_is_that_of_a_fit(name, seed):
+    check_odd_history(ODD[name], seed, 40)
+
+
+def test_no_estimate_leaves_the_model():
+    """Asked after every decision, the weight went to -1.9e9 and the likelihood above its limit."""
+    live = pn.live(pn.QLearning(2, initial_value=0.0))
+    for reward in (-1.0, 1.0, -1.0):
+        live.observe(1, reward)
+        now = live.estimate()
+        assert now.log_likelihood <= -live.n_decisions * np.log(2) + 1e-12
+        assert not now.theta[0] < 0
+    assert now.log_likelihood == pytest.approx(-2.079, abs=1e-3)
+
+
+BEGIN = """
+import gc, numpy as np, penchant as pn
+from numba.core.dispatcher import Dispatcher
+
+def made():
+    every = (one for one in gc.get_objects() if isinstance(one, Dispatcher))
+    ours = [one for one in every if one.py_func.__module__.startswith("penchant")]
+    return {(one.py_func.__qualname__, str(s)) for one in ours for s in one.overloads}
+
+rng = np.random.default_rng(1)
+"""
+END = "print(len(before) > 20, sorted(made() - before))"
+PROGRAMS = {
+    "play": """
+live = pn.live(pn.QLearning(3, initial_value=0.0, stickiness=True))
+before = made()
+for block in range(12):
+    live.start_block()
+    for t in range(6):
+        option = 0 if block % 3 == 0 else int(rng.integers(3))
+        live.observe(option, float(rng.choice([-1.0, 0.0, 1.0, 40.0])))
+        live.estimate()
+live = pn.results.Live.from_dict(live.to_dict())
+""",
+    "offers": """
+class Shopper:
+    weights, attributes = ("price", "quality"), ("price", "quality")
+    shape = (pn.models.Shape("exponent", 0.2, 3.0, scale="log"),)
+
+    def explanatory(self, decisions, exponent):
+        price, quality = (decisions.offers[name] for name in self.attributes)
+        return np.stack([price**exponent, quality], axis=2)
+
+several = {n: pn.live(Shopper()) for n in (2, 3)}
+before = made()
+for n, live in several.items():
+    for t in range(24):
+        offers = {"price": rng.random(n), "quality": rng.random(n)}
+        live.observe(0 if t < 6 else int(rng.integers(n)), offers=offers)
+        live.estimate()
+""",
+    "assistance": """
+places = pn.grid(4, 4)
+model = pn.UCL(locations=places, noise_variance=10.0, length_scale=2.0)
+field = pn.Field(places, mean=30, sd=15, length_scale=1.5, noise_variance=10)
+helper = pn.assist(model, field)
+before = made()
+for episode in range(3):
+    for t in range(12):
+        option = int(rng.integers(16))
+        helper.proposed(option)
+        helper.executed(option, reward=float(rng.normal(30, 15)))
+    helper.end_episode()
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_nothing_is_compiled_or_loaded_after_the_start(name):
+    command = [sys.executable, "-c", BEGIN + PROGRAMS[name] + END]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.stdout == "True []\n", done.stdout + done.stderr
+
+
+def test_what_is_compiled_at_the_start_is_announced(tmp_path):
+    program = """
+from penchant._compiled import announced, njit
+from pathlib import Path
+
+@njit(cache=True)
+def twice(x):
+    return 2 * x
+
+with announced("for later"):
+    pass
+print("nothing", flush=True)
+with announced("for later"):
+    twice(1), twice(1.5)
+"""
+    (tmp_path / "twofold.py").write_text(program)
+    command = [sys.executable, "twofold.py"]
+    given = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    run = partial(subprocess.run, command, cwd=tmp_path, env=given, text=True, timeout=300)
+    first, again = (run(stdout=-1, stderr=subprocess.STDOUT).stdout for _ in range(2))
+    assert first.startswith("nothing\nfor later\n") and first.count("for later") == 1
+    assert again == "nothing\n"
+
+
+class Cued:
+    """A user's model that knows the cues of its own experiment only."""
+
+    weights, shape, n_options, before = ("w",), (), 2, ("cue",)
+    known: ClassVar = {7.0: 0.0, 9.0: 1.0}
+
+    def explanatory(self, episode):
+        side = np.array([self.known[cue] for cue in episode.before["cue"]])
+        return np.stack([side, 1 - side], axis=1)[:, :, None]
+
+
+def test_a_model_that_refuses_what_is_made_up_for_compilation_is_followed():
+    live = pn.live(Cued())
+    for option, cue in ((0, 7.0), (1, 9.0), (1, 7.0), (1, 9.0), (0, 7.0)):
+        live.observe(option, 1.0, before={"cue": cue})
+    assert live.estimate().log_likelihood == pn.fit(live.episode, Cued()).log_likelihood
 
 
 @pytest.mark.parametrize("name", ["UCL", "Q-learning"])

@@ -51,8 +51,8 @@ def test_the_live_estimate_is_the_fit_of_what_is_stored(serving, file):
     options = np.random.default_rng(3).integers(0, 15, 24)
     rows = played(service, "anna", [int(option) for option in options])
     watch = Watch(service.store)
-    ((session, place),) = watch.waiting()
-    found = watch.estimated(session, place)
+    (session,) = watch.waiting()
+    found = watch.estimated(session)
     model = UCL(locations=grid(5, 3), noise_variance=10.0, length_scale=4.0)
     expected = fit(Episode(options, [row["reward"] for row in rows]), model)
     assert (found["status"], found["decisions"]) == (expected.status, 24)
@@ -60,6 +60,20 @@ def test_the_live_estimate_is_the_fit_of_what_is_stored(serving, file):
     wanted = [p.estimate if np.isfinite(p.estimate) else None for p in expected.parameters]
     assert estimates == pytest.approx(wanted, rel=1e-6)
     assert watch.waiting() == []  # nothing new
+
+
+def test_what_estimates_of_a_study_need_is_compiled_before_the_first_choice(
+    serving, file, monkeypatch
+):
+    service, compiled = serving(file, PLAIN), []
+    monkeypatch.setattr("penchant.task.estimating.compile_fits", compiled.append)
+    watch = Watch(service.store)
+    watch.prepare()
+    assert [type(model) for model in compiled] == [UCL]
+    played(service, "anna", [0, 3, 4])
+    for session in watch.waiting():
+        watch.estimated(session)
+    assert len(compiled) == 1
 
 
 def test_several_blocks_are_one_estimate(serving, file):
@@ -73,11 +87,24 @@ def test_several_blocks_are_one_estimate(serving, file):
         rows = [take(service, token, t, o, block=block) for t, o in enumerate(options)]
         plays.append(Episode(options, [row["decision"]["reward"] for row in rows]))
     watch = Watch(service.store)
-    ((session, place),) = watch.waiting()
-    found = watch.estimated(session, place)
+    (session,) = watch.waiting()
+    found = watch.estimated(session)
     expected = fit(plays, QLearning(n_options=2))
     assert found["decisions"] == 50
     assert found["log_likelihood"] == pytest.approx(expected.log_likelihood, rel=1e-8)
+
+
+def test_blocks_with_other_noise_are_not_in_the_estimate(serving, file):
+    grid = "[[block]]\ntask = 'grid'\ndecisions = 5\nwidth = 3\nheight = 2\nvariance = "
+    service = serving(file, f"{grid}4\n{grid}25")
+    token = come(service)
+    for block in (0, 1):
+        service.begin(token, block=block, decision=0, tab=None).result()
+        for t in range(5):
+            take(service, token, t, (t + block) % 6, block=block)
+    watch = Watch(service.store)
+    (session,) = watch.waiting()
+    assert watch.estimated(session)["decisions"] == 5
 
 
 def test_the_latest_choice_wins(serving, file, capsys):

@@ -30,9 +30,10 @@ from penchant.assistance.knowledge import (
 )
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, nearest
+from penchant.inference.precompilation import compile_fits
 from penchant.models.model import Declared
 from penchant.models.priors import check_kept, model_document, model_of
-from penchant.models.spatial.map_basis import MapBasis
+from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.output import (
     MOST_ROWS,
@@ -127,6 +128,8 @@ def assist(
 ) -> Helper:
     """A machine that learns from its operator, and helps.
 
+    What reading an episode can need is compiled at once, with a message on stderr.
+
     Parameters
     ----------
     model
@@ -161,7 +164,9 @@ def assist(
     >>> helper.log[0]["proposed"], helper.log[0]["executed"], helper.log[0]["reward"]
     (42, 42, 51.0)
     """
-    return Helper(model, field, mode, Trust() if trust is None else trust, rng, unassisted)
+    helper = Helper(model, field, mode, Trust() if trust is None else trust, rng, unassisted)
+    compile_fits(helper.model, MapPrior())
+    return helper
 
 
 class Helper(Shown):

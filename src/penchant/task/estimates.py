@@ -56,6 +56,16 @@ class Estimates:
         """The latest estimate of a session."""
         return self._latest.get(session)
 
+    def age(self, session: int, n_choices: int, now: float) -> float | None:
+        """By how many seconds the latest estimate of a session is behind; None without one.
+
+        0 where it is of all choices that were made; else since the choices were read that it is of.
+        """
+        latest = self._latest.get(session)
+        if latest is None or "read" not in latest:
+            return None
+        return 0.0 if latest["choices"] >= n_choices else max(0.0, now - latest["read"])
+
     def of_token(self, token: str) -> dict[str, Any] | None:
         """The latest estimate of the session of a token."""
         with self._store.reading() as connection:
@@ -92,7 +102,7 @@ class Estimates:
                 [sys.executable, "-m", "penchant.task.estimating", self._store.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=None,  # it says there what it compiles
                 text=True,
                 env={**os.environ, **ONE_THREAD},
             )

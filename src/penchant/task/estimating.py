@@ -14,10 +14,8 @@ import queue
 import sys
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 from sqlalchemy import select
@@ -25,7 +23,8 @@ from sqlalchemy import select
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import grid
 from penchant.errors import DataError
-from penchant.inference.live import Live
+from penchant.inference.live import fit_so_far
+from penchant.inference.precompilation import compile_fits
 from penchant.models.catalogue import entry_of
 from penchant.softmax.estimate import Estimate
 from penchant.task.estimates import checked_settings
@@ -41,8 +40,7 @@ from penchant.task.store import (
 )
 
 PAUSE = 0.2
-KEPT = 1000  # people whose last state is kept in memory
-WARM = 100  # and those with all that their next estimate starts from
+KEPT = 1000  # models that are kept in memory
 
 
 def model_of(settings: Mapping[str, Any]) -> Any:
@@ -88,54 +86,27 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-class Followed:
-    """A person or observer: what was seen of them, kept warm from one choice to the next."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-        self._live: Live | None = None
-        self._seen: list[int] = []  # events of each play that were added
-
-    def estimate(self, plays: Sequence[Sequence[tuple[int, float, bool]]]) -> Estimate:
-        """The estimate from plays of (option, reward, scored); what is new of them is added."""
-        lengths = [len(play) for play in plays if play]
-        if self._live is None or not _goes_on(self._seen, lengths):
-            self._live, self._seen = Live(self.model), []
-        for place, play in enumerate(play for play in plays if play):
-            if place == len(self._seen):
-                self._live.start_block()
-                self._seen.append(0)
-            for option, reward, scored in play[self._seen[place] :]:
-                self._live.observe(option, reward, scored=scored)
-            self._seen[place] = len(play)
-        return self._live.estimate()
-
-    def rest(self) -> None:
-        """Give back memory until something is seen."""
-        if self._live is not None:
-            self._live.rest()
-
-    def prediction(self, play: Sequence[tuple[int, float, bool]]) -> list[float] | None:
-        """How likely each option is to be chosen next; None where nothing is known yet."""
-        estimate = self.estimate([play])
-        before = Episode([p[0] for p in play], [p[1] for p in play])
-        try:
-            last = estimate.predict(before.extended(0, None))[-1]
-        except (DataError, ValueError, FloatingPointError):
-            return None
-        return [float(p) for p in last] if all(map(math.isfinite, last)) else None
+Play = Sequence[tuple[int, float | None, bool]]  # option, reward, scored
 
 
-def _goes_on(before: Sequence[int], now: Sequence[int]) -> bool:
-    """Whether plays of these lengths are those before with more at their end.
+def estimate_of(model: Any, plays: Sequence[Play]) -> Estimate:
+    """The fit of all plays of a person."""
+    return fit_so_far([_episode(play) for play in plays if play], model)
 
-    >>> _goes_on([90, 3], [90, 5]), _goes_on([90], [90, 1]), _goes_on([4], [3])
-    (True, True, False)
-    """
-    finished = len(before) - 1
-    if len(now) < len(before) or list(before[:finished]) != list(now[:finished]):
-        return False
-    return not before or before[-1] <= now[finished]
+
+def prediction_of(model: Any, play: Play) -> list[float] | None:
+    """How likely each option is to be chosen next; None where nothing is known yet."""
+    estimate = estimate_of(model, [play])
+    try:
+        last = estimate.predict(_episode(play).extended(0, None))[-1]
+    except (DataError, ValueError, FloatingPointError):
+        return None
+    return [float(p) for p in last] if all(map(math.isfinite, last)) else None
+
+
+def _episode(play: Play) -> Episode:
+    options, rewards, scored = zip(*play, strict=True) if play else ((), (), ())
+    return Episode(options, rewards, scored=scored)
 
 
 class Watch:
@@ -146,9 +117,20 @@ class Watch:
         self._plans: dict[str, Plan] = {}
         self._done: dict[int, tuple[int, int]] = {}
         self._seen = 0.0
-        self._followed: OrderedDict[tuple[str, str], Followed] = OrderedDict()
+        self._models: dict[str, Any] = {}
 
-    def waiting(self) -> list[tuple[int, tuple[int, int]]]:
+    def prepare(self) -> None:
+        """Compile what the estimates of all studies in the store can need."""
+        with self.store.reading() as connection:
+            versions = connection.scalars(select(studies.c.version)).all()
+        for plan in map(self._plan, versions):
+            for cell in plan.cells:
+                for block in range(len(cell.blocks)):
+                    settings = live_settings(plan, cell, block)
+                    if settings is not None:
+                        self._model(settings)
+
+    def waiting(self) -> list[int]:
         """Sessions with new choices, in the order in which they came."""
         with self.store.reading() as connection:
             rows = connection.execute(
@@ -159,20 +141,24 @@ class Watch:
         if rows:
             self._seen = max(self._seen, rows[-1].seen)
         places = [(row.session, (row.block, row.decision)) for row in rows]
-        return [(who, place) for who, place in places if self._done.get(who) != place]
+        return [who for who, place in places if self._done.get(who) != place]
 
-    def estimated(self, session: int, place: tuple[int, int]) -> dict[str, Any] | None:
-        """The latest estimate of a session; None where there is nothing to estimate yet."""
-        self._done[session] = place
+    def estimated(self, session: int) -> dict[str, Any] | None:
+        """The estimate of all choices that a session has made by now; None where there is none."""
+        begin = time.time()
         with self.store.reading() as connection:
             row = connection.execute(
-                select(sessions.c.version, sessions.c.cell).where(sessions.c.session == session)
+                select(
+                    sessions.c.version, sessions.c.cell, sessions.c.block, sessions.c.decision
+                ).where(sessions.c.session == session)
             ).first()
             rows = connection.execute(
                 select(decisions.c.block, decisions.c.option, decisions.c.reward, decisions.c.auto)
                 .where(decisions.c.session == session)
                 .order_by(decisions.c.block, decisions.c.decision)
             ).all()
+        if row is not None:
+            self._done[session] = (row.block, row.decision)
         if row is None or not rows:
             return None
         cell = self._plan(row.version).cells[row.cell]
@@ -180,13 +166,13 @@ class Watch:
         settings = live_settings(self._plan(row.version), cell, last)
         if settings is None:
             return None
-        alike = _alike(cell, last)
+        alike = _alike(self._plan(row.version), cell, last)
         plays = [
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block] for block in alike
         ]
-        followed = self._follow(("session", f"{session} {settings}"), settings)
-        found = estimate_document(followed.estimate([play for play in plays if play]))
-        return {"session": session, "model": settings["model"], **found}
+        found = estimate_document(estimate_of(self._model(settings), plays))
+        made = {"choices": len(rows), "read": begin}  # what it is of, and when that was read
+        return {"session": session, "model": settings["model"], **found, **made}
 
     def answered(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """An answer to a question about an observer."""
@@ -201,21 +187,23 @@ class Watch:
             ).all()
         if settings is None:
             return {"error": "no such observer"}
-        followed = self._follow(("observer", who), json.loads(settings))
+        model = self._model(json.loads(settings))
         play = [(row.chosen, row.reward, True) for row in rows]
+        if question["want"] == "start":
+            return {"decisions": len(play)}
         if question["want"] == "prediction":
-            return {"decisions": len(play), "probabilities": followed.prediction(play)}
-        return estimate_document(followed.estimate([play]))
+            return {"decisions": len(play), "probabilities": prediction_of(model, play)}
+        return estimate_document(estimate_of(model, [play]))
 
-    def _follow(self, key: tuple[str, str], settings: Mapping[str, Any]) -> Followed:
-        if key not in self._followed:
-            self._followed[key] = Followed(model_of(settings))
-        self._followed.move_to_end(key)
-        while len(self._followed) > KEPT:
-            self._followed.popitem(last=False)
-        if len(self._followed) > WARM:
-            next(islice(reversed(self._followed.values()), WARM, None)).rest()
-        return self._followed[key]
+    def _model(self, settings: Mapping[str, Any]) -> Any:
+        """The model with these settings; what its fits need is compiled when it is first used."""
+        key = json.dumps(settings, sort_keys=True)
+        if key not in self._models:
+            if len(self._models) >= KEPT:
+                self._models.clear()
+            self._models[key] = model_of(settings)
+            compile_fits(self._models[key])
+        return self._models[key]
 
     def _plan(self, version: str) -> Plan:
         if version not in self._plans:
@@ -238,27 +226,30 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     return {"model": given["model"], "n_options": task.n_options(0)}
 
 
-def _alike(cell: Cell, block: int) -> list[int]:
-    """Blocks up to this one whose options are the same, so that one estimate tells of all."""
-    shown = cell.blocks[block].task.shown()
-    return [
-        i
-        for i, other in enumerate(cell.blocks[: block + 1])
-        if not other.practice and other.task.shown() == shown
-    ]
+def _alike(plan: Plan, cell: Cell, block: int) -> list[int]:
+    """Blocks up to this one with the same options, model and unit: one estimate tells of all."""
+
+    def described(i: int) -> tuple[Any, ...]:
+        task = cell.blocks[i].task
+        return task.shown(), task.unit, live_settings(plan, cell, i)
+
+    here = described(block)
+    return [i for i in range(block + 1) if not cell.blocks[i].practice and described(i) == here]
 
 
 def run(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     """Estimate until the questions end."""
     watch = Watch(store)
+    with suppress(NotSavedError):
+        watch.prepare()
     while True:
         worked = False
         with suppress(NotSavedError):  # a store that cannot be read now may be later
-            for session, place in watch.waiting():
+            for session in watch.waiting():
                 if not _answer_all(watch, questions):
                     return
                 worked = True
-                _say(_tried(lambda s=session, p=place: watch.estimated(s, p)))
+                _say(_tried(lambda s=session: watch.estimated(s)))
         if not _answer_all(watch, questions, wait=0.0 if worked else PAUSE):
             return
 

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import Future
+from statistics import median
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
@@ -411,23 +412,35 @@ class Researchers:
         return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
     def _overview(self) -> dict[str, Any]:
+        now = time.time()
         with self.service.store.reading() as connection:
-            found = overview(connection, self.service.plan_named, time.time())
+            found = overview(connection, self.service.plan_named, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
             estimate = None if self.estimates is None else self.estimates.of(one["session"])
             one["estimate"] = estimate and {
                 "status": estimate.get("status"),
                 "decisions": estimate.get("decisions"),
+                "age": self._age(one, now),
             }
+        ages = [one["estimate"]["age"] for one in found["people"] if one["estimate"]]
+        ages = [age for age in ages if age is not None]
+        found["age"] = {"median": median(ages), "longest": max(ages)} if ages else None
         return found
+
+    def _age(self, one: Mapping[str, Any], now: float) -> int | None:
+        """By how many seconds the estimate of a person is behind."""
+        assert self.estimates is not None
+        age = self.estimates.age(one["session"], one["done"], now)
+        return None if age is None else round(age)
 
     def _person(self, session: int) -> JSONResponse | None:
         with self.service.store.reading() as connection:
             found = person(connection, session, self.service.plan_named, time.time())
         if found is None:
             return None
-        found["estimate"] = None if self.estimates is None else self.estimates.of(session)
+        estimate = None if self.estimates is None else self.estimates.of(session)
+        found["estimate"] = estimate and {**estimate, "age": self._age(found, time.time())}
         return JSONResponse(found)
 
 
@@ -465,6 +478,9 @@ class Observing:
             connection.execute(insert(observers).values(row))
 
         await kept(self.store.write(work))
+        if self.estimates is not None:
+            # compiled now, and not before the first estimate; nobody waits for the answer
+            self.estimates.ask({"observer": observer, "want": "start"})
         return JSONResponse({"observer": observer, "observations": 0}, 201)
 
     async def observe(self, request: Request) -> JSONResponse:

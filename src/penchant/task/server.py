@@ -31,7 +31,7 @@ from penchant.task.plan import Plan
 from penchant.task.requests import AT_ONCE, BodyError, Border, headers_for, problem
 from penchant.task.routes import Gate, Observing, Participants, Researchers
 from penchant.task.service import Service
-from penchant.task.sessions import RefusedError
+from penchant.task.sessions import RefusedError, compile_advice
 from penchant.task.store import BusyError, NotSavedError, Store, owned
 
 KINDS = {
@@ -255,6 +255,7 @@ def serve(
         if held.file is not None:
             stack.enter_context(owned(held.file))
         service = Service(held, plan)
+        compile_advice(plan)
         listening = stack.enter_context(_socket(host, port))
         estimates = None
         if with_estimates:

@@ -20,9 +20,11 @@ from urllib.parse import quote
 
 import numpy as np
 
-from penchant.assistance.helper import UNASSISTED, Advice, Helper, assist
-from penchant.assistance.knowledge import Field
+from penchant.assistance.helper import UNASSISTED, Advice, Helper
+from penchant.assistance.knowledge import Field, Trust
 from penchant.bandit.landscape import grid
+from penchant.inference.precompilation import compile_fits
+from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.task.kinds import GridTask, Key, Past, whole
 from penchant.task.plan import Block, Cell, Outcome, Plan
@@ -437,7 +439,15 @@ def _machine(block: Block, seed: int) -> Helper:
     noise = max(task.noise.variance, 1e-6)
     model = UCL(locations=places, noise_variance=noise, length_scale=block.advice_length * 2)
     field = Field(places, block.advice_mean, block.advice_sd, block.advice_length, noise)
-    return assist(model, field, mode="suggest", rng=seed)
+    return Helper(model, field, "suggest", Trust(), seed, UNASSISTED)
+
+
+def compile_advice(plan: Plan) -> None:
+    """Compile what advice in a study can need, before anybody waits for it."""
+    for cell in plan.cells:
+        for block in cell.blocks:
+            if block.advice == "suggest":
+                compile_fits(_machine(block, 0).model, MapPrior())
 
 
 def _words(reason: str, block: Block) -> str:

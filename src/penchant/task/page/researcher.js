@@ -158,7 +158,7 @@ function rewardLine(choices) {
 function estimate(found) {
   if (!found) return h("p", { class: "small" }, "No estimate yet.");
   return h("div", {},
-    h("p", { class: "small" }, `${found.model}, ${found.decisions} decisions: `, h("span", { class: `tag ${found.status === "converged" ? "done" : ""}` }, found.status ?? found.error ?? "")),
+    h("p", { class: "small" }, `${found.model}, ${found.decisions} decisions${found.age ? `, ${found.age} s behind` : ""}: `, h("span", { class: `tag ${found.status === "converged" ? "done" : ""}` }, found.status ?? found.error ?? "")),
     h("div", { class: "intervals" }, (found.parameters ?? []).map((one) => h("div", { class: "interval" },
       h("div", { class: "top" }, h("span", {}, words(one.name)), h("span", {}, h("b", {}, number(one.estimate)), ` (${one.low === null ? "−∞" : number(one.low, 3)} to ${one.high === null ? "∞" : number(one.high, 3)})`))))));
 }
