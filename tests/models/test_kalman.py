@@ -237,6 +237,34 @@ def test_a_safe_option_is_believed_at_once():
     assert per_total[:, 1] == pytest.approx(mean[:, 1] / total, rel=1e-12)
 
 
+@pytest.mark.parametrize("noise", [(4.0, 0.0), 4.0])
+def test_nothing_is_learnt_of_an_option_whose_reward_is_known(noise):
+    episode = pn.Episode([1, 0, 1, 0], [7.0, 3.0, 7.0, 5.0])
+    model = pn.models.GershmanHybrid(noise_variance=noise, prior_variance=(12.0, 0.0))
+    mean, sd, per_total = model.explanatory(episode).transpose(2, 0, 1)
+    assert mean[:, 0] == pytest.approx([0.0, 0.0, 2.25, 2.25], rel=1e-12)
+    assert sd[:, 0] == pytest.approx(np.sqrt([12.0, 12.0, 3.0, 3.0]), rel=1e-12)
+    assert not mean[:, 1].any() and not sd[:, 1].any()
+    assert per_total == pytest.approx(mean / sd[:, :1], rel=1e-12)
+
+
+def test_a_prior_variance_per_option_finds_the_weights_it_simulates():
+    model = pn.models.GershmanHybrid(noise_variance=(10.0, 0.0), prior_variance=(100.0, 0.0))
+    truth = {"value": 0.2, "relative_uncertainty": 0.4, "value/total_uncertainty": 1.0}
+    task = pn.Landscape([2.0, 0.0], pn.GaussianNoise(10.0))
+    plays = pn.simulate(
+        task, model, truth, n_decisions=10, n_subjects=300, rng=np.random.default_rng(1)
+    )
+    for p, known in zip(pn.fit(plays, model).parameters, truth.values(), strict=True):
+        assert p.low < known < p.high
+    assert "prior variance 100 and 0" in str(model)
+
+
+def test_prior_variances_of_two_known_options_are_refused():
+    with pytest.raises(pn.errors.DataError, match=r"prior_variance must be .* got \(0.0, 0.0\)"):
+        pn.models.GershmanHybrid(prior_variance=(0.0, 0.0))
+
+
 def test_slopes_of_a_hybrid_with_a_safe_option_equal_differences():
     plays, _ = risky_and_safe((16.0, 0.0), n_blocks=3)
     model = pn.models.GershmanHybrid(noise_variance=(16.0, 0.0), prior_variance=None)

@@ -161,8 +161,8 @@ def test_the_words_name_the_options():
         bias=True,
     )
     assert str(model) == (
-        "Q-learning, 4 options, initial value by the rewards, learning rate 0.1, forgetting at the "
-        "learning rate, choice kernel estimated, stickiness, option bias"
+        "Q-learning, 4 options, initial value 0, learning rate 0.1, forgetting at the learning "
+        "rate, choice kernel estimated, stickiness, option bias"
     )
 
 

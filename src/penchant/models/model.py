@@ -64,16 +64,6 @@ class Agents(Protocol):
         """Learn from what each agent chose and received."""
 
 
-class Tracker(Protocol):
-    """Variables of a play at several psi, event by event, without going back to its beginning."""
-
-    def follow(self, episode: Episode, begin: int) -> Matrix:
-        """Variables (n_psi, n_new, n_options, n_weights) of the events from `begin` on.
-
-        Those before were followed already; what these events teach is learnt.
-        """
-
-
 class SeeingAgents(Protocol):
     """Agents of a model that declares what it must know `before` or `after` a decision.
 
@@ -115,6 +105,9 @@ class Declared:
         Weights that must not be negative.
     smooth
         Whether the variables are smooth in psi.
+    steps
+        Of an episode: for shape parameters by name, values at which the variables may change all
+        at once, as where a threshold passes what is offered. The search begins beside them, too.
     n_options, attributes
         Number of options; for a model of `Offers`, what it must know of every option.
     before, after
@@ -132,8 +125,6 @@ class Declared:
     explanatory_many
         Of a `Record`, the places of episodes in it and a psi for each: all variables in one call,
         and their derivatives if asked for; see `CompiledModel`.
-    tracker
-        Of psi (n, n_shape): a `Tracker` of a play that begins, for estimates while somebody plays.
     objective
         Of an episode, theta and psi: the objective written out, for `check_model` to compare.
     agents
@@ -147,10 +138,6 @@ class Declared:
     latent
         Of an episode, theta and psi: what the player believes before each event, by name; see
         `beliefs`.
-    for_rewards, for_parameters
-        The model with the defaults that these rewards, or these parameters of agents, call for.
-    because
-        Why such a default was chosen.
     doubts, notes_on
         Of episodes: sentences on settings that the data speak against, and on what a reader should
         know.
@@ -174,6 +161,7 @@ class Declared:
     natural: Member[Sequence[Natural] | None] = Member(None)
     positive: Member[Sequence[str]] = Member(())
     smooth: Member[bool] = Member(True)
+    steps: Member[Callable[[Any], Mapping[str, Vector]] | None] = Member(None)
     n_options: Member[int | None] = Member(None)
     attributes: Member[tuple[str, ...]] = Member(())
     before: Member[tuple[str, ...]] = Member(())
@@ -184,16 +172,12 @@ class Declared:
     clock: Member[Literal["events", "choices"]] = Member("events")
     explanatory_and_slopes: Member[Callable[..., tuple[Matrix, Matrix]] | None] = Member(None)
     explanatory_many: Member[Callable[..., tuple[Matrix, Matrix | None]] | None] = Member(None)
-    tracker: Member[Callable[[Matrix], Tracker] | None] = Member(None)
     objective: Member[Callable[[Any, Vector, Vector], Any] | None] = Member(None)
     agents: Member[Callable[[dict[str, float], int], Any] | None] = Member(None)
     parameter_names: Member[Sequence[str]] = Member(())
     usual_parameters: Member[Mapping[str, float]] = Member({})
     option_values: Member[Callable[[Described, Mapping[str, float]], Matrix] | None] = Member(None)
     latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
-    for_rewards: Member[Callable[[Vector], Any] | None] = Member(None)
-    for_parameters: Member[Callable[[Mapping[str, Any]], Any] | None] = Member(None)
-    because: Member[str] = Member("")
     doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
     notes_on: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
     unidentified: Member[Mapping[str, str]] = Member({})

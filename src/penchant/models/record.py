@@ -15,10 +15,10 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -412,32 +412,6 @@ def known_number(value: object, name: str, advice: str) -> None:
         raise DataError(f"{name} must be finite; got {value}. {advice}")
 
 
-M = TypeVar("M")
-Task = Literal["task"]
-TASK: Task = "task"
-RARE = 0.025  # share of rewards on one side of 0 below which 0 is at their edge
-
-
-def for_task(model: Any, episodes: Sequence[Any]) -> Any:
-    """The model with what its defaults are for these episodes; itself, if nothing is left open.
-
-    Parameters
-    ----------
-    model
-        One with `for_rewards`, or any other.
-    episodes
-        All that belong to the task: people who are fitted one by one share what is chosen.
-    """
-    choose = Declared(model).for_rewards
-    return model if choose is None else choose(rewards_of(episodes))
-
-
-def for_agents(model: Any, parameters: Mapping[str, Any]) -> Any:
-    """The model as agents with these parameters play it; itself, if nothing is left open."""
-    choose = Declared(model).for_parameters
-    return model if choose is None else choose(parameters)
-
-
 def doubts_of(model: Any, episodes: Sequence[Any]) -> tuple[str, ...]:
     """Sentences on settings of the model that these episodes speak against."""
     doubts = Declared(model).doubts
@@ -452,134 +426,61 @@ def rewards_of(episodes: Sequence[Any]) -> Vector:
     return rewards if there.all() else np.asarray(rewards[there])
 
 
-def is_open(value: Any) -> bool:
-    """Whether a number shall be chosen when the rewards are known."""
-    return isinstance(value, str) and value == TASK
-
-
-def before_rewards(value: Any) -> Any:
-    """The number itself; what is open is 0 as long as nothing is known."""
-    return 0.0 if is_open(value) else value
-
-
-def expected_before_play(
-    name: str, rewards: Vector, *, estimable: bool
-) -> tuple[float | None, str]:
-    """What to expect of an option before play, None to estimate it; and why, in words."""
-    if not len(rewards):
-        return 0.0, ""
-    if rewards.min() <= 0 <= rewards.max():
-        if zero_is_common(rewards):
-            return 0.0, "0 is among the rewards"
-        other = f"{name} can be estimated, too" if estimable else "give another"
-        return 0.0, f"0 is among the rewards, at the edge of them: {other}"
-    why = f"0 is not among the rewards, {ends_of(rewards)}"
-    if estimable:
-        return None, why
-    return float(np.median(rewards)), f"the median reward: {why}"
-
-
-def with_start(model: M, name: str, rewards: Vector, *, estimable: bool) -> M:
-    """The model with what its player expects before play of these rewards, if it is open."""
-    if not is_open(vars(model)[name]):
-        return model
-    start, why = expected_before_play(name, rewards, estimable=estimable)
-    try:
-        found: M = _started(model, name, start, why)
-        return found
-    except TypeError:  # arrays cannot be remembered
-        return _with(model, name, start, why)
-
-
-def _with(model: M, name: str, start: float | None, why: str) -> M:
-    return replace(model, **{name: start, "because": why})  # type: ignore[type-var]
-
-
-_started = lru_cache(maxsize=64)(_with)  # while somebody plays, the answer is mostly the last one
-
-
-def with_agents_start(model: M, name: str, parameters: Mapping[str, Any]) -> M:
-    """The model with the start of agents, if it is open: a parameter of theirs, or 0."""
-    if not is_open(vars(model)[name]):
-        return model
-    return replace(model, **{name: None if name in parameters else 0.0})  # type: ignore[type-var]
-
-
-class OpenModel(CompiledModel):
-    """Base of models one of whose settings, where play starts, the rewards of a task may decide."""
-
-    _open: ClassVar[str]  # its name
-    _estimable: ClassVar[bool] = True  # whether None has it estimated
-
-    @property
-    def _start(self) -> Any:
-        """The setting; 0 as long as it is open; None where it is estimated."""
-        return before_rewards(vars(self)[self._open])
-
-    def for_rewards(self, rewards: Vector) -> Self:
-        """The same with a start for these rewards, if it is open."""
-        return with_start(self, self._open, rewards, estimable=self._estimable)
-
-    def for_parameters(self, parameters: Mapping[str, Any]) -> Self:
-        """The same for agents with these parameters, if the start is open."""
-        return with_agents_start(self, self._open, parameters if self._estimable else {})
-
-
-def zero_is_common(rewards: Vector) -> bool:
-    """Whether 0 is a reward like others: at least 1 in 40 is not above it, and 1 in 40 not below.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> zero_is_common(np.array([0.0, 1.0, 1.0])), zero_is_common(np.array([31.0, 64.0]))
-    (True, False)
-    """
-    fewest = min(np.count_nonzero(rewards <= 0), np.count_nonzero(rewards >= 0))
-    return bool(fewest / len(rewards) >= RARE)
-
-
 def ends_of(rewards: Vector) -> str:
     """From where to where rewards go."""
     return f"{rewards.min():g} to {rewards.max():g}"
 
 
-def start_words(value: Any, because: str) -> str:
-    """What is expected before play in words, and why."""
-    if is_open(value):
-        return "by the rewards"
-    words = "estimated" if value is None else f"{value:g}"
-    return f"{words} ({because})" if because else words
+def start_words(value: float | None) -> str:
+    """What is expected before play, in words."""
+    return "estimated" if value is None else f"{value:g}"
 
 
 ENOUGH = 5  # rewards beyond the first of an option that tell whether they vary
 
 
-def doubts_of_start(name: str, value: Any, episodes: Sequence[Any]) -> Iterator[str]:
-    """That what is expected before play lies outside the rewards."""
-    if value is None or is_open(value):
-        return
+def doubts_of_start(
+    name: str, value: float | None, episodes: Sequence[Any], *, estimable: bool = True
+) -> Iterator[str]:
+    """Say that what is expected before play lies outside the rewards, and what to do.
+
+    Parameters
+    ----------
+    name, value
+        The setting; None where it is estimated.
+    episodes
+        With their rewards.
+    estimable
+        Whether the model can estimate it.
+    """
     rewards = rewards_of(episodes)
-    if not len(rewards):
+    if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
         return
-    if not rewards.min() <= value <= rewards.max():
-        yield (
-            f"{name} = {value:g} lies outside the rewards ({ends_of(rewards)}): other parameters "
-            "make up for it, such as a rate that leaves it quickly. Leave it out to choose it by "
-            "the rewards."
-        )
+    free = either(f"{name}=None", f"--settings {name}=free")
+    estimate = f"estimate it ({free}), or " if estimable else ""
+    remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
+    yield (
+        f"{name} = {value:g} lies outside the rewards ({ends_of(rewards)}): other parameters "
+        "make up for it, such as a rate that leaves it quickly. "
+        f"{remedy[0].upper()}{remedy[1:]}"
+    )
 
 
-def doubts_of_threshold(above: Any, episodes: Sequence[Any]) -> Iterator[str]:
-    """That the threshold of a win makes every reward a win, or a loss."""
+def _middle(name: str, rewards: Vector) -> str:
+    """How to set a value to the middle of the rewards."""
+    middle = f"{name}={(rewards.min() + rewards.max()) / 2:.3g}"
+    return f"the middle of the rewards ({either(middle, f'--settings {middle}')})"
+
+
+def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:
+    """Say that the threshold of a win makes every reward a win, or a loss, and what to do."""
     rewards = rewards_of(episodes)
-    if is_open(above) or not len(rewards):
-        return
-    wins = float((rewards > above).mean())
+    wins = float((rewards > above).mean()) if len(rewards) else 0.5
     if wins in (0.0, 1.0):
         kind = "win" if wins else "loss"
         yield (
-            f"win_above = {above:g} makes every reward a {kind} ({ends_of(rewards)}). Leave it out "
-            "to choose it by the rewards."
+            f"win_above = {above:g} makes every reward a {kind} ({ends_of(rewards)}). Give another "
+            f"number, such as {_middle('win_above', rewards)}."
         )
 
 

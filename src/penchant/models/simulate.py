@@ -30,7 +30,7 @@ from penchant.models.model import (
 )
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import Offers, decision_places, read_offers
-from penchant.models.record import for_agents, refuse_no_model
+from penchant.models.record import refuse_no_model
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.softmax.probabilities import drawn_choices
@@ -555,7 +555,6 @@ def _options(world: Landscape | Matrix) -> int:
 
 def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
     """Agents of a model, before play."""
-    model = for_agents(model, parameters)
     told = Declared(model)
     if told.natural is not None or told.agents is None:
         check_parameters(model, parameters)

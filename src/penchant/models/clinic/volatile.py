@@ -16,7 +16,7 @@ variance v0 sigma^2 between choices of an option.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,12 @@ from penchant.models.clinic._kernels import volatile
 from penchant.models.clinic.recursion import N_GRID, Recursion, given, in_turn, rates, shapes
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import Record, in_units_of_temperature, known_number
+from penchant.models.record import (
+    Record,
+    doubts_of_start,
+    in_units_of_temperature,
+    known_number,
+)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,11 @@ class VolatileKalman(Recursion):
         full = VolatileKalman(self.n_options, self.initial_value, noises=self.noises)
         x = full.explanatory(episode, *psi)
         return {"value": x[:, :, 0], "uncertainty": x[:, :, 1]}
+
+    def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
+        """Whether the initial value lies outside the rewards."""
+        start = "initial_value", self.initial_value
+        return tuple(doubts_of_start(*start, episodes, estimable=False))
 
     def __str__(self) -> str:
         bonus = "" if self.bonus else ", no bonus"

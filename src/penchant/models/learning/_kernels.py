@@ -291,10 +291,12 @@ def lines_of_filter(
     noise_sd: float,
     noises: tuple[float, ...],
     n_planes: int,
+    priors: tuple[float, ...] | None = None,
 ) -> Matrix:
     """Lines before play, but for the numbers of pairs: prior, decay, and what follows from it.
 
     noises : noise variances of all options, in units of noise_sd^2
+    priors : prior variances of all options as multiples of that of a pair; None: all 1
     """
     n_options = len(noises)
     lines = np.zeros((NUMBERS + 4 * n_options + 4 * n_options * n_planes, LANES))
@@ -302,8 +304,9 @@ def lines_of_filter(
     lines[CENTRES : CENTRES + 3] = np.array(centre)[:, None]
     lines[NUMBERS : NUMBERS + n_options] = np.arange(n_options)[:, None]
     lines[NUMBERS + n_options : NUMBERS + 2 * n_options] = np.array(noises)[:, None]
-    means = lines[-4 * n_options * n_planes :].reshape(4, n_options, n_planes, LANES)[:3, :, 0]
-    means[:] = np.array(start)[:, None, None]
+    state = lines[-4 * n_options * n_planes :].reshape(4, n_options, n_planes, LANES)[:, :, 0]
+    state[:3] = np.array(start)[:, None, None]
+    state[3] = 1.0 if priors is None else np.array(priors)[:, None]
     return lines
 
 
@@ -319,7 +322,7 @@ def before_play(lines, index, n_options, n_planes):
     """The prior of eight pairs."""
     for i in range(n_options):
         s = NUMBERS + 4 * n_options + (3 * n_options + i) * n_planes
-        copy(lines, (s, PRIOR))
+        times(lines, (s, s, PRIOR))
         if 0 <= index[0] < n_planes - 1:
             copy(lines, (s + 1 + index[0], SINGLE))
         spread(lines, i, n_options, n_planes)
@@ -470,72 +473,3 @@ def hybrid(told, starts, which, filters, index, room, shape, out):
                         observe(lines, event, i, 1, n_options, n_planes)
                         spread(lines, i, n_options, n_planes)
             write_planes(lines, shown, begin, end, fewest, seats, shape, out)
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def learn(b, f, j, reward, rates, initial, others):
-    """Move the values b + Q0 f of the option taken, and of others, by what it gave."""
-    own, own_f = b[j], f[j]
-    gains = reward > 0 if others >= BY_OUTCOME else reward >= own
-    rate, other = rates[0] if gains else rates[1], rates[2]
-    rule = others % BY_OUTCOME
-    if rule == FORGETTING:
-        for i in range(len(b)):
-            b[i] += other * (initial - b[i])
-            f[i] += other * (1.0 - f[i])
-    elif rule:
-        speed = rate if rule == TIED else other
-        for i in range(len(b)):
-            b[i] += speed * (-reward - b[i])
-            f[i] += speed * (0.0 - f[i])
-    b[j] = own + rate * (reward - own)
-    f[j] = own_f + rate * (0.0 - own_f)
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def trace_choice(trace, j, rate):
-    """Move the trace of choices to the one that was made."""
-    habit = trace[j]
-    for i in range(len(trace)):
-        trace[i] += rate * (0.0 - trace[i])
-    trace[j] = habit + rate * (1.0 - habit)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def learner_goes_on(
-    chosen, rewards, is_choice, begin, rates, initial, others, columns, state, last, x
-):
-    """The same for events from `begin` on of one episode, at psi k whose state is known.
-
-    columns : (4,), where f, the choice traces, the last choice and the first bias go, or -1
-    state : (n_psi, 3, n_options), b, f and traces before the events; those after them at the end
-    last : (1,), the last choice before the events, or -1; and after them
-    x : (n_psi, n_new, n_options, n_weights), zeros
-    """
-    n_psi, n_new, n_options, _ = x.shape
-    at_f, at_trace, at_last, at_bias = columns
-    before = last[0]
-    for k in range(n_psi):
-        b, f, trace = state[k]
-        made = before
-        for row in range(n_new):
-            for i in range(n_options):
-                x[k, row, i, 0] = b[i]
-                if at_f >= 0:
-                    x[k, row, i, at_f] = f[i]
-                if at_trace >= 0:
-                    x[k, row, i, at_trace] = trace[i]
-                if at_bias >= 0 and i < n_options - 1:
-                    x[k, row, i, at_bias + i] = 1.0
-            if at_last >= 0 and made >= 0:
-                x[k, row, made, at_last] = 1.0
-            t = begin + row
-            j, reward = chosen[t], rewards[t]
-            if is_choice[t] and j >= 0:
-                made = j
-            if j < 0 or reward != reward:
-                continue
-            learn(b, f, j, reward, rates[k], initial, others)
-            if at_trace >= 0 and is_choice[t]:
-                trace_choice(trace, j, rates[k, 3])
-        last[0] = made

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -37,11 +37,8 @@ from penchant.models.learning._kernels import stay_or_shift
 from penchant.models.model import Habits, finite, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
-    TASK,
     CompiledModel,
-    OpenModel,
     Record,
-    Task,
     bias_names,
     blank_variables,
     doubts_of_threshold,
@@ -118,7 +115,7 @@ class RandomAgents:
 
 
 @dataclass(frozen=True)
-class WinStayLoseShift(OpenModel):
+class WinStayLoseShift(CompiledModel):
     """Noisy win-stay-lose-shift: theta = (w, l), no psi.
 
     Parameters
@@ -127,11 +124,8 @@ class WinStayLoseShift(OpenModel):
         Number of options.
     win_above
         A reward above this is a win. It must be known: the likelihood jumps as it passes a reward.
-        "task": 0 where 0 is among the rewards, else their median.
     equal
         One weight for both, w = l. With two options it is reported as epsilon.
-    because
-        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------
@@ -146,18 +140,14 @@ class WinStayLoseShift(OpenModel):
     """
 
     n_options: int
-    win_above: float | Task = TASK
+    win_above: float = 0.0
     equal: bool = False
-    because: str = field(default="", repr=False, compare=False)
-
-    _open: ClassVar[str] = "win_above"
-    _estimable: ClassVar[bool] = False
 
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
-        known_number(self._start, "win_above", "Give the largest reward that is no win.")
+        known_number(self.win_above, "win_above", "Give the largest reward that is no win.")
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -182,14 +172,14 @@ class WinStayLoseShift(OpenModel):
             record.is_choice,
             record.starts,
             which,
-            float(self._start),
+            float(self.win_above),
             x,
         )
         return x, dx if with_slopes else None
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> WinStayAgents:
         """Agents who play so."""
-        return WinStayAgents.of(self.n_options, n_agents, parameters, self._start)
+        return WinStayAgents.of(self.n_options, n_agents, parameters, self.win_above)
 
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
         """Whether the threshold makes every reward a win, or a loss."""
@@ -199,7 +189,7 @@ class WinStayLoseShift(OpenModel):
         weights = ", equal weights" if self.equal else ""
         return (
             f"noisy win-stay-lose-shift, {self.n_options} options, a win is above "
-            f"{start_words(self.win_above, self.because)}{weights}"
+            f"{start_words(self.win_above)}{weights}"
         )
 
 

@@ -18,9 +18,9 @@ A decision without a choice changes nothing; options shown are learnt from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +38,8 @@ from penchant.models.learning.kalman import (
 from penchant.models.model import Habits, finite, positive
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
-    TASK,
-    OpenModel,
+    CompiledModel,
     Record,
-    Task,
     control_names,
     doubts_of_noise,
     doubts_of_start,
@@ -55,7 +53,7 @@ from penchant.models.record import (
 
 
 @dataclass(frozen=True)
-class GershmanHybrid(OpenModel):
+class GershmanHybrid(CompiledModel):
     """The hybrid for two options: theta = (w1, w2, w3), psi = s_0 where it is not known.
 
     Parameters
@@ -64,17 +62,15 @@ class GershmanHybrid(OpenModel):
         Variance of a reward around its mean, as the player takes it: 10 in Gershman's task. A pair,
         if the options differ; 0 for one that always gives the same, as safe options do.
     prior_variance
-        s_0, the player's uncertainty before play: 100 in Gershman's task. None:
-        estimated, from 1e-06 to 1e+12 of the noise, for 0 to infinity.
+        s_0, the player's uncertainty before play: 100 in Gershman's task. A pair, if the options
+        differ; 0 for one whose reward the player knows, as in Gershman's first experiment. None:
+        estimated, the same for both, from 1e-06 to 1e+12 of the noise, for 0 to infinity.
     initial_mean
-        What the player expects before play; known, as w1 and w3 would both multiply it. "task":
-        0 where 0 is among the rewards, else their median.
+        What the player expects before play; known, as w1 and w3 would both multiply it.
     stickiness
         A weight for repeating the last choice, in log-odds.
     bias
         A weight for option 0, in log-odds.
-    because
-        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------
@@ -92,39 +88,34 @@ class GershmanHybrid(OpenModel):
     """
 
     noise_variance: float | Sequence[float] = 10.0
-    prior_variance: float | None = 100.0
-    initial_mean: float | Task = TASK
+    prior_variance: float | Sequence[float] | None = 100.0
+    initial_mean: float = 0.0
     stickiness: bool = False
     bias: bool = False
-    because: str = field(default="", repr=False, compare=False)
-
-    _open: ClassVar[str] = "initial_mean"
-    _estimable: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.noise_variance, list):
-            object.__setattr__(self, "noise_variance", tuple(self.noise_variance))
-        _check_noise(self.noise_variance)
+        for name in ("noise_variance", "prior_variance"):
+            given = getattr(self, name)
+            if isinstance(given, list):
+                object.__setattr__(self, name, tuple(given))
+        _check_variances(self.noise_variance, "noise_variance")
         if self.prior_variance is not None:
-            check_variance(self.prior_variance, "prior_variance")
-        known_number(self._start, "initial_mean", "Give what is expected before play.")
+            _check_variances(self.prior_variance, "prior_variance")
+        known_number(self.initial_mean, "initial_mean", "Give what is expected before play.")
 
     def noise_of(self, option: int) -> float:
         """Variance of an option's rewards, as the player takes it."""
-        noise = self.noise_variance
-        return float(noise if isinstance(noise, (int, float, np.number)) else noise[option])
+        return _pair(self.noise_variance)[option]
 
     @property
     def _unit(self) -> float:
         """The unit of variances: that of the noise, or of the noisier option."""
-        return max(self.noise_of(0), self.noise_of(1))
+        return max(_pair(self.noise_variance))
 
     @property
     def noise_words(self) -> str:
         """The noise in words."""
-        noise = self.noise_variance
-        both = (noise,) if isinstance(noise, (int, float, np.number)) else noise
-        return " and ".join(f"{n:g}" for n in both)
+        return _variance_words(self.noise_variance)
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of every option's reward, as the player believes them."""
@@ -137,7 +128,7 @@ class GershmanHybrid(OpenModel):
         said = "All three weights rest on it: give a variance for each option, such as "
         said += "noise_variance=(16, 0)."
         return (
-            *doubts_of_start("initial_mean", self.initial_mean, episodes),
+            *doubts_of_start("initial_mean", self.initial_mean, episodes, estimable=False),
             *doubts_of_noise(noise, self.noise_words, said, episodes),
         )
 
@@ -176,12 +167,21 @@ class GershmanHybrid(OpenModel):
         n_rows = int(record.lengths(which).sum())
         whole = empty(1 + (n_shape if with_slopes else 0), n_rows, 2, len(self.weights))
         filters = np.tile([np.nan, 1.0, 0.0], (len(which), 1))
-        known = self.prior_variance
-        filters[:, 0] = psi[:, 0] if known is None else known / self._unit
-        start = np.array([float(self._start), 0.0, 0.0])
+        priors = (1.0, 1.0)  # relative to that of psi
+        if self.prior_variance is None:
+            filters[:, 0] = psi[:, 0]
+        else:
+            known = _pair(self.prior_variance)
+            filters[:, 0] = max(known) / self._unit
+            priors = (known[0] / max(known), known[1] / max(known))
+        start = np.array([float(self.initial_mean), 0.0, 0.0])
         noise_sd = float(np.sqrt(self._unit))
-        noises = (self.noise_of(0) / self._unit, self.noise_of(1) / self._unit)
-        own = lines_of_filter(tuple(start), tuple(start), noise_sd, noises, len(whole))
+        # Where the prior variance is 0 nothing is learnt, whatever the noise; 0 / 0 would be NaN.
+        noises = tuple(
+            noise / self._unit if prior else 1.0
+            for noise, prior in zip(_pair(self.noise_variance), priors, strict=True)
+        )
+        own = lines_of_filter(tuple(start), tuple(start), noise_sd, noises, len(whole), priors)
         hybrid(
             record.told,
             record.starts,
@@ -202,33 +202,46 @@ class GershmanHybrid(OpenModel):
             variance = positive(parameters, "prior_variance")
         first, second, third = (finite(parameters, name) for name in self.weights[:3])
         return HybridAgents(
-            Tracker.of(2, n_agents, self._start, variance, self.noise_variance),
+            Tracker.of(2, n_agents, self.initial_mean, variance, self.noise_variance),
             Habits.of(parameters, n_agents, 2),
             (first, second, third),
         )
 
     def __str__(self) -> str:
-        prior = "estimated" if self.prior_variance is None else f"{self.prior_variance:g}"
+        known = self.prior_variance
+        prior = "estimated" if known is None else _variance_words(known)
         words = [f"Gershman's hybrid, logistic, noise variance {self.noise_words}"]
         words.append(f"prior variance {prior}")
-        words.append(f"initial mean {start_words(self.initial_mean, self.because)}")
+        words.append(f"initial mean {start_words(self.initial_mean)}")
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
         return ", ".join(words)
 
 
-def _check_noise(noise: Any) -> None:
+Variances = float | Sequence[float]
+
+
+def _pair(given: Variances) -> tuple[float, float]:
+    """The variances of both options, of which one may be given for both."""
+    first, second = given if isinstance(given, Sequence) else (given, given)
+    return float(first), float(second)
+
+
+def _variance_words(given: Variances) -> str:
+    return " and ".join(f"{n:g}" for n in (given if isinstance(given, Sequence) else (given,)))
+
+
+def _check_variances(given: Any, name: str) -> None:
     """Refuse what is no variance, or no pair of them of which one may be 0."""
-    if not isinstance(noise, tuple):
-        check_variance(noise, argument("noise_variance"))
+    if not isinstance(given, tuple):
+        check_variance(given, argument(name))
         return
-    for one in noise:
-        advice = "Give variances, in squared units of rewards."
-        known_number(one, argument("noise_variance"), advice)
-    if len(noise) != 2 or min(noise) < 0 or max(noise) <= 0:
+    for one in given:
+        known_number(one, argument(name), "Give variances, in squared units of rewards.")
+    if len(given) != 2 or min(given) < 0 or max(given) <= 0:
         raise DataError(
-            f"{argument('noise_variance')} must be a variance, or two of which one may be 0; got "
-            f"{noise}. Correct it."
+            f"{argument(name)} must be a variance, or two of which one may be 0; got "
+            f"{given}. Correct it."
         )
 
 

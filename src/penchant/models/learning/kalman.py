@@ -23,9 +23,9 @@ learnt from as chosen ones are; stickiness passes over them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,10 +36,8 @@ from penchant.models.learning._kernels import kalman, lines_of_filter, numbers_o
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
-    TASK,
-    OpenModel,
+    CompiledModel,
     Record,
-    Task,
     control_names,
     doubts_of_noise,
     doubts_of_start,
@@ -68,17 +66,19 @@ class Tracker:
         n_options: int,
         n_agents: int,
         mean: float,
-        variance: float,
+        variance: float | Sequence[float],
         noise_variance: float | Sequence[float],
     ) -> Tracker:
-        """The prior; the noise is that of all options, or of each."""
+        """The prior; variances are those of all options, or of each."""
         shape = (n_agents, n_options)
+        prior = np.broadcast_to(np.asarray(variance, dtype=np.float64), shape).copy()
         noise = np.broadcast_to(np.asarray(noise_variance, dtype=np.float64), n_options)
-        return cls(np.full(shape, mean), np.full(shape, variance), noise)
+        return cls(np.full(shape, mean), prior, noise)
 
     def observe(self, chosen: IntVector, rewards: Vector) -> None:
         """Precisions add up, and means are weighted with them."""
-        agents = np.arange(len(chosen))
+        agents = np.flatnonzero(self.variances[np.arange(len(chosen)), chosen] > 0)
+        chosen, rewards = chosen[agents], rewards[agents]
         sure = self.noise_variance[chosen] == 0
         self.means[agents[sure], chosen[sure]] = rewards[sure]
         self.variances[agents[sure], chosen[sure]] = 0.0
@@ -175,7 +175,7 @@ NEARLY_NONE = 1.0 - 1e-8  # a decay that leaves a centre to be estimated
 
 
 @dataclass(frozen=True)
-class KalmanFilter(OpenModel):
+class KalmanFilter(CompiledModel):
     """Kalman filter and softmax: a number given is known, None is estimated.
 
     Parameters
@@ -190,8 +190,7 @@ class KalmanFilter(OpenModel):
         (1e-06 where initial_mean is estimated beside a bonus) to 1e+12, for 0 to infinity. One long
         episode hardly tells it: give a number there, such as what uncertainty settles at.
     initial_mean
-        m0, what it expects of every option before play, in units of rewards. "task": chosen when
-        the rewards are known, 0 where 0 is among them, else estimated.
+        m0, what it expects of every option before play, in units of rewards; None: estimated.
     decay
         lambda, from 0 to 1; 1: means stay where they are. Looked for from 1e-08 to 1, or 1 - 1e-08
         where centre is estimated, which nothing decays to at 1.
@@ -206,8 +205,6 @@ class KalmanFilter(OpenModel):
         A weight phi for repeating the last choice, in log-odds.
     bias
         A weight b_i for every option but the last, in log-odds.
-    because
-        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------
@@ -228,16 +225,13 @@ class KalmanFilter(OpenModel):
     n_options: int
     noise_variance: float = 1.0
     prior_variance: float | None = None
-    initial_mean: float | Task | None = TASK
+    initial_mean: float | None = 0.0
     decay: float | None = 1.0
     drift_variance: float | None = 0.0
     centre: float | Literal["initial_mean"] | None = "initial_mean"
     bonus: bool = True
     stickiness: bool = False
     bias: bool = False
-    because: str = field(default="", repr=False, compare=False)
-
-    _open: ClassVar[str] = "initial_mean"
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
@@ -245,7 +239,7 @@ class KalmanFilter(OpenModel):
         if self.prior_variance is not None:
             check_variance(self.prior_variance, "prior_variance")
         if self.initial_mean is not None:
-            known_number(self._start, "initial_mean", "Give None to estimate it.")
+            known_number(self.initial_mean, "initial_mean", "Give None to estimate it.")
         decay, drift = self.decay, self.drift_variance
         if decay is not None:
             known_number(decay, "decay", "Give None to estimate it.")
@@ -409,7 +403,7 @@ class KalmanFilter(OpenModel):
     def _start_and_centre(self) -> tuple[Vector, Vector]:
         """Parts (b, f, g) of the mean before play, and of what it decays to."""
         free = self.initial_mean is None
-        start = np.array([self._start or 0.0, 1.0 if free else 0.0, 0.0])
+        start = np.array([self.initial_mean or 0.0, 1.0 if free else 0.0, 0.0])
         if self.centre == "initial_mean":
             return start, start
         if self.centre is None:
@@ -419,7 +413,7 @@ class KalmanFilter(OpenModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> KalmanAgents:
         """Agents who play so."""
         known = {
-            "initial_mean": self._start,
+            "initial_mean": self.initial_mean,
             "prior_variance": self.prior_variance,
             "decay": self.decay,
             "drift_variance": self.drift_variance,
@@ -436,7 +430,7 @@ class KalmanFilter(OpenModel):
         words = [f"Kalman filter, {self.n_options} options"]
         words.append(f"noise variance {self.noise_variance:g}")
         words.append(f"prior variance {_said(self.prior_variance)}")
-        words.append(f"initial mean {start_words(self.initial_mean, self.because)}")
+        words.append(f"initial mean {start_words(self.initial_mean)}")
         if self.decay != 1 or self.drift_variance != 0:
             words.append(f"decay {_said(self.decay)}")
             words.append(f"drift variance {_said(self.drift_variance)}")

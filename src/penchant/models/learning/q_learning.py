@@ -28,13 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.models.learning._kernels import (
     BY_OUTCOME,
@@ -42,17 +41,14 @@ from penchant.models.learning._kernels import (
     FORGETTING,
     TIED,
     learner,
-    learner_goes_on,
     lines_of_learner,
 )
 from penchant.models.learning._lines import CHOSEN, N_TOLD, REWARD
 from penchant.models.model import Habits, finite, positive, share, softmax
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
-    TASK,
-    OpenModel,
+    CompiledModel,
     Record,
-    Task,
     control_names,
     doubts_of_start,
     empty,
@@ -63,46 +59,8 @@ from penchant.models.record import (
     room_for,
     start_words,
     unfolded,
-    with_start,
     with_starts,
 )
-
-
-class LearnerTracker:
-    """The variables of a play at several rates; an event costs the same whatever was before it.
-
-    Parameters
-    ----------
-    n_weights
-        Number of variables.
-    rates
-        The four rates at each psi: (n_psi, 4).
-    initial, others, columns
-        As `learner_goes_on` takes them.
-    """
-
-    def __init__(
-        self,
-        n_options: int,
-        n_weights: int,
-        rates: Matrix,
-        initial: float,
-        others: int,
-        columns: Any,
-    ) -> None:
-        self._rates, self._shape = rates, (n_options, n_weights)
-        self._rule = initial, others, columns
-        self._state = np.zeros((len(rates), 3, n_options))
-        self._state[:, 0], self._state[:, 1] = initial, 1.0
-        self._last = np.full(1, -1)
-
-    def follow(self, episode: Episode, begin: int) -> Matrix:
-        """Variables (n_psi, n_new, n_options, n_weights) of the events from `begin` on."""
-        x = np.zeros((len(self._rates), episode.n_events - begin, *self._shape))
-        history = episode.chosen, episode.rewards, episode.is_choice, begin
-        learner_goes_on(*history, self._rates, *self._rule, self._state, self._last, x)
-        return x
-
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -406,7 +364,7 @@ class QLearningAgents:
 
 
 @dataclass(frozen=True)
-class QLearning(OpenModel):
+class QLearning(CompiledModel):
     """Softmax Q-learning: a number given is known, None is estimated.
 
     Parameters
@@ -414,8 +372,8 @@ class QLearning(OpenModel):
     n_options
         Number of options.
     initial_value
-        Value Q0 of every option before play, in units of rewards. "task": chosen when the rewards
-        are known, 0 where 0 is among them, else estimated (with dual rates their median).
+        Value Q0 of every option before play, in units of rewards; None: estimated, but with dual
+        rates by the sign of the error.
     learning_rate
         alpha, from 0 to 1; with dual rates a pair: for rewards above the value, and below. Looked
         for from 1e-08, where values move in proportion to it, to 1.
@@ -435,8 +393,6 @@ class QLearning(OpenModel):
         Rate a of that trace. Where stickiness is there too, at most 0.999: at 1 they are the same.
     bias
         A weight b_i for every option but the last, in log-odds.
-    because
-        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------
@@ -455,7 +411,7 @@ class QLearning(OpenModel):
     """
 
     n_options: int
-    initial_value: float | Task | None = TASK
+    initial_value: float | None = 0.0
     learning_rate: Rate | Sequence[float] = None
     dual_rates: bool | Literal["outcome"] = False
     forgetting: Rate | Tied = 0.0
@@ -464,14 +420,11 @@ class QLearning(OpenModel):
     choice_kernel: bool = False
     choice_rate: Rate = None
     bias: bool = False
-    because: str = field(default="", repr=False, compare=False)
-
-    _open: ClassVar[str] = "initial_value"
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 1)
         if self.initial_value is not None:
-            known_number(self._start, "initial_value", "Give None to estimate it.")
+            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
         elif self._by_error:
             raise DataError(
                 "initial_value must be known with dual_rates; got None. It decides which of the "
@@ -489,10 +442,6 @@ class QLearning(OpenModel):
     def _by_error(self) -> bool:
         """Whether the sign of the error picks one of two rates."""
         return self.dual_rates is True
-
-    def for_rewards(self, rewards: Vector) -> QLearning:
-        """The same with an initial value for these rewards, if it is open."""
-        return with_start(self, "initial_value", rewards, estimable=not self._by_error)
 
     @cached_property
     def _rates(self) -> LearningRates:
@@ -540,7 +489,7 @@ class QLearning(OpenModel):
         record.check_options(self.n_options)
         n_rows = int(record.lengths(which).sum())
         whole = empty(1 + n_slopes, n_rows, self.n_options, len(self.weights))
-        start, others = float(self._start or 0.0), self._others
+        start, others = float(self.initial_value or 0.0), self._others
         own = lines_of_learner(self.n_options, others % BY_OUTCOME, start, len(whole))
         learner(
             record.told,
@@ -568,7 +517,7 @@ class QLearning(OpenModel):
         """The same of a learner that is plain; rates (n_pairs, ...) with their slopes."""
         n = 2 * (1 + n_slopes)
         before = np.zeros(n)
-        before[:: 1 + n_slopes] = self._start
+        before[:: 1 + n_slopes] = self.initial_value
         return unfolded(
             record,
             "rates",
@@ -578,18 +527,6 @@ class QLearning(OpenModel):
             n_slopes,
             lambda: record.told.reshape(-1, N_TOLD).T[[CHOSEN, REWARD]],
         )
-
-    def tracker(self, psi: Matrix) -> LearnerTracker:
-        """Values at several rates, event by event."""
-        d, n_biases = len(self.weights), self.n_options - 1 if self.bias else 0
-        columns = [
-            self._column("initial_value/temperature"),
-            self._column("choice_kernel"),
-            self._column("stickiness"),
-            d - n_biases if self.bias else -1,
-        ]
-        rule = float(self._start or 0.0), self._others, np.array(columns)
-        return LearnerTracker(self.n_options, d, self._rates.at(psi), *rule)
 
     @property
     def _others(self) -> int:
@@ -615,7 +552,7 @@ class QLearning(OpenModel):
             n_agents,
             parameters,
             rates=self._rates,
-            initial_value=self._start,
+            initial_value=self.initial_value,
             fictitious=self.fictitious != 0.0,
             by_outcome=self.dual_rates == "outcome",
             tied=self._tied,
@@ -631,10 +568,11 @@ class QLearning(OpenModel):
 
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
         """Whether the initial value lies outside the rewards."""
-        return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
+        free = not self._by_error
+        return tuple(doubts_of_start("initial_value", self.initial_value, episodes, estimable=free))
 
     def __str__(self) -> str:
-        value = start_words(self.initial_value, self.because)
+        value = start_words(self.initial_value)
         words = [f"Q-learning, {self.n_options} options, initial value {value}"]
         if self.dual_rates:
             by = " by outcome" if self.dual_rates == "outcome" else ""

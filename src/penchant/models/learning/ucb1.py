@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -28,10 +28,8 @@ from penchant.models.learning._kernels import counts_and_means
 from penchant.models.model import Habits, finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
-    TASK,
-    OpenModel,
+    CompiledModel,
     Record,
-    Task,
     blank_variables,
     control_names,
     doubts_of_start,
@@ -44,7 +42,7 @@ from penchant.models.record import (
 
 
 @dataclass(frozen=True)
-class UCB1(OpenModel):
+class UCB1(CompiledModel):
     """Noisy UCB1: theta = (1/tau, v0/tau, gamma/tau), no psi.
 
     Parameters
@@ -52,14 +50,11 @@ class UCB1(OpenModel):
     n_options
         Number of options.
     initial_value
-        Value v0 of options never observed, in units of rewards; None: estimated. "task": chosen
-        when the rewards are known, 0 where 0 is among them, else estimated.
+        Value v0 of options never observed, in units of rewards; None: estimated.
     stickiness
         A weight for repeating the last choice, in log-odds.
     bias
         A weight for every option but the last, in log-odds.
-    because
-        Why a start or threshold was chosen from the rewards: fits fill it in, summaries say it.
 
     Examples
     --------
@@ -75,19 +70,16 @@ class UCB1(OpenModel):
     """
 
     n_options: int
-    initial_value: float | Task | None = TASK
+    initial_value: float | None = 0.0
     stickiness: bool = False
     bias: bool = False
-    because: str = field(default="", repr=False, compare=False)
-
-    _open: ClassVar[str] = "initial_value"
 
     shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
         if self.initial_value is not None:
-            known_number(self._start, "initial_value", "Give None to estimate it.")
+            known_number(self.initial_value, "initial_value", "Give None to estimate it.")
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -117,7 +109,7 @@ class UCB1(OpenModel):
             record.rewards,
             record.starts,
             which,
-            float(self._start or 0.0),
+            float(self.initial_value or 0.0),
             np.array([1 if free else -1, 2 if free else 1]),
             x,
         )
@@ -127,7 +119,7 @@ class UCB1(OpenModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCB1Agents:
         """Agents who play so."""
         free = self.initial_value is None
-        start = finite(parameters, "initial_value") if free else self._start
+        start = finite(parameters, "initial_value") if free else self.initial_value
         nothing = np.zeros((n_agents, self.n_options))
         return UCB1Agents(
             positive(parameters, "temperature"),
@@ -152,7 +144,7 @@ class UCB1(OpenModel):
         return tuple(doubts_of_start("initial_value", self.initial_value, episodes))
 
     def __str__(self) -> str:
-        value = start_words(self.initial_value, self.because)
+        value = start_words(self.initial_value)
         words = [f"UCB1, {self.n_options} options, value of options never observed {value}"]
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
@@ -93,6 +93,12 @@ class Effort(ColumnModel):
         """Temperature, the cost of effort, and shape parameters."""
         first = ratios("effort_cost") if self._subtracts else (TEMPERATURE,)
         return (*first, *shapes(*(s.name for s in self.shape)))
+
+    def steps(self, decisions: Any) -> dict[str, Vector]:
+        """Turns at which a sigmoid that is steep passes an effort."""
+        if self.kind != "sigmoid":
+            return {}
+        return {"effort_turn": np.unique(decisions.offers["effort"])}
 
     def columns(self, offers: Described, psi: Any) -> Matrix:
         """What a reward is worth; and minus what the effort costs where it is subtracted."""

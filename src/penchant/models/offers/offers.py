@@ -247,6 +247,26 @@ class Offers:
         without = int(np.count_nonzero(self.chosen == NOTHING))
         return (f"{counted(without, 'decision')} without a choice: not scored.",) if without else ()
 
+    def joined(self, others: Offers) -> Offers:
+        """These decisions and others after them, of the same person and block."""
+        for name in (*self.offers, *others.offers):
+            shapes = [
+                d.offers[name].shape[1:] if name in d.offers else None for d in (self, others)
+            ]
+            if shapes[0] != shapes[1]:
+                before, now = ("none" if s is None else f"shape {s}" for s in shapes)
+                raise DataError(
+                    f"offers[{name!r}] must describe the same options at every decision; got "
+                    f"{now} after {before}. Describe all offers alike."
+                )
+        return Offers.of_checked(
+            np.concatenate([self.chosen, others.chosen]),
+            {n: np.concatenate([v, others.offers[n]]) for n, v in self.offers.items()},
+            np.concatenate([self.scored, others.scored]),
+            self.subject,
+            self.block,
+        )
+
     def check_options(self, n_options: int) -> None:
         """Raise an error if an option's index is beyond the number of options."""
         check_options(self.chosen, n_options, decision_places(self.subject, self.block))
