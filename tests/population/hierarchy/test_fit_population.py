@@ -121,13 +121,14 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
         assert found.loo_each[i] == pytest.approx(exact, abs=0.35)  # one step of several
 
 
-def test_integration_error_is_what_two_nodes_fewer_change(players):
-    found = pn.fit_population(players[1], MODEL, nodes=9)
-    from penchant.population.hierarchy.search import evaluated
-
-    task = dataclasses.replace(found.source.task, k=7)
-    fewer = evaluated(task, found.source.found).sum()
-    assert found.integration_error == pytest.approx(abs(found.log_likelihood - fewer))
+@pytest.mark.parametrize("seed", [3, 6, 13])
+def test_the_integration_error_is_no_smaller_than_the_true_one(seed):
+    _, episodes = q_learners(17, 40, np.random.default_rng(seed))
+    found = pn.fit_population(episodes, MODEL)
+    fine = dataclasses.replace(found.source.task, k=45, more=40)
+    true = search.evaluated(fine, found.source.found).sum() - found.log_likelihood
+    assert abs(true) < max(1.5 * found.integration_error, 0.005)
+    assert found.integration_error < 0.1
 
 
 def test_group_differences_are_contrasts_with_an_interval(two_groups):
@@ -140,7 +141,7 @@ def test_group_differences_are_contrasts_with_an_interval(two_groups):
         "temperature:group[patient]",
     )
     contrast = found.contrast("group", "patient - control")
-    assert contrast["learning_rate"]["difference"] == pytest.approx(2 * found.coefficients[1])
+    assert contrast["learning_rate"]["difference"] == pytest.approx(found.coefficients[1])
     assert contrast["learning_rate"]["low"] < 1.2 < contrast["learning_rate"]["high"]
     assert contrast["temperature"]["p_value"] > 0.01
     back = found.contrast("group", "control - patient")
@@ -149,6 +150,12 @@ def test_group_differences_are_contrasts_with_an_interval(two_groups):
     typical = {p.name: p.estimate for p in found.parameters_at(group="patient")}
     rate = found.coefficients[0] + found.coefficients[1]
     assert typical["learning_rate"] == pytest.approx(1 / (1 + np.exp(-rate)), rel=1e-6)
+    own = found.group_parameters()
+    assert list(own) == [("group", "control"), ("group", "patient")]
+    assert own["group", "patient"] == found.parameters_at(group="patient")
+    assert "group control: learning_rate" in found.summary()
+    kept = pn.results.PopulationFit.from_dict(found.to_dict()).group_parameters()
+    assert kept["group", "control"][0].estimate == own["group", "control"][0].estimate
 
 
 def test_a_formula_gives_each_parameter_its_own_covariates(two_groups):
@@ -437,7 +444,7 @@ def test_a_search_among_draws_ends_in_bounded_work(many_weights):
     assert found.source.found.n_rounds <= search.MOST_ROUNDS // 2 + 2 * search.MOST_PLACED
     assert found.status != "stopped early"
     assert np.isfinite(found.covariance).all()
-    assert all(s.low <= s.sd <= s.high for s in found.spreads())
+    assert all(not (s.low > s.sd or s.sd > s.high) for s in found.spreads())
 
 
 def test_a_mean_that_is_not_told_leaves_the_others_their_intervals(many_weights):
@@ -493,3 +500,75 @@ def test_populations_of_which_none_is_a_special_case_have_no_likelihood_ratio():
     assert np.isnan(found.p_value)
     assert "neither is a special case of the other" in repr(found)
     assert np.isfinite(found.loo_difference)
+
+
+def test_an_interval_of_a_spread_holds_0_only_where_the_likelihood_ratio_does():
+    """The likelihood of weights that are the same for all is known near their mean only."""
+    rng = np.random.default_rng(0)
+    mean, sd = np.array([-0.9, 0.7, 3.0, -3.0]), np.array([0.7, 0.5, 0.0, 0.0])
+    weights = rng.normal(mean, sd, size=(150, 4))
+    x, subject = rng.normal(size=(150 * 12, 4, 4)), np.repeat(np.arange(150), 12)
+    utility = (x * weights[subject][:, None]).sum(axis=-1) + rng.gumbel(size=x.shape[:2])
+    choices = pn.Choices.from_arrays(x, utility.argmax(1), subject=subject, names=list("abcd"))
+    found = pn.fit_population(choices, random=["a", "b"])
+    without = pn.fit_population(choices, random=["a"])
+    assert found.log_likelihood - without.log_likelihood > 1.93
+    assert found.spreads()[1].low > 0
+
+
+def test_intervals_are_never_narrower_than_those_of_known_parameters():
+    rng = np.random.default_rng(5)
+    _, episodes = q_learners(30, 100, rng)
+    found = pn.fit_population(episodes, MODEL)
+    low, high = np.arctanh(found.correlation_interval(*found.parameter_names))
+    assert high - low >= 2 * 1.959 / np.sqrt(30 - 3)
+    for own in found.spreads():
+        assert np.log(own.high / own.low) > 2 * 1.959 / np.sqrt(2 * 30)
+
+
+def test_correlations_that_rest_on_draws_have_no_interval(many_weights):
+    choices, _ = many_weights
+    found = pn.fit_population(choices, spread="full")
+    assert np.isnan(found.correlation_interval(*found.parameter_names[:2])).all()
+    assert "Correlations without an interval" in found.summary()
+
+
+def test_a_summary_profiles_nothing(players, monkeypatch):
+    from penchant.population.hierarchy import inferences
+
+    found = pn.fit_population(players[1], MODEL)
+    monkeypatch.setattr(inferences, "profile_limits", None)
+    monkeypatch.setattr(inferences, "sd_limits", None)
+    assert "learning_rate" in str(found)
+    assert "learning_rate" in found.summary(level=0.9)
+
+
+def test_correlations_of_many_parameters_need_many_people():
+    from penchant.population.hierarchy.fit import usual_spread
+
+    assert usual_spread(40, 8) == "diagonal"
+    assert usual_spread(144, 8) == "full"
+    assert usual_spread(5, 1) == "full"
+
+
+def test_a_bonus_that_may_be_below_0_is_said_to_depend_on_locality():
+    rng = np.random.default_rng(1)
+    places = [(x, y) for x in range(4) for y in range(4)]
+    near = pn.GPUCB(places, locality="distance", prior_mean=5.0, prior_sd=2.0, length_scale=1.0)
+    plain = dataclasses.replace(near, locality=())
+    truth = {"temperature": 1.0, "bonus": 0.3, "distance": -2.0}
+    episodes = [
+        pn.simulate(
+            pn.Landscape(rng.normal(5, 2, 16), pn.GaussianNoise(0.1)),
+            near,
+            truth,
+            n_decisions=12,
+            rng=rng,
+            subject=f"s{i}",
+        )
+        for i in range(8)
+    ]
+    found = pn.fit_population(episodes, plain)
+    assert any("its sign depends on how staying near is modelled" in n for n in found.notes)
+    positive = pn.fit_population(episodes, plain, links={"bonus": "log"})
+    assert not any("staying near" in note for note in positive.notes)

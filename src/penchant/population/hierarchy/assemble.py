@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import listing
-from penchant.models.model import model_words
+from penchant.errors import either, listing
+from penchant.models.model import Declared, model_words
+from penchant.models.spatial.locality import LOCALITY
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.result import PopulationFit, Source
 from penchant.population.hierarchy.search import Found
@@ -42,7 +44,6 @@ ORDER = (
     "no spread in",
     "correlation at",
     "spread not told",
-    "not normal",
 )
 
 
@@ -59,7 +60,7 @@ def doubts_of(
     source: Any,
     errors: inferences.Errors,
     matrices: Matrix,
-    everyone: inferences.People,
+    sd_limits: Matrix,
     reliability: Mapping[str, float],
 ) -> dict[str, str]:
     """What is wrong, and a sentence about it."""
@@ -69,10 +70,7 @@ def doubts_of(
     doubts: dict[str, str] = {}
     lost = _lost(source, errors)
     if lost:
-        doubts["mean not identified"] = (
-            f"The decisions do not tell {listing(lost)}: it has no finite best value, or none of "
-            "its own. Every subject may be perfectly consistent; leave it out or give it a limit."
-        )
+        doubts["mean not identified"] = " ".join(lost)
     correlations = correlations_of(matrices)
     for i, a in enumerate(s.random):
         for b in s.random[:i]:
@@ -86,8 +84,7 @@ def doubts_of(
                 )
     for c, a in enumerate(s.random):
         if reliability[names[a]] < NONE:
-            begin = inferences.profile_nodes(source.task, found)
-            low, high = inferences.sd_interval(source.task, found, begin, c, 0, 0.95)
+            low, high = sd_limits[0, c]
             if low < 0.05 * high:
                 doubts["spread not told"] = (
                     f"The spread of {names[a]} may be anything from 0 to {high:.3g}: the decisions "
@@ -105,39 +102,96 @@ def doubts_of(
             f"{DECIDES if what < s.n_beta else SPREAD_MOVES:g} standard errors: look at its "
             "decisions, or fit without it."
         )
-    odd = inferences.normality(found)
-    if odd.size and odd.min() * odd.size < UNLIKELY:
-        c, which = (int(v) for v in np.unravel_index(int(odd.argmin()), odd.shape))
-        kind = ("lopsided", "of two kinds or heavy-tailed")[which]
-        doubts["not normal"] = (
-            f"People are {kind} in {names[s.random[c]]}, not normal about one mean (p = "
-            f"{odd.min():.1g}): a covariate that tells them apart, or several classes, would fit "
-            "better."
-        )
     return doubts
 
 
+def _shape_note(source: Any) -> list[str]:
+    """A sentence where people are not normal about their mean."""
+    odd = inferences.normality(source.found)
+    if not odd.size or odd.min() * odd.size >= UNLIKELY:
+        return []
+    c, which = (int(v) for v in np.unravel_index(int(odd.argmin()), odd.shape))
+    kind = ("lopsided", "of two kinds or heavy-tailed")[which]
+    name = source.people.coordinates.names[source.found.marginal.structure.random[c]]
+    return [
+        f"People are {kind} in {name}, not normal about one mean (p = {odd.min():.1g}): a "
+        "covariate that tells them apart would fit better."
+    ]
+
+
 def _lost(source: Any, errors: inferences.Errors) -> list[str]:
-    """Coefficients of which nothing is known."""
+    """A sentence on each coefficient of which nothing is known, with what to do."""
     found = source.found
     s = found.marginal.structure
-    names = source.design.names
-    lost = [names[a] for a in np.flatnonzero(inferences.untold(found, errors))]
+    names, coordinates = source.design.names, source.people.coordinates
     centre, sd = source.people.typical
-    means = s.means(found.x[: s.n_beta])
-    far = np.abs(means - centre) > FAR * sd
-    for a in np.flatnonzero(far.any(axis=0)):
-        lost.append(source.people.coordinates.names[a])
-    whose = np.abs(s.design).sum(axis=0).argmax(axis=0)
+    untold = [names[a] for a in np.flatnonzero(inferences.untold(found, errors))]
+    whose = np.abs(s.design).sum(axis=0).argmax(axis=0)  # coordinate of each coefficient
+    far = (np.abs(s.means(found.x[: s.n_beta]) - centre) > FAR * sd).any(axis=0)
     size = np.abs(s.design).max(axis=(0, 1)) * np.sqrt(np.diag(errors.model)[: s.n_beta])
-    lost += [names[a] for a in np.flatnonzero(size > WIDE * sd[whose])]
-    return list(dict.fromkeys(lost))
+    wide = (size > WIDE * sd[whose]) | (far[whose] & np.isin(names, coordinates.names))
+    said, lost = [], []
+    if len({whose[names.index(name)] for name in untold}) > 1:
+        said.append(f"The decisions tell {listing(untold)} together only: leave one of them out.")
+    else:  # one parameter of which nothing is known, with its covariates
+        lost = list(untold)
+    lost += [names[a] for a in np.flatnonzero(wide) if names[a] not in untold]
+    for name in lost:
+        parameter = coordinates.names[whose[names.index(name)]]
+        if name == parameter or parameter not in lost:  # what holds of all holds of its groups
+            said.append(f"{name} has no finite best value: {_remedy(name, coordinates)}.")
+    return said
 
 
-CODING = (
-    "Numbers are centred, and factors coded by sums: a parameter's own coefficient is that of an "
-    "average person."
-)
+def _remedy(name: str, coordinates: Any) -> str:
+    """What to do about a coefficient without a finite best value."""
+    if name not in coordinates.names:
+        return "leave that covariate out, or join its levels"
+    own = coordinates.each[coordinates.index(name)]
+    if own.natural.is_ratio or (own.natural.is_weight and own.link.name != "log"):
+        limits = either(f"links={{{name!r}: ('logit', low, high)}}", f"--links {name}=LOW..HIGH")
+        if own.link.name == "identity":
+            return f"people may decide by it without error. Keep it in a range ({limits})"
+        return (
+            f"it runs to an end of its scale ({own.link}). Keep it in a range ({limits}), or give "
+            "it no link"
+        )
+    return (
+        "people lie at the end of its range, as far as their decisions tell. Hold it fixed, or "
+        "leave it out"
+    )
+
+
+def _bonus_note(fit: PopulationFit, model: Any) -> tuple[str, ...]:
+    """A sentence where a bonus for uncertainty may be below 0 and stand in for staying near.
+
+    An option near the last one is known better than one far away, so that a bonus below 0 and a
+    weight on nearness predict much the same choices.
+    """
+    if fit.links.get("bonus") != "identity" or Declared(model).locations is None:
+        return ()
+    whose = [fit.parameters, *fit.group_parameters().values()]
+    if min(p.low for own in whose for p in own if p.name == "bonus") >= 0:
+        return ()
+    terms = listing([name for name in model.weights if name in LOCALITY]) or "nothing"
+    positive = either("links={'bonus': 'log'}", "--links bonus=log")
+    return (
+        "The bonus may be below 0, and its sign depends on how staying near is modelled (here by "
+        f"{terms}): who stays near looks like who avoids what is uncertain. Compare "
+        f"with locality='distance' and with {positive}, which keeps it above 0; a difference "
+        "between groups may turn round.",
+    )
+
+
+CODING = "A parameter's own coefficient is that of"
+
+
+def coding_words(design: Any) -> str:
+    """What the coefficients of covariates are."""
+    first = [f"{v.name} {v.levels[0]}" for v in design.variables.values() if v.levels]
+    centred = [f"the mean {v.name}" for v in design.variables.values() if not v.levels]
+    others = "; those of other levels are differences from it" if first else ""
+    return f"{CODING} {listing([*first, *centred])}{others}."
 
 
 def result_of(
@@ -162,22 +216,23 @@ def result_of(
     share = _reliability(found, matrices)
     reliability = {names[a]: float(share[c]) for c, a in enumerate(s.random)}
     doubts = dict(status)
-    doubts |= doubts_of(source, errors, matrices, everyone, reliability)
+    limits = inferences.sd_limits(source.task, found, inferences.spread_errors(found, errors), 0.95)
+    doubts |= doubts_of(source, errors, matrices, limits, reliability)
     coefficient_names = source.design.names
     covariance = whole[: s.n_beta, : s.n_beta].copy()
     untold = np.flatnonzero(inferences.untold(found, errors))
     covariance[untold, untold] = np.inf
     said = " ".join(doubts.values())
     words = model_words(source.model) if source.model is not None else "mixed logit"
-    explained = list(notes)
+    explained = [*notes, *_shape_note(source)]
     if source.about is not found:
         explained.append(
             "Where no spread was found, people and the prior are described with the one that a "
             "weak prior keeps from vanishing (spread_prior='gamma')."
         )
     if source.design.variables:
-        explained.append(CODING)
-    return PopulationFit(
+        explained.append(coding_words(source.design))
+    fit = PopulationFit(
         status=first_status(doubts),
         message=said,
         names=coefficient_names,
@@ -200,8 +255,10 @@ def result_of(
         n_decisions=int(people.n_decisions.sum()),
         model_words=words,
         notes=tuple(explained),
+        sd_limits=limits,
         source=source,
     )
+    return replace(fit, notes=(*fit.notes, *_bonus_note(fit, source.model)))
 
 
 def _reliability(found: Found, matrices: Matrix) -> Vector:

@@ -21,10 +21,14 @@ from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.natural import Natural
 from penchant.output import Backend, Shown, Table, came_as, frame, number, p_value, plain
+from penchant.population.comparison import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import Conditions, Players
 from penchant.tails import chi_square_tail, t_point, t_tail
 
 MOST = 6
+
+
+P_VALUES = ("p_value", "adjusted_p_value")
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +183,9 @@ class Contrast(Shown):
     difference, standard_error, low, high
         On the links: of a logarithm, the logarithm of a ratio.
     t, degrees_of_freedom, p_value
-        Two-sided test that there is none.
+        Two-sided test that there is none, of each parameter alone.
+    adjusted_p_value
+        The same, adjusted by Holm's method over all parameters of the contrast.
     """
 
     factor: str
@@ -194,6 +200,11 @@ class Contrast(Shown):
     degrees_of_freedom: Vector
     p_value: Vector
 
+    @property
+    def adjusted_p_value(self) -> Vector:
+        """p-values adjusted by Holm's method over all parameters."""
+        return adjusted_p_values(self.p_value.tolist())
+
     def __getitem__(self, name: str) -> dict[str, float]:
         if name not in self.names:
             raise DataError(
@@ -202,12 +213,13 @@ class Contrast(Shown):
             )
         a = self.names.index(name)
         fields = ("difference", "standard_error", "low", "high", "t", "p_value")
+        fields += ("adjusted_p_value",)
         return {field: float(getattr(self, field)[a]) for field in fields}
 
     def _columns(self) -> dict[str, list[Any]]:
         fields = ("difference", "standard_error", "low", "high", "t", "degrees_of_freedom")
         columns: dict[str, list[Any]] = {"name": list(self.names), "link": list(self.links)}
-        columns |= {field: getattr(self, field).tolist() for field in (*fields, "p_value")}
+        columns |= {field: getattr(self, field).tolist() for field in (*fields, *P_VALUES)}
         return columns
 
     def to_frame(self, backend: Backend | None = None) -> Any:
@@ -224,6 +236,7 @@ class Contrast(Shown):
 
     def table(self) -> Table:
         """For reading."""
+        adjusted = self.adjusted_p_value
         rows = tuple(
             (
                 name,
@@ -232,13 +245,16 @@ class Contrast(Shown):
                 number(self.low[a], 4),
                 number(self.high[a], 4),
                 number(self.t[a], 3),
-                p_value(self.p_value[a]),
+                p_value(adjusted[a]),
                 self.links[a],
             )
             for a, name in enumerate(self.names)
         )
-        header = ("", "difference", "std. error", "low", "high", "t", "p", "link")
-        return Table(f"{self.factor}: {self.words}", (), header, rows, ())
+        several = len(self.names) > 1
+        p = "adjusted p" if several else "p"
+        header = ("", "difference", "std. error", "low", "high", "t", p, "link")
+        said = f"p-values are adjusted by Holm's method over {len(self.names)} parameters."
+        return Table(f"{self.factor}: {self.words}", (), header, rows, (said,) if several else ())
 
     def summary(self) -> str:
         """As text."""

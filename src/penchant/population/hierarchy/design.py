@@ -1,8 +1,9 @@
 """What people's parameters depend on: covariates as columns, for every coordinate its own.
 
-Numbers are centred, so that the coefficient that bears a parameter's own name is that of an average
-person. Factors are coded by sums: a level's column is 1 for its people, -1 for those of the first
-level and 0 for others, so that the same coefficient is the mean over levels, each counted once.
+Numbers are centred, and factors have treatment coding: a level's column is 1 for its people and 0
+for others, and the first level has none. The coefficient that bears a parameter's own name is that
+of the first level at the mean of the numbers; one of another level is its difference from that. An
+average person is the mean over levels, each counted once.
 """
 
 from __future__ import annotations
@@ -54,8 +55,13 @@ class Variable:
         """Columns (n, n_columns) of values."""
         if not self.levels:
             return np.asarray(values, dtype=np.float64)[:, None]
-        codes = np.vstack([-np.ones(len(self.levels) - 1), np.eye(len(self.levels) - 1)])
+        codes = np.eye(len(self.levels))[:, 1:]
         return np.asarray(codes[np.asarray(values, dtype=np.int64)])
+
+    @property
+    def average(self) -> Vector:
+        """Columns of an average person: at the mean of a number, the mean over levels."""
+        return np.asarray(self.coded(np.arange(len(self.levels) or 1.0)).mean(axis=0))
 
     def value(self, given: Any) -> float:
         """A number or level as people give it, as `coded` takes it."""
@@ -156,7 +162,7 @@ class Design:
     def _own(self, name: str, given: Mapping[str, Any]) -> Vector:
         variable = self.variables[name]
         if name not in given:
-            return np.zeros(len(variable.columns))
+            return variable.average
         return np.asarray(variable.coded(np.array([variable.value(given[name])]))[0])
 
     def without(self, parameter: int) -> Design:

@@ -22,7 +22,7 @@ from penchant.errors import DataError, argument, either, listing, nearest
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
-from penchant.models.record import as_episodes, for_task, refuse_no_model
+from penchant.models.record import as_episodes, doubts_of, refuse_no_model
 from penchant.output import as_it_came
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.contrasts import Within, stacked
@@ -102,19 +102,23 @@ class Plan(NamedTuple):
         return replace(task, k=task.k + 2, n_draws=task.n_draws if q else 2 * task.n_draws)
 
     def closer(self, task: Search) -> Search:
-        """The same with more nodes: most in the shapes, in which posteriors are least normal."""
+        """The next finer rule: most nodes in the shapes, in which posteriors are least normal."""
         r = len(task.structure.random)
         q = int((task.structure.random < self.people.coordinates.n_shape).sum())
         if r > MOST:
             more = task.k + 2 if q == 1 else task.k
             return replace(task, k=more, n_draws=2 * task.n_draws)
         if not q:
-            return replace(task, k=task.k + 4)
-        return replace(task, k=task.k + 2, more=task.k + 1 if q == 1 else 4)
+            return replace(task, k=task.k + (4 if r < MOST else 2))
+        # twice the nodes of one shape: with two more, rules that are both wrong agree by chance
+        on_shape = task.k + task.more
+        on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
+        return replace(task, k=task.k + 2, more=on_shape - task.k - 2)
 
 
 ONE_SIDED = 1.353  # by which F falls at a one-sided limit of 95 %
-UNSETTLED = 0.1  # log-units of integration error
+UNSETTLED = 0.1  # log-units of integration error, for each hundred subjects
+MOST_NODES = 4000  # of each subject, in a search
 MOVES = 0.2  # standard errors by which other draws may move a parameter
 THIN = 0.3  # standard deviations of a subject's likelihood below which a spread may be none
 LOST = 0.05  # log-units that a spread must be worth
@@ -169,19 +173,30 @@ def fit_plan(plan: Plan) -> Fitted:
     if not error.settled:
         worst = np.argsort(-np.abs(error.apart))[:5]
         people = listing(str(plan.people.subjects[i]) for i in worst)
-        other, advice = f"{_other(plan, task)} nodes", f"give more than nodes={task.k}"
+        other, advice = "more nodes", f"give more than nodes={task.k}"
         if len(task.structure.random) > MOST:
-            other, advice = "other draws", "let fewer parameters differ (random=[...])"
+            other, advice = "other draws", _simpler(task)
+        elif plan.nodes is None:
+            advice = _simpler(task)
         status["integration not settled"] = (
             f"The log-likelihood changes by {error.total:.2g} with {other}, most for {people}: "
             f"{advice}."
         )
     if not found.settled:
         status["stopped early"] = (
-            f"The search stopped after {found.n_rounds} rounds before parameters stood still."
+            f"The search stopped after {found.n_rounds} rounds before parameters stood still: "
+            f"{_simpler(task)}."
         )
     about = _described(plan, found, beta, start) if gone else found
-    return Fitted(task, found, about, abs(error.total), status)
+    return Fitted(task, found, about, error.total, status)
+
+
+def _simpler(task: Search) -> str:
+    """What to do where a population has more parameters than the decisions settle."""
+    fewer = f"let fewer parameters differ ({either('random=[...]', '--random NAMES')})"
+    if not task.structure.spread.correlated:
+        return fewer
+    return f"leave correlations out ({argument('spread', 'diagonal')}), or {fewer}"
 
 
 class _Reached(NamedTuple):
@@ -204,11 +219,13 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
     first = _Reached.of(plan, task, found)
     if len(flat_coordinates(task.structure, found.x, found.floors)):
         return first
-    if plan.nodes is None and not first.error.settled:
+    best = first
+    while plan.nodes is None and not best.error.settled and _is_affordable(plan, best):
         task = plan.closer(task)
         s = task.structure
         here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
         found = search(task, *here, posterior=found.posterior)
+        best = _Reached.of(plan, task, found)
     costly = found.settled and len(random) > MOST
     if task.structure.spread.correlated and _is_odd(found) and not costly:
         apart = start._replace(matrix=np.diag(np.diag(start.matrix)))
@@ -216,17 +233,16 @@ def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reache
         gained = task.goal.level(other.marginal, other.x)
         gained -= task.goal.level(found.marginal, found.x)
         if other.settled and (gained > 0 or not found.settled):
-            found = other
-    return first if found is first.found else _Reached.of(plan, task, found)
+            return _Reached.of(plan, task, other)
+    return best
 
 
-def _other(plan: Plan, task: Search) -> str:
-    return "more" if plan.nodes is None or len(task.structure.random) > MOST else "fewer"
-
-
-def _crowd(n: int) -> float:
-    """How much more error many people may have."""
-    return max(1.0, float(np.sqrt(n / 100)))
+def _is_affordable(plan: Plan, reached: _Reached) -> bool:
+    """Whether a search on the next finer rule costs no more than it may; draws are doubled once."""
+    task = plan.closer(reached.task)
+    if len(task.structure.random) > MOST:
+        return reached.task.n_draws == plan.task(task.structure.random.tolist()).n_draws
+    return task.rule(task.k).n_nodes <= MOST_NODES
 
 
 def _is_odd(found: Found) -> bool:
@@ -291,7 +307,7 @@ def _is_far(plan: Plan, structure: Structure, x: Vector) -> bool:
 
 
 class _Error(NamedTuple):
-    """Change of F with other nodes, that of each subject's evidence, whether it is small."""
+    """Estimated error of F, changes of each subject's evidence, and whether they are small."""
 
     total: float
     apart: Vector
@@ -299,26 +315,42 @@ class _Error(NamedTuple):
 
 
 def _integration_error(plan: Plan, task: Search, found: Found) -> _Error:
-    """Change of F with two nodes fewer in each direction, and of each subject's evidence.
+    """Changes of subjects' evidences with the next finer rule, and the sum of their sizes.
 
-    Where that is much it says more of the fewer nodes than of those in use: then the change with
-    more. Of draws it is enough that parameters hardly move with others.
+    Signed changes may cancel although every subject's integral is off. They are summed for the
+    verdict alone, and allowed less in a crowd: an error that all have in common moves estimates in
+    units of their standard errors the more, the more people there are.
     """
+    n = len(task.structure.design)
     if not len(task.structure.random):
-        return _Error(0.0, np.zeros(len(task.structure.design)), True)
-    task = replace(task, n_draws=found.n_draws)
+        return _Error(0.0, np.zeros(n), True)
+    if len(task.structure.random) > MOST:
+        return _error_of_draws(plan, replace(task, n_draws=found.n_draws), found)
+    apart = evaluated(plan.closer(task), found) - found.known.evidence
+    total, common = float(np.abs(apart).sum()), abs(float(apart.sum()))
+    hundreds = max(1.0, n / 100)
+    settled = total < UNSETTLED * hundreds and common < UNSETTLED * np.sqrt(hundreds)
+    return _Error(total, apart, settled)
+
+
+def _error_of_draws(plan: Plan, task: Search, found: Found) -> _Error:
+    """Change of F with half the draws or, where that is much, with others and more.
+
+    Errors of draws are many, small and independent, so that the root of the sum of their squares is
+    the size of their sum. It is enough that parameters hardly move with others.
+    """
     apart = found.known.evidence - evaluated(task.coarser(), found)
-    if abs(apart.sum()) < UNSETTLED * _crowd(len(apart)):
-        return _Error(float(apart.sum()), apart, True)
-    if plan.nodes is not None and len(task.structure.random) <= MOST:
-        return _Error(float(apart.sum()), apart, False)
+    enough = UNSETTLED * max(1.0, float(np.sqrt(len(apart) / 100)))
+    if _size_of_sum(apart) < enough:
+        return _Error(_size_of_sum(apart), apart, True)
     other = elsewhere(plan.checked(task), found)
     apart = other.evidence(found.x) - found.known.evidence
-    error = float(apart.sum())
-    settled = abs(error) < UNSETTLED * _crowd(len(apart))
-    if len(task.structure.random) > MOST:  # errors of draws are many and small
-        settled |= would_move(other, found) < MOVES
-    return _Error(error, apart, settled)
+    settled = _size_of_sum(apart) < enough or would_move(other, found) < MOVES
+    return _Error(_size_of_sum(apart), apart, settled)
+
+
+def _size_of_sum(apart: Vector) -> float:
+    return float(max(abs(apart.sum()), np.sqrt((apart**2).sum())))
 
 
 def _most_spread(plan: Plan, random: list[int], a: int, found: Found, start: _Start) -> float:
@@ -360,6 +392,7 @@ def _most_spread(plan: Plan, random: list[int], a: int, found: Found, start: _St
 
 FEWEST = 5  # subjects
 SMALL = 50  # subjects below which REML is the default
+PER_ENTRY = 4  # subjects for each entry of a covariance that is estimated unless asked not to
 
 
 @as_it_came
@@ -373,7 +406,7 @@ def fit_population(
     within: Any = None,
     varying: Sequence[str] | None = None,
     random: Sequence[str] | None = None,
-    spread: str = "full",
+    spread: str | None = None,
     links: Links = None,
     estimator: Literal["ml", "reml"] | None = None,
     nodes: int | None = None,
@@ -397,7 +430,7 @@ def fit_population(
         As in `fit`.
     covariates
         Columns of `people` on which the mean of every parameter depends. Numbers are centred,
-        factors coded by sums.
+        factors have treatment coding: a level's coefficient is its difference from the first.
     formula
         Instead, a formula per parameter: {"learning_rate": "~ group * age"}. Needs
         penchant[formula].
@@ -412,9 +445,10 @@ def fit_population(
         Parameters that differ between subjects; all, if not given. The others are the same for
         everybody but for covariates.
     spread
-        "full": parameters are correlated between people, if these are five per parameter or more;
-        "diagonal": they are not; "by group": each level of a factor has a spread of its own ("by
-        sex" for the factor sex).
+        "full": parameters are correlated between people; "diagonal": they are not; "by group": each
+        level of a factor has a spread of its own ("by sex" for the factor sex). If not given,
+        "full" where people are four times its variances and covariances or more (12, 24, 40 and 60
+        people of two, three, four and five parameters), otherwise "diagonal", and the notes say so.
     links
         Scales by parameter: "identity", "log", "negative log" or ("logit", low, high); for weights
         and ratios. A weight on "log" is log-normal. A ratio of weights, such as a bonus in units of
@@ -449,9 +483,7 @@ def fit_population(
         people = _of_reading(data, covariates, formula)
     if getattr(data, "kind", None) == "choices":  # a choice experiment that was read
         data = getattr(data, "data", data)
-    everyone, chosen_model, conditions = people_of_data(
-        data, model, within, varying, links, workers
-    )
+    everyone, conditions = people_of_data(data, model, within, varying, links, workers)
     n = len(everyone.subjects)
     if n < FEWEST:
         raise DataError(
@@ -461,14 +493,11 @@ def fit_population(
     names = everyone.coordinates.names
     differing = _random(random, names)
     design = read_design(names, everyone.subjects, covariates, formula, people)
-    notes: list[str] = []
+    notes = [] if model is None else list(doubts_of(model, as_episodes(data)))
+    if spread is None:
+        spread = "full" if spread_prior is not None else usual_spread(n, len(differing))
+        notes += few_people(n, len(differing)) if spread == "diagonal" else []
     correlated = spread != "diagonal" and len(differing) > 1
-    if correlated and n < 5 * len(differing) and spread_prior is None:
-        correlated = False
-        notes.append(
-            f"Correlations between parameters need at least {5 * len(differing)} subjects; got "
-            f"{n}: they are taken for 0. (spread_prior='gamma' estimates them all the same.)"
-        )
     group = np.zeros(n, dtype=np.int64)
     labels: tuple[Any, ...] = ()
     if spread.startswith("by "):
@@ -492,7 +521,7 @@ def fit_population(
     fitted = fit_plan(plan)
     source = Source(
         people=everyone,
-        model=chosen_model,
+        model=model,
         data=data,
         design=design,
         conditions=conditions,
@@ -503,6 +532,26 @@ def fit_population(
         covariance_kind=covariance,
     )
     return result_of(source, fitted.integration_error, fitted.status, notes)
+
+
+def usual_spread(n: int, n_differing: int) -> str:
+    """The spread of n people who differ in so many parameters, if none is asked for."""
+    enough = n >= PER_ENTRY * _n_entries(n_differing)
+    return "full" if enough or n_differing < 2 else "diagonal"
+
+
+def few_people(n: int, n_differing: int) -> list[str]:
+    """Why correlations are left out, and how they are not."""
+    return [
+        f"Correlations between parameters are taken for 0 ({argument('spread', 'diagonal')}): {n} "
+        f"subjects are fewer than {PER_ENTRY} for each of {_n_entries(n_differing)} variances and "
+        f"covariances. {argument('spread', 'full')} estimates them all the same."
+    ]
+
+
+def _n_entries(n_differing: int) -> int:
+    """Variances and covariances."""
+    return n_differing * (n_differing + 1) // 2
 
 
 def _of_reading(
@@ -522,8 +571,8 @@ def people_of_data(
     varying: Sequence[str] | None,
     links: Links,
     threads: int,
-) -> tuple[People, Model | None, Within | None]:
-    """Subjects with their likelihoods, the model as it is for the task, and the conditions."""
+) -> tuple[People, Within | None]:
+    """Subjects with their likelihoods, and the conditions."""
     if isinstance(data, Choices):
         if model is not None:
             raise DataError(
@@ -545,14 +594,13 @@ def people_of_data(
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
         coordinates = Coordinates.of_variables(data.names, links)
-        return Choosers(data, coordinates, threads), None, None
+        return Choosers(data, coordinates, threads), None
     episodes = as_episodes(data)
     if model is None:
         raise DataError(
             "model must be given with episodes; got none. Pass UCL(...) or QLearning(...)."
         )
-    chosen = for_task(model, episodes)
-    coordinates = Coordinates.of_model(chosen, links)
+    coordinates = Coordinates.of_model(model, links)
     by_subject: dict[Any, list[Any]] = {}
     for episode in episodes:
         if episode.subject is None:
@@ -573,10 +621,10 @@ def people_of_data(
                 "varying must come with within; got it alone. Say what the conditions are."
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
-        profiles = Profiles(chosen, groups)
-        return Players(profiles, coordinates, tuple(by_subject), threads), chosen, None
-    everyone, conditions = stacked(episodes, chosen, coordinates, within, varying, threads)
-    return everyone, chosen, conditions
+        profiles = Profiles(model, groups)
+        return Players(profiles, coordinates, tuple(by_subject), threads), None
+    everyone, conditions = stacked(episodes, model, coordinates, within, varying, threads)
+    return everyone, conditions
 
 
 def _random(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
@@ -596,7 +644,7 @@ def _random(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
 def _check_arguments(
     spread: Any, estimator: Any, nodes: Any, covariance: Any, spread_prior: Any
 ) -> None:
-    if not (spread in ("full", "diagonal") or str(spread).startswith("by ")):
+    if not (spread in (None, "full", "diagonal") or str(spread).startswith("by ")):
         raise DataError(
             f"{argument('spread')} must be 'full', 'diagonal' or 'by group'; got {spread!r}. "
             "Choose one."

@@ -235,13 +235,13 @@ class _Member:
     def of(
         cls, episodes: Any, model: Model, spread: str, nodes: int | None, threads: int
     ) -> _Member:
-        people, chosen, _ = people_of_data(episodes, model, None, None, None, threads)
+        people, _ = people_of_data(episodes, model, None, None, None, threads)
         names, n = people.coordinates.names, len(people.subjects)
         design = read_design(names, people.subjects, None, None, None)
         correlated = spread == "full" and len(names) > 1
         group = np.zeros(n, dtype=np.int64)
         plan = Plan(people, design, list(range(len(names))), correlated, group, 1, "ml", nodes)
-        return cls(plan, chosen, begin(people, plan.structure(plan.differing).design))
+        return cls(plan, model, begin(people, plan.structure(plan.differing).design))
 
     def update(self, counts: Vector) -> None:
         """The best population of people who count so much."""

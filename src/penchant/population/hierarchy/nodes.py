@@ -337,8 +337,13 @@ def placed_nodes(
     x: Vector,
     posterior: Posterior,
     which: IntVector,
+    *,
+    on_fixed: bool = True,
 ) -> Nodes:
-    """Nodes of some subjects, with the likelihood at each."""
+    """Nodes of some subjects, with the likelihood at each.
+
+    Its slopes in coordinates without spread are 0 unless asked for: they are needed away from x.
+    """
     means, covariances = _population(s, x)
     means, covariances = means[which], covariances[which]
     own = Posterior(posterior.centre[which], posterior.factor[which])
@@ -352,7 +357,7 @@ def placed_nodes(
     n, n_nodes = len(which), rule.n_nodes
     f = len(s.fixed)
     gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
-    if f:
+    if f and on_fixed:
         q = people.coordinates.n_shape
         found = people.derivatives(which, h, on_shape=bool((s.fixed < q).any()))
         value = found.value

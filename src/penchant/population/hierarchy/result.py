@@ -68,6 +68,7 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
         "parameters": [[row[0], *map(numbers, row[1:])] for row in d["parameters"]],
         "spreads": [[row[0], row[1], *map(numbers, row[2:])] for row in d["spreads"]],
         "correlated": [[*row[:2], *map(numbers, row[2:])] for row in d.get("correlated", ())],
+        "groups": [[*row[:3], *map(numbers, row[3:])] for row in d.get("groups", ())],
         "prior": d["prior"],
         "maximum_log_likelihood": d["maximum_log_likelihood"],
     }
@@ -104,6 +105,11 @@ def _matrices(value: Any) -> Any:
     return numbers(value)
 
 
+WITHOUT_INTERVAL = (
+    "Correlations without an interval rest on draws, as more than four parameters differ, on a "
+    "search that did not settle, or lie at an end of their range: the decisions of these people "
+    "do not tell how large they are."
+)
 LITTLE = 0.3  # reliability below which shrinkage is said in words
 
 
@@ -177,6 +183,8 @@ class PopulationFit(Framed):
         How many.
     notes
         What a reader should know.
+    sd_limits
+        (n_groups, n_spreads, 2): ends of the 95 % intervals that `spreads` returns.
     """
 
     status: str
@@ -201,6 +209,7 @@ class PopulationFit(Framed):
     n_decisions: int
     model_words: str
     notes: tuple[str, ...] = ()
+    sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
     source: Source | None = field(default=None, repr=False)
     kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -263,6 +272,25 @@ class PopulationFit(Framed):
                 found.append(Parameter(c.name + label, value, error, low, high))
         return tuple(found)
 
+    def group_parameters(self, level: float = 0.95) -> dict[tuple[str, Any], tuple[Parameter, ...]]:
+        """A person of every level of every factor, average in all else, in natural units.
+
+        By name of the factor and level: {("group", "patient"): (Parameter(...), ...), ...}.
+        """
+        check_level(level)
+        if self.source is None:
+            if level != 0.95:
+                raise self._without_data("group_parameters")
+            found: dict[tuple[str, Any], tuple[Parameter, ...]] = {}
+            for factor, label, *row in self.kept["groups"]:
+                found[factor, label] = (*found.get((factor, label), ()), Parameter(*row))
+            return found
+        return {
+            (variable.name, label): self.parameters_at(level, **{variable.name: label})
+            for variable in self.source.design.variables.values()
+            for label in variable.levels
+        }
+
     def _variance(self, row: Vector) -> float:
         """Of a combination of coefficients; infinite only where it has a part that is not told."""
         own = np.flatnonzero(row)
@@ -284,44 +312,55 @@ class PopulationFit(Framed):
         return [(f"[{within.labels[c]}]", within.base, within.maps[c] @ rows) for c in chosen]
 
     def spreads(self, level: float = 0.95) -> tuple[Sd, ...]:
-        """Standard deviations between people, on the links, with profile intervals."""
+        """Standard deviations between people, on the links, with intervals.
+
+        The intervals are Satterthwaite's; of a standard deviation that is hardly told, with a lower
+        end of 0 where the likelihood ratio does not tell it from none, that of the profile
+        likelihood. NaN where the fit did not settle.
+        """
         check_level(level)
         if self.source is None:
             if level != 0.95:
                 raise self._without_data("spreads")
             return tuple(Sd(*row) for row in self.kept["spreads"])
-        key = f"spreads {level}"
-        if key not in self._intervals:
-            self._intervals[key] = self._profiled(level)
-        return self._intervals[key]
+        if level == 0.95:
+            return self._sds(self.sd_limits)
+        own = self.source.task, self.source.found, self._spread_errors
+        return self._sds(inferences.sd_limits(*own, level))
 
-    @cached_property
-    def _intervals(self) -> dict[str, tuple[Sd, ...]]:
-        return {}
-
-    def _profiled(self, level: float) -> tuple[Sd, ...]:
+    def _sds(self, limits: Matrix) -> tuple[Sd, ...]:
         assert self.source is not None
-        found, task = self.source.found, self.source.task
-        s = found.marginal.structure
-        groups = self.source.group_labels or (None,)
-        matrices = s.spread.matrices(found.x[s.n_beta :])
-        rows = []
-        begin = inferences.profile_nodes(task, found)
-        for g, label in enumerate(groups):
-            for c, a in enumerate(s.random):
-                low, high = inferences.sd_interval(task, found, begin, c, g, level)
-                sd = float(np.sqrt(matrices[g, c, c]))
-                rows.append(Sd(self.parameter_names[a], label, sd, low, high))
-        return tuple(rows)
+        s = self.source.found.marginal.structure
+        matrices = s.spread.matrices(self.source.found.x[s.n_beta :])
+        return tuple(
+            Sd(
+                self.parameter_names[a],
+                label,
+                float(np.sqrt(matrices[g, c, c])),
+                *map(float, limits[g, c]),
+            )
+            for g, label in enumerate(self.source.group_labels or (None,))
+            for c, a in enumerate(s.random)
+        )
+
+    def _known_sds(self, level: float) -> tuple[Sd, ...]:
+        """With those intervals that ask for no profile: a summary searches nothing."""
+        if self.source is None or level == 0.95:
+            return self.spreads(level)
+        own = self.source.found, self._spread_errors
+        return self._sds(inferences.regular_sd_limits(*own, level))
 
     def correlation_interval(
         self, one: str, other: str, level: float = 0.95
     ) -> tuple[float, float]:
-        """Of the correlation of two parameters between people, by Fisher's z."""
+        """Of the correlation of two parameters between people, by Fisher's z.
+
+        NaN where the fit did not settle, or rests on draws: more than four parameters differ.
+        """
         check_level(level)
         if self.source is None:
             raise self._without_data("correlation_interval")
-        s, errors = self._spread_errors
+        s, errors = self.source.found.marginal.structure, self._spread_errors.z[0]
         random = [self.parameter_names[a] for a in s.random]
         for name in (one, other):
             if name not in random:
@@ -336,13 +375,10 @@ class PopulationFit(Framed):
         return float(np.tanh(z - half)), float(np.tanh(z + half))
 
     @cached_property
-    def _spread_errors(self) -> tuple[Any, Matrix]:
+    def _spread_errors(self) -> inferences.SpreadErrors:
         assert self.source is not None
         found = self.source.found
-        s = found.marginal.structure
-        whole = inferences.errors_of(found, 1).model
-        block = slice(s.n_beta, s.n_beta + s.spread.n_block)
-        return s, inferences.correlation_errors(s.spread, found.x[block], whole[block, block])
+        return inferences.spread_errors(found, inferences.errors_of(found, 1))
 
     def _first(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
@@ -487,7 +523,7 @@ class PopulationFit(Framed):
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
-        sds = {(s.name, s.group): s for s in self.spreads(level)}
+        sds = {(s.name, s.group): s for s in self._known_sds(level)}
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
         ends = self.interval(level)
         header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
@@ -525,20 +561,22 @@ class PopulationFit(Framed):
         return Table(caption, tuple(facts), tuple(header), tuple(rows), tuple(notes))
 
     def _typical_words(self, level: float) -> list[str]:
+        """The typical person, and one of every group."""
         if self.source is None and level != 0.95:
             return []
-        said = (
-            f"{p.name} {number(p.estimate, 4)} [{number(p.low, 4)}, {number(p.high, 4)}]"
-            for p in self.parameters_at(level)
-        )
-        return [f"Typical person: {', '.join(said)}."]
+        whose = {"Typical person": self.parameters_at(level)}
+        for (factor, label), own in self.group_parameters(level).items():
+            whose[f"{factor} {label}"] = own
+        return [f"{who}: {_in_brackets(own)}." for who, own in whose.items()]
 
     def _correlation_words(self, level: float) -> list[str]:
-        found = [
-            f"{one}, {other} {r:.2f} [{low:.2f}, {high:.2f}]"
-            for one, other, r, low, high in self._correlated(level)
-        ]
-        return [f"Correlations: {'; '.join(found)}."] if found else []
+        found, without = [], False
+        for one, other, r, low, high in self._correlated(level):
+            without |= bool(np.isnan(low))
+            ends = "" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]"
+            found.append(f"{one}, {other} {r:.2f}{ends}")
+        said = [f"Correlations: {'; '.join(found)}."] if found else []
+        return said + [WITHOUT_INTERVAL] * without
 
     def _correlated(self, level: float) -> list[tuple[str, str, float, float, float]]:
         """Pairs of parameters with their correlation between people and its interval."""
@@ -631,6 +669,12 @@ class PopulationFit(Framed):
                 [p.name, *map(plain, (p.estimate, p.standard_error, p.low, p.high))]
                 for p in self.parameters
             ],
+            "groups": [
+                [*key[:1], plain_label(key[1]), p.name]
+                + [plain(v) for v in (p.estimate, p.standard_error, p.low, p.high)]
+                for key, own in self.group_parameters().items()
+                for p in own
+            ],
             "reliability": {k: plain(v) for k, v in self.reliability.items()},
             "estimator": self.estimator,
             "log_likelihood": plain(self.log_likelihood),
@@ -660,6 +704,14 @@ class PopulationFit(Framed):
         """Read what `to_dict` wrote: all numbers; without the decisions."""
         made: PopulationFit = read_population(cls, document)
         return made
+
+
+def _in_brackets(parameters: Sequence[Parameter]) -> str:
+    """Estimates with their intervals."""
+    return ", ".join(
+        f"{p.name} {number(p.estimate, 4)} [{number(p.low, 4)}, {number(p.high, 4)}]"
+        for p in parameters
+    )
 
 
 def _plain_matrices(value: Any) -> Any:

@@ -52,6 +52,7 @@ CALM = 6  # rounds over which F gains
 GAINED = 0.5  # log-units at most, where steps go on along a ridge
 MOST_ANEW = 3  # times that nodes are placed about posteriors of another population
 MOST_PLACED = 8  # times that draws are placed anew about a maximum
+NODES_AT_ONCE = 500_000  # of as many people as are looked at together with finer rules
 NODES_OF_ALL = 80_000  # of all people together, where more are not needed
 
 
@@ -435,7 +436,16 @@ def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
 
 def evaluated(task: Search, found: Found) -> Vector:
     """Evidences with the nodes of another search about the same posteriors."""
-    return elsewhere(task, found).evidence(found.x)
+    s, rule = task.structure, task.rule(task.k)
+    at_once = max(NODES_AT_ONCE // rule.n_nodes, 1)
+    found_so_far = []
+    for first in range(0, len(s.design), at_once):
+        which = np.arange(first, min(first + at_once, len(s.design)))
+        own = task.people, s, rule, found.x, found.posterior, which
+        nodes = placed_nodes(*own, on_fixed=False)
+        mine = s._replace(design=s.design[which], group=s.group[which], counts=s.counts[which])
+        found_so_far.append(Marginal(nodes, mine).evidence(found.x))
+    return np.concatenate(found_so_far)
 
 
 def elsewhere(task: Search, found: Found) -> Marginal:
