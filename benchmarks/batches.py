@@ -1,4 +1,4 @@
-"""B, T: thousands of separate fits through `fit_each`, beside loops over the other libraries."""
+"""B, T, PB: many of separate fits through `fit_each`, beside loops over the other libraries."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ LOOPS = {
         "scipy BFGS": _Loop(peers.scipy_bfgs, _itself, 1_000),
         "statsmodels PHReg": _Loop(peers.statsmodels_phreg, peers.long_input, 50),
     },
+    "PB": {
+        "xlogit": _Loop(peers.xlogit, peers.long_input, 200),
+        "NumPy Newton": _Loop(peers.numpy_newton, _itself, 200),
+        "scipy BFGS": _Loop(peers.scipy_bfgs, _itself, 200),
+    },
     "T": {
         "scipy BFGS": _Loop(peers.scipy_bfgs, _itself, 10_000),
         "NumPy Newton": _Loop(peers.numpy_newton, _itself, 10_000),
@@ -43,7 +48,7 @@ LOOPS = {
         "statsmodels ConditionalLogit": _Loop(peers.statsmodels_conditional, peers.long_input, 200),
     },
 }
-TARGETS = {("B", "xlogit"): 50, ("T", "scipy BFGS"): 100}
+TARGETS = {("B", "xlogit"): 50, ("T", "scipy BFGS"): 100, ("PB", "xlogit"): 50}
 
 
 def batches(name: str, settings: Settings) -> list[Row]:

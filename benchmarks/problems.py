@@ -14,11 +14,17 @@ SIZES = {
     "W": (1_000, 100, 3),
     "M": (100_000, 10, 5),
     "L": (1_000_000, 10, 10),
+    "P": (1_000, 100, 3),
+    "E": (10_000, 10, 20),
 }
 """One fit: decisions, options, variables."""
 
-BATCHES = {"B": (1_000, 90, 100, 3), "T": (10_000, 90, 2, 1)}
+BATCHES = {"B": (1_000, 90, 100, 3), "T": (10_000, 90, 2, 1), "PB": (200, 90, 100, 3)}
 """Separate fits: subjects, decisions of each, options, variables."""
+
+STRONG = {"P": (1.0, 2.0, 3.0), "E": (2.0,) * 20, "PB": (1.0, 2.0, 3.0)}
+"""Weights of problems with strong effects, where choices are nearly certain: those of the paper's
+Figure 3, and twenty of size 2. The other problems have weak ones."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +75,19 @@ class Problem:
         )
 
 
-def problem(n: int, m: int, d: int, seed: int = 0, n_subjects: int = 1) -> Problem:
+def problem(
+    n: int,
+    m: int,
+    d: int,
+    seed: int = 0,
+    n_subjects: int = 1,
+    weights: tuple[float, ...] | None = None,
+) -> Problem:
     """Draw variables from N(0, 1) and choices from the softmax of theta'x."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((n, m, d))
     theta = np.linspace(1.0, -0.5, d) if d > 1 else np.array([0.6])
+    theta = theta if weights is None else np.array(weights)
     q = x @ theta
     q += rng.gumbel(size=(n, m))
     subject = np.repeat(np.arange(n_subjects), n // n_subjects)
@@ -90,4 +104,4 @@ def batch_of(name: str, quick: bool) -> Problem:
     """Many subjects; a tenth of them when quick."""
     n_subjects, n, m, d = BATCHES[name]
     people = n_subjects // 10 if quick else n_subjects
-    return problem(people * n, m, d, n_subjects=people)
+    return problem(people * n, m, d, n_subjects=people, weights=STRONG.get(name))

@@ -20,7 +20,8 @@ ONE_THREAD = {
         "NUMEXPR_NUM_THREADS",
     )
 }
-SECTIONS = ("S", "W", "M", "L", "B", "T", "limit", "threads", "memory", "linear", "table", "start")
+FITS, BATCHES = ("S", "W", "M", "L", "P", "E"), ("B", "T", "PB")
+SECTIONS = (*FITS, *BATCHES, "limit", "threads", "memory", "linear", "table", "start")
 
 
 def one_thread() -> None:
@@ -84,8 +85,8 @@ def _sections() -> dict[str, Callable]:
     from tables import tables
 
     return {
-        **{name: partial(fits, name) for name in ("S", "W", "M", "L")},
-        **{name: partial(batches, name) for name in ("B", "T")},
+        **{name: partial(fits, name) for name in FITS},
+        **{name: partial(batches, name) for name in BATCHES},
         "limit": evaluations,
         "threads": threads,
         "memory": memory,

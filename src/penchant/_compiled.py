@@ -11,14 +11,16 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numba
 
 from penchant._version import __version__
 
+_compiles = False  # whether this process has compiled anything
+_announcement: str | None = None  # what to say besides when something is compiled
 _said: set[str] = set()
 _elsewhere: set[str] = set()
 
@@ -32,7 +34,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
         except RuntimeError:  # numba found no place that can be written to
             made = _kept_elsewhere(function, options)
         _follow_sources(made, function.__code__.co_filename)
-        _forgive(made)
+        _watch_cache(made)
         return made
 
     return decorated
@@ -135,8 +137,12 @@ def _is_private(folder: os.stat_result) -> bool:
     return ours and stat.S_IMODE(mode) == stat.S_IRWXU
 
 
-def _forgive(function: Any) -> None:
-    """Let a full disk or a damaged file cost a compilation, not the result."""
+def _watch_cache(function: Any) -> None:
+    """Let a full disk or a damaged file cost a compilation, not the result; say what is compiled.
+
+    The dispatcher asks its cache before it compiles: a function that is not found there is compiled
+    next. A listener for numba's events would hear of everybody's functions.
+    """
     cache = getattr(function, "_cache", None)
     if cache is None:
         return
@@ -152,14 +158,39 @@ def _forgive(function: Any) -> None:
             )
 
     def loaded(signature: Any, context: Any) -> Any:
+        made = None
         try:
-            return load(signature, context)
+            made = load(signature, context)
         except Exception:  # whatever a file that was cut off makes of itself
             with suppress(OSError):
                 cache.flush()
-            return None
+        if made is None:
+            _say_compiling(function.stats.cache_path)
+        return made
 
     cache.save_overload, cache.load_overload = saved, loaded
+
+
+def _say_compiling(cache_path: str | None) -> None:
+    """Say that functions are compiled, at the first of this process and where it is news."""
+    global _compiles
+    if _announcement is not None:
+        say_once(_announcement)
+    if not _compiles:
+        _compiles = True
+        if is_news(cache_path):
+            say_once(compiling_words(cache_path))
+
+
+@contextmanager
+def announced(words: str) -> Iterator[None]:
+    """Say so on stderr, if anything is compiled in this block."""
+    global _announcement
+    before, _announcement = _announcement, words
+    try:
+        yield
+    finally:
+        _announcement = before
 
 
 def compiling_words(cache_path: str | None) -> str:

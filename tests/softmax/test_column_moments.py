@@ -7,7 +7,6 @@ import made
 from penchant.choices.chunks import ChoiceColumns
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.passes import column_moments
-from penchant.softmax.separation import NEGLIGIBLE, weight_of_small
 
 
 def _columns(choices):
@@ -32,17 +31,16 @@ def test_columns_give_the_bits_of_a_table(n, sizes, d, weighted, with_offset):
     near = np.resize([0.7, -1.3, 0.2, 2.1, -0.4], d)
     for theta in (near, 40.0 * near, np.zeros(d)):  # 40: some exponentials are too large, not all
         expected = likelihood_of(choices, 1).moments(theta)
-        found, small = column_moments(_columns(choices), theta)
+        found = column_moments(_columns(choices), theta)
         assert found.log_likelihood == expected.log_likelihood
         np.testing.assert_array_equal(found.gradient, expected.gradient)
         np.testing.assert_array_equal(found.information, expected.information)
-        assert small == 0.0
 
 
 def test_many_blocks_are_added_in_the_order_of_a_table():
     choices = made.case(4801, (2, 3), 2).choices  # more than one sum of 512 blocks
     theta = np.array([0.4, -0.9])
-    found, expected = column_moments(_columns(choices), theta)[0], likelihood_of(choices, 1)
+    found, expected = column_moments(_columns(choices), theta), likelihood_of(choices, 1)
     assert found.log_likelihood == expected.moments(theta).log_likelihood
 
 
@@ -50,16 +48,5 @@ def test_decisions_without_weight_are_left_out():
     case = made.case(30, weighted=True)
     case.weights[::3] = 0.0
     theta = np.array([0.4, -0.9, 0.3])
-    found, _ = column_moments(_columns(case.choices), theta)
+    found = column_moments(_columns(case.choices), theta)
     assert found.log_likelihood == likelihood_of(case.choices, 1).moments(theta).log_likelihood
-
-
-def test_the_weight_of_small_differences_is_that_of_a_table():
-    case = made.case(60, (2, 5), 2, weighted=True)
-    for k in range(0, 60, 7):  # a difference of a ten-thousandth, and none at all
-        case.sets[k][1 - case.chosen[k] % 2] = case.sets[k][case.chosen[k]] + [1e-4, 0.0]
-    choices, unit = case.choices, np.array([2.0, 3.0])
-    expected = weight_of_small(choices, unit)[0]
-    assert 0 < expected < choices.total_weight
-    found = column_moments(_columns(choices), np.array([0.3, 0.1]), NEGLIGIBLE * unit)[1]
-    assert found == pytest.approx(expected, rel=1e-14)

@@ -245,3 +245,34 @@ def test_that_code_is_compiled_is_said_once_per_environment(tmp_path):
     assert first.startswith("True True") and "about 20 seconds" in first
     assert run(inside).startswith("False True")
     assert run(tmp_path / "cache" / "inference_2").startswith("False True")  # another kernel
+
+
+def test_a_fit_leaves_no_listener_for_the_compilations_of_others():
+    """One was registered at import, and raised for functions that belong to no module."""
+    program = (
+        "import numba, penchant as pn; from numba.core import event\n"
+        "pn.fit(pn.Choices.from_arrays([[[0.0], [1.0]]] * 3, [0, 1, 1]))\n"
+        "made = {}\n"
+        "exec('def twice(x): return 2 * x', {'__name__': None}, made)\n"
+        "print(made['twice'].__module__, numba.njit(made['twice'])(21))\n"
+        "print([kind for kind, heard in event._registered.items() if heard])"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "None 42\n[]\n", done.stderr
+
+
+def test_what_is_compiled_is_said_before_it_is_and_not_when_it_is_kept(tmp_path):
+    (tmp_path / "twofold.py").write_text(MODULE.split("if __name__")[0] + "twice(21)")
+    own = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(SOURCE)}
+
+    def run():
+        command = [sys.executable, "-c", "import twofold"]
+        given = {**os.environ, **own}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=given, capture_output=True, text=True, check=True
+        )
+        return done.stderr
+
+    assert run().count("penchant: compiling") == 1
+    assert run() == ""

@@ -425,24 +425,20 @@ def _number_at(typingctx, address, row):
 
 
 @bare
-def sum_columns(columns, table, order, rows, kind, theta, limits, places, rooms, moments):
+def sum_columns(columns, table, order, rows, kind, theta, places, rooms, moments):
     """Log-likelihood, minus the gradient, and information (lower triangle) of decisions `order`.
 
     columns : addresses of the variables' columns, and of that of the offset if there is one
     table : first row of decisions, their chosen options, their weights (empty: 1 each)
     rows : rows of each block of eight decisions, see `likelihood.block_rows`
-    limits : what a difference is small beside, one for each variable; or empty
     places : arrays for what stands in between: rows and lanes of a block, of the chosen options,
         weights and numbers of filling rows, the block itself
     rooms : as in `_kernels.sum_blocks`
-
-    Returns the weight of decisions with a difference that is small, and not 0.
     """
     first_row, chosen, weights = table
     sources, references, side, values = places
     scratch, total, parts = rooms
-    d, n_columns = kind[2], kind[3]
-    small = 0.0
+    n_columns = kind[3]
     for j in range(len(moments)):
         moments[j] = 0.0
     n_blocks = len(rows)
@@ -473,24 +469,95 @@ def sum_columns(columns, table, order, rows, kind, theta, limits, places, rooms,
                     for lane in range(LANES):
                         x = _number_at(column, sources[row, lane])
                         values[place + lane] = x - _number_at(column, references[lane])
-            if limits.size:
-                small += _weight_of_small(values, n_rows, d, n_columns, limits, side)
             block_moments(kind, values, 0, (n_rows, 1), theta, side, 0, scratch, total)
         _add_lanes(total, parts, i, moments)
-    return small
 
 
 @bare
-def _weight_of_small(values, n_rows, d, n_columns, limits, side):
-    """Weight of a block's decisions in which some variable differs, by its limit at most."""
-    found = 0.0
-    for lane in range(LANES):
-        for row in range(n_rows):
-            hardly = False
+def small_differences(table, groups, theta, limits, room, found):
+    """Sums over decisions and options of p_j |x_ja - x_chosen,a| where that is small, or more.
+
+    Small: not 0, and within the limit. p_j is at most exp(q_j) / (1 + exp(q_j)), with q_j the
+    objective relative to that of the option chosen: no set has to be gone through for its sum. Nor
+    is the mean of a set's small differences more than the largest of them.
+
+    groups : decisions in the order of groups, where those of each begin, which groups to look at
+    theta, limits : of each of these groups, (n, d)
+    room : (2, d); found : (n, d), filled
+    """
+    rows, known, available, first_row, chosen, weights = table
+    order, bounds, which = groups
+    d = theta.shape[1]
+    for i in range(len(which)):
+        for a in range(d):
+            found[i, a] = 0.0
+        for j in range(bounds[which[i]], bounds[which[i] + 1]):
+            k = order[j]
+            c = first_row[k] + chosen[k]
+            some = False
+            for r in range(first_row[k], first_row[k + 1]):
+                small = False
+                for a in range(d):
+                    away = math.fabs(rows[r, a] - rows[c, a])
+                    small |= (away > 0.0) & (away <= limits[i, a])
+                if not small or (available.size and not available[r]):
+                    continue
+                if not some:
+                    some = True
+                    for a in range(d):
+                        room[0, a] = 0.0
+                        room[1, a] = 0.0
+                q = known[r] - known[c] if known.size else 0.0
+                for a in range(d):
+                    q += theta[i, a] * (rows[r, a] - rows[c, a])
+                p = 1.0 / (1.0 + math.exp(-q))  # 0, too, where the exponential is infinite
+                for a in range(d):
+                    away = math.fabs(rows[r, a] - rows[c, a])
+                    if away <= limits[i, a]:
+                        room[0, a] += p * away
+                        if away > room[1, a]:
+                            room[1, a] = away
+            if some:
+                weight = weights[k] if weights.size else 1.0
+                for a in range(d):
+                    less = room[0, a] if room[0, a] < room[1, a] else room[1, a]
+                    found[i, a] += weight * less
+
+
+@bare
+def sizes_of_differences(table, sizes):
+    """Write |x_ja - x_chosen,a| of options on offer that differ from that chosen, and count them.
+
+    sizes : (d, n) with n at least the number of rows less that of decisions
+    """
+    rows, _, available, first_row, chosen, weights = table
+    d, n = len(sizes), 0
+    for k in range(len(chosen)):
+        if weights.size and not weights[k] > 0.0:
+            continue
+        c = first_row[k] + chosen[k]
+        for r in range(first_row[k], first_row[k + 1]):
+            if r == c or (available.size and not available[r]):
+                continue
+            differs = False
             for a in range(d):
-                away = math.fabs(values[(row * n_columns + a) * LANES + lane])
-                hardly = hardly or (away > 0.0 and away <= limits[a])
-            if hardly:
-                found += side[0, lane]
-                break
-    return found
+                sizes[a, n] = math.fabs(rows[c, a] - rows[r, a])
+                differs |= sizes[a, n] != 0.0
+            n += differs
+    return n
+
+
+@bare
+def level_small_differences(table, limits, levelled):
+    """Write variables, those within their limit of the chosen option's equal to it; count these."""
+    rows, _, _, first_row, chosen, _ = table
+    d, n = len(limits), 0
+    for k in range(len(chosen)):
+        c = first_row[k] + chosen[k]
+        for r in range(first_row[k], first_row[k + 1]):
+            for a in range(d):
+                away = math.fabs(rows[r, a] - rows[c, a])
+                small = (away > 0.0) & (away <= limits[a])
+                levelled[r, a] = rows[c, a] if small else rows[r, a]
+                n += small
+    return n

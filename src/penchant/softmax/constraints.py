@@ -23,8 +23,8 @@ from penchant.errors import DataError, either, nearest
 from penchant.softmax import separation as separating
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
-from penchant.softmax.separation import cleaned
+from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, Restricted, maximise
+from penchant.softmax.separation import UnsolvedProgramError, cleaned
 from penchant.softmax.solution import (
     Solution,
     blank,
@@ -370,7 +370,10 @@ def constrained(
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum, active = maximise_within(work, inside, none, max_steps, begin)
     if known.complete:
-        found = separating.recession(choices, known.scale, cone=constraints.matrix)
+        try:
+            found = separating.recession(choices, known.scale, cone=constraints.matrix)
+        except UnsolvedProgramError:
+            found, maximum = None, replace(maximum, ending=UNDECIDED)
         if found is not None:
             point = _exactly_at(basis @ maximum.theta, inside, active, basis)
             return _separated_within(known, found, maximum, point)

@@ -282,3 +282,11 @@ def stopped_sentence(n_steps: int, decrement: float) -> str:
         f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. Allow "
         f"more with {argument('max_steps')}; until then this is not an estimate."
     )
+
+
+def undecided_sentence() -> str:
+    """That it is not known whether there is a maximum."""
+    return (
+        "Whether the likelihood has a maximum could not be decided: the linear program that tells "
+        f"was given up. To be sure of one, {give_a_prior()}; until then this is not an estimate."
+    )

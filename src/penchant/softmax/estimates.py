@@ -300,8 +300,9 @@ class Estimates(Sequence[Estimate], Framed):
         """The model, and how far linearised estimates can be trusted."""
         if self._of_theta:
             return []
-        model = f"Model: {self[0].source.model_words}."
-        return [self.validity_words(), model] if linear else [model]
+        source = self[0].source
+        said = [f"Model: {source.model_words}.", *source.doubts(e.source for e in self)]
+        return [self.validity_words(), *said] if linear else said
 
     def validity_words(self) -> str:
         """How far linearised estimates can be trusted, in a sentence."""

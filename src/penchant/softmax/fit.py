@@ -28,7 +28,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import Quadratic, Restricted, maximise
+from penchant.softmax.newton import UNDECIDED, Quadratic, Restricted, maximise
 from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.probabilities import log_probabilities
 from penchant.softmax.solution import (
@@ -456,6 +456,8 @@ def status_of(
         return "not identified", sentence
     if checks.separation is not None:
         return "separated", words.separated_sentence(checks.separation)
+    if solution.ending == UNDECIDED:
+        return "stopped early", words.undecided_sentence()
     if solution.ending != "converged" and not solution.decrement < SETTLED:
         return "stopped early", words.stopped_sentence(solution.n_steps, solution.decrement)
     if checks.bounds:

@@ -34,7 +34,7 @@ from penchant.softmax.likelihood import (
     vectors,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
-from penchant.softmax.separation import differ_hardly, hang_on
+from penchant.softmax.separation import NEGLIGIBLE, hang_on, negligible_in_groups
 from penchant.softmax.solution import Solution, check_units, weight_unit
 
 SUBJECTS_PER_TASK = 64
@@ -288,21 +288,21 @@ def settled(
     conditions: Vector,
     totals: Vector,
     has_prior: bool,
-    small: Callable[[IntVector], Vector] | None = None,
+    negligible: Callable[[IntVector], Vector] | None = None,
 ) -> BoolVector:
     """Subjects whose maximum is proven; the others are looked at one by one.
 
-    `totals` are the weights of all decisions of each subject, or their number; `small` tells for
-    some subjects how much of that have decisions with negligible differences.
+    `totals` are the weights of all decisions of each subject, or their number; `negligible` tells
+    of some subjects what `hang_on` asks for, sharper than by the totals.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:
         return np.asarray(good)
     good &= conditions <= WEAK
     doubtful = np.flatnonzero(good)
-    for weight in filter(None, (totals.__getitem__, small)):
+    for bound in filter(None, ((NEGLIGIBLE * totals).__getitem__, negligible)):
         bounds = batch.largest[doubtful, 1], batch.information[doubtful]
-        doubtful = doubtful[hang_on(weight(doubtful), *bounds)]
+        doubtful = doubtful[hang_on(bound(doubtful), *bounds)]
     good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
     exact = separation.moved(*known) <= separation.EXACT
@@ -346,7 +346,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
                 conditions,
                 totals,
                 prior is not None,
-                _weight_of_small(work, batch),
+                _negligible(work, groups, batch),
             )
             with np.errstate(over="ignore"):  # infinite, where no number is as large
                 batch.memo[:, 0] *= units
@@ -361,20 +361,16 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     return _estimates(choices, groups, batch, covariances, conditions, others, prior)
 
 
-def _weight_of_small(choices: Choices, batch: Batch) -> Callable[[IntVector], Vector]:
-    """Weight of decisions in which a variable hardly differs from the chosen option's."""
+def _negligible(choices: Choices, groups: Grouping, batch: Batch) -> Callable[[IntVector], Vector]:
+    """What `hang_on` asks of some subjects at their estimates."""
 
-    def weight(some: IntVector) -> Vector:
-        assert choices.subject is not None
+    def of_some(some: IntVector) -> Vector:
         if not len(some):
             return np.zeros(0)
-        mine = np.flatnonzero(np.isin(choices.subject, some))
-        subject, part = choices.subject[mine], choices.subset(mine)
-        small = differ_hardly(part, batch.largest[subject, 1])
-        weights = small.astype(np.float64) if part.weights is None else part.weights * small
-        return np.asarray(np.bincount(subject, weights, len(batch.theta))[some], dtype=np.float64)
+        given = groups.order, groups.bounds, some
+        return negligible_in_groups(choices, given, batch.theta[some], batch.largest[some, 1])
 
-    return weight
+    return of_some
 
 
 def _totals(choices: Choices, groups: Grouping) -> Vector:

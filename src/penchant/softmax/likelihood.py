@@ -11,39 +11,12 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numba.core import event
 
-from penchant._compiled import compiling_words, is_news, say_once
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._lanes import AT_ONCE, LANES, Kind, kind_of
-
-
-class _FirstCompilation(event.Listener):
-    """Says once per environment that kernels are compiled; a kernel from the cache is silent."""
-
-    said = False
-
-    def on_start(self, event: Any) -> None:
-        """Say it, and where it is kept."""
-        dispatcher = event.data["dispatcher"]
-        if not self.said and "penchant" in dispatcher.py_func.__module__:
-            self.said = True
-            if is_news(dispatcher.stats.cache_path):
-                say_once(compiling_words(dispatcher.stats.cache_path))
-
-    def on_end(self, event: Any) -> None:
-        """Nothing to say."""
-
-
-def announce_compilation() -> None:
-    """Watch for the first compilation."""
-    event.register("numba:compile", _FirstCompilation())  # type: ignore[no-untyped-call]
-
-
-announce_compilation()
 
 _T = TypeVar("_T")
 

@@ -25,6 +25,7 @@ ENDINGS = {
     kernels.SINGULAR: "singular",
     kernels.SLOW: "slow",
 }
+UNDECIDED = "undecided"  # where Newton's method ended, but not known whether a maximum exists
 
 
 @dataclass(frozen=True)

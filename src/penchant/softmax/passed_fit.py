@@ -34,7 +34,7 @@ from penchant.softmax.fit import (
 from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.hypotheses import check_clusters, meat, sandwich
 from penchant.softmax.identification import Identification, from_spread
-from penchant.softmax.newton import Maximum, Restricted, maximise
+from penchant.softmax.newton import UNDECIDED, Maximum, Restricted, maximise
 from penchant.softmax.passes import (
     InUnit,
     Looked,
@@ -54,6 +54,7 @@ from penchant.softmax.separation import (
     SAME,
     STRICT,
     Differences,
+    UnsolvedProgramError,
     certified,
     cleaned,
     finite_where,
@@ -88,14 +89,14 @@ class Histogram:
     def __call__(self, choices: Choices) -> tuple[int, list[tuple[Bits, IntVector]]]:
         """Number of rows, and for each variable leading bits with counts."""
         sizes = separation.sizes_of_differences(choices)
-        bits = np.ascontiguousarray(sizes.T + 0.0).view(np.uint64)
+        bits = np.ascontiguousarray(sizes + 0.0).view(np.uint64)
         found = []
         for a, mine in enumerate(bits):
             if self.prefix is not None:
                 before = np.uint64(self.shift + 22)
                 mine = mine[(mine >> before) == np.uint64(self.prefix[a])]
             found.append(np.unique(mine >> np.uint64(self.shift), return_counts=True))
-        return len(sizes), found
+        return sizes.shape[1], found
 
 
 def typical_difference(passes: Passes, scale: Vector) -> Vector:
@@ -320,7 +321,10 @@ def limits(passes: Passes, cut: Cut, direction: Vector) -> Vector:
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
         goal = -sign * np.eye(len(direction))[a]
-        opposite = goal @ cone.furthest(goal)[0] > ENOUGH
+        try:
+            opposite = goal @ cone.furthest(goal)[0] > ENOUGH
+        except UnsolvedProgramError:
+            opposite = True
         result[a] = np.nan if opposite else sign * np.inf
     return result
 
@@ -362,10 +366,10 @@ def near_separation(
         return None
     if known.basis is None:
         bounds = likelihood.largest[1][None], maximum.information[None]
-        if not separation.hang_on(np.array([found.total_weight]), *bounds)[0]:
+        if not separation.hang_on(NEGLIGIBLE * np.array([found.total_weight]), *bounds)[0]:
             return None
-        small = likelihood.weight_of_small()
-        if not separation.hang_on(np.array([small]), *bounds)[0]:
+        negligible = likelihood.negligible_differences(maximum.theta)
+        if not separation.hang_on(negligible, *bounds)[0]:
             return None
     limit = NEGLIGIBLE * typical_difference(passes, known.scale)
     if not any(list(passes.each(HasSmall(limit), "small differences"))):
@@ -374,7 +378,10 @@ def near_separation(
     of_plain = looked(plain, with_start=False)
     if known.basis is None and _has_maximum(plain, of_plain, maximum.theta):
         return None
-    direction = recession(plain, of_plain, known.scale)
+    try:
+        direction = recession(plain, of_plain, known.scale)
+    except UnsolvedProgramError:  # the maximum exists all the same
+        return None
     return None if direction is None else direction.direction
 
 
@@ -473,7 +480,10 @@ def _maximum_likelihood(
     if certified(maximum, inner, inverse[0], looked_at.total_weight):
         near = near_separation(passes, looked_at, known, inner, maximum)
         return Found(finite_solution(known, maximum, inverse, "newton", near))
-    found = recession(passes, looked_at, known.scale, basis)
+    try:
+        found, decided = recession(passes, looked_at, known.scale, basis), True
+    except UnsolvedProgramError:
+        found, decided = None, False
     if found is not None and found.proven:
         return _separated(passes, known, found, names, max_steps)
     largest = inner.largest[1]
@@ -484,8 +494,11 @@ def _maximum_likelihood(
     if careful.settled or maximum.ending != "converged":
         maximum = careful.maximum()
         inverse = scaled_inverse(maximum.information)
+    if not decided and not careful.proof:
+        maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(passes, looked_at, known, inner, maximum)
-    return Found(finite_solution(known, maximum, inverse, "linear program", near))
+    proof = "linear program" if decided else "newton"
+    return Found(finite_solution(known, maximum, inverse, proof, near))
 
 
 def _separated(

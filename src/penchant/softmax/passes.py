@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,7 +32,7 @@ from penchant.softmax.likelihood import (
     vectors,
 )
 from penchant.softmax.newton import maximise
-from penchant.softmax.separation import NEGLIGIBLE, weight_of_small
+from penchant.softmax.separation import negligible_differences
 from penchant.softmax.solution import scaled_inverse
 from penchant.softmax.solve import Careful, CarefulMoments
 
@@ -259,56 +260,47 @@ def looked(passes: Passes, with_start: bool = True) -> Looked:
 
 
 @dataclass(frozen=True)
-class WeightOfSmall:
-    """Weight of decisions in which a variable hardly differs from the chosen option's."""
+class NegligibleDifferences:
+    """What `separation.hang_on` asks of choices at a theta."""
 
-    unit: Vector
+    theta: Vector
+    largest: Vector
 
-    def __call__(self, choices: Choices) -> float:
-        """Of these choices."""
-        return float(weight_of_small(choices, self.unit)[0])
+    def __call__(self, choices: Choices) -> Vector:
+        """Of these, (1,); the sum over chunks is that of all choices, or more."""
+        return negligible_differences(choices, self.theta, self.largest)
 
 
 @dataclass(frozen=True)
 class MomentsAt:
-    """Moments of choices at a theta; and the weight of decisions with small differences.
-
-    `unit` is what differences are small beside; None where their weight is known.
-    """
+    """Moments of choices at a theta."""
 
     theta: Vector
-    unit: Vector | None = None
 
-    def __call__(self, choices: Choices) -> tuple[Moments, float]:
+    def __call__(self, choices: Choices) -> Moments:
         """Of these."""
-        small = 0.0 if self.unit is None else WeightOfSmall(self.unit)(choices)
-        return likelihood_of(choices, 1).moments(self.theta), small
+        return likelihood_of(choices, 1).moments(self.theta)
 
     @property
-    def of_columns(self) -> Callable[[ChoiceColumns], tuple[Moments, float]] | None:
+    def of_columns(self) -> Callable[[ChoiceColumns], Moments] | None:
         """The same of choices in columns, where there are not too many of these for the lanes."""
         return None if len(self.theta) > MANY_VARIABLES else self._of_columns
 
-    def _of_columns(self, columns: ChoiceColumns) -> tuple[Moments, float]:
-        limits = None if self.unit is None else NEGLIGIBLE * self.unit
-        return column_moments(columns, self.theta, limits)
+    def _of_columns(self, columns: ChoiceColumns) -> Moments:
+        return column_moments(columns, self.theta)
 
     @staticmethod
-    def added(one: tuple[Moments, float], other: tuple[Moments, float]) -> tuple[Moments, float]:
+    def added(one: Moments, other: Moments) -> Moments:
         """Of both: a piece may be looked at slice by slice, which stay in the processor's cache."""
-        return together(one[0], other[0]), one[1] + other[1]
+        return together(one, other)
 
 
 @dataclass(frozen=True)
 class PassedLikelihood:
-    """The log-likelihood of all chunks; each theta is one pass.
-
-    `small` is filled by the first: the weight of decisions with small differences.
-    """
+    """The log-likelihood of all chunks; each theta is one pass."""
 
     passes: Passes
     known: Looked
-    small: list[float] = field(default_factory=list)
 
     @property
     def n_parameters(self) -> int:
@@ -324,21 +316,13 @@ class PassedLikelihood:
         """Log-likelihood, gradient and information."""
         if not theta.any():
             return self.known.at_zero
-        work = MomentsAt(theta.copy(), None if self.small else self.largest[1])
-        parts = self.passes.each(work, "likelihood")
-        total, small = next(parts)
-        for part, more in parts:
-            total, small = together(total, part), small + more
-        if not self.small:
-            self.small.append(small)
-        return total
+        parts = self.passes.each(MomentsAt(theta.copy()), "likelihood")
+        return reduce(together, parts)
 
-    def weight_of_small(self) -> float:
-        """Weight of decisions in which a variable hardly differs from the chosen option's."""
-        if not self.small:
-            parts = self.passes.each(WeightOfSmall(self.largest[1]), "small differences")
-            self.small.append(sum(parts))
-        return self.small[0]
+    def negligible_differences(self, theta: Vector) -> Vector:
+        """What `separation.hang_on` asks of all chunks at a theta: (1,)."""
+        work = NegligibleDifferences(theta, self.largest[1])
+        return reduce(np.add, self.passes.each(work, "small differences"))
 
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
@@ -429,17 +413,8 @@ def null_log_likelihood(known: Looked) -> float:
     return known.at_zero.log_likelihood
 
 
-def column_moments(
-    choices: ChoiceColumns, theta: Vector, limits: Vector | None = None
-) -> tuple[Moments, float]:
-    """Log-likelihood, gradient and information, Eq. (5), as `PackedLikelihood` has them.
-
-    Parameters
-    ----------
-    limits
-        What a variable's difference from the chosen option's is small up to; None where the weight
-        of such decisions, which is returned, too, is not asked for.
-    """
+def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
+    """Log-likelihood, gradient and information, Eq. (5), as `PackedLikelihood` has them."""
     n_rows = np.diff(choices.first_row) - 1
     order = by_size(n_rows)
     if choices.weights is not None and not choices.weights.all():
@@ -460,16 +435,15 @@ def column_moments(
     rooms = rooms_for(most, max(len(rows), 1), d)
     sums = np.empty(n_moments(d))
     weights = np.empty(0) if choices.weights is None else choices.weights
-    small = kernels.sum_columns(
+    kernels.sum_columns(
         addresses,
         locked((choices.first_row, choices.chosen, weights)),
         order,
         rows,
         kind_of(d, has_offset),
         full,
-        np.empty(0) if limits is None else np.array(limits),
         places,
         rooms,
         sums,
     )
-    return moments_from(sums, d), float(small)
+    return moments_from(sums, d)

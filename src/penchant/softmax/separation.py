@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
+from penchant.softmax import _kernels as kernels
 from penchant.softmax.identification import EPSILON, Identification, whole_numbers
-from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.likelihood import Likelihood, kernel_table, likelihood_of
 from penchant.softmax.newton import Maximum, maximise
 from penchant.softmax.solution import Solution, blank, scaled_inverse
 
@@ -32,7 +32,10 @@ MOST_TURNS = 50  # of constraints around a vertex
 EXACT = 1e-8
 ROWS_AT_FIRST = 4_000
 ROWS_MORE = 1_000
-ROWS_AT_ONCE = 50_000
+
+
+class UnsolvedProgramError(RuntimeError):
+    """A linear program was given up: whether there is a recession direction is not known."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ def recession(
 ) -> Recession | None:
     """A recession direction by linear programming, or None: then the maximum exists.
 
+    Raises `UnsolvedProgramError` where the linear program is given up.
+
     Parameters
     ----------
     choices
@@ -139,25 +144,19 @@ def typical_difference(choices: Choices, scale: Vector) -> Vector:
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
     look like rounding noise.
     """
-    return _rarely_exceeded(sizes_of_differences(choices), scale)
-
-
-def _rarely_exceeded(sizes: Matrix, scale: Vector) -> Vector:
-    if not len(sizes):
+    sizes = sizes_of_differences(choices)
+    if not sizes.shape[1]:
         return np.where(scale > 0, scale, 1.0)
-    place = int(0.99 * (len(sizes) - 1))
-    size = np.partition(sizes, place, axis=0)[place]
-    return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
+    place = int(0.99 * (sizes.shape[1] - 1))
+    sizes.partition(place, axis=1)
+    return np.where(sizes[:, place] > 0, sizes[:, place], np.where(scale > 0, scale, 1.0))
 
 
 def sizes_of_differences(choices: Choices) -> Matrix:
-    """|x_chosen - x_j| of rows that differ from the option chosen."""
-    return _sizes(*_compared(choices)[1:])
-
-
-def _sizes(taken: Matrix, others: Matrix) -> Matrix:
-    differences = np.abs(taken - others)
-    return np.asarray(differences[differences.any(axis=1)])
+    """|x_chosen - x_j| of rows that differ from the option chosen: (n_parameters, n)."""
+    sizes = np.empty((choices.n_parameters, choices.n_rows - choices.n_decisions))
+    n = kernels.sizes_of_differences(kernel_table(choices), sizes)
+    return sizes[:, :n]
 
 
 def without_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
@@ -173,12 +172,10 @@ def without_differences(choices: Choices, limit: Vector) -> Choices | None:
 
     None where there are none.
     """
-    chosen = np.repeat(choices.chosen_row, np.diff(choices.first_row))
-    rows, level = choices.explanatory, choices.explanatory[chosen]
-    small = (np.abs(rows - level) <= limit) & (rows != level)
-    if not small.any():
+    levelled = np.empty_like(choices.explanatory, order="C")
+    if not kernels.level_small_differences(kernel_table(choices), limit, levelled):
         return None
-    return replace(choices, explanatory=np.where(small, level, rows))
+    return replace(choices, explanatory=levelled)
 
 
 def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:
@@ -223,9 +220,8 @@ def differences_of(
     What is rounding is told by the numbers of which the difference is, and by the size of the
     variable's differences elsewhere: small ones may be what is left of larger numbers.
     """
-    compared = _compared(choices)
-    unit = _rarely_exceeded(_sizes(*compared[1:]), scale)
-    return _in_units(compared, unit, whole_numbers(choices), ignored, basis)
+    unit = typical_difference(choices, scale)
+    return differences_in(choices, unit, whole_numbers(choices), ignored, basis)
 
 
 def differences_in(
@@ -236,17 +232,7 @@ def differences_in(
     basis: Matrix | None = None,
 ) -> Differences:
     """The same, where typical differences and variables of whole numbers are known."""
-    return _in_units(_compared(choices), unit, whole, ignored, basis)
-
-
-def _in_units(
-    compared: tuple[IntVector, Matrix, Matrix],
-    unit: Vector,
-    whole: BoolVector,
-    ignored: float,
-    basis: Matrix | None,
-) -> Differences:
-    rows, taken, others = compared
+    rows, taken, others = _compared(choices)
     values = (taken - others) / unit
     size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
     noise = np.where(whole, 0.0, ROUNDED) * size
@@ -478,13 +464,13 @@ def _solve(total: Vector, rows: Matrix) -> Vector:
         )
         if solution.x is not None:
             return np.where(np.abs(solution.x) < SAME, 0.0, solution.x)
-    raise RuntimeError(f"the linear program for separation failed: {solution.message}")
+    raise UnsolvedProgramError(f"the linear program for separation failed: {solution.message}")
 
 
 def limits(found: Differences, direction: Vector) -> Vector:
     """Where each parameter goes along the recession directions: +inf, -inf, or 0 for nowhere.
 
-    NaN where some directions let it rise and others fall.
+    NaN where some directions let it rise and others fall, or where that could not be told.
     """
     free = np.empty((0, len(direction)))
     result = np.zeros(len(direction))
@@ -494,7 +480,10 @@ def limits(found: Differences, direction: Vector) -> Vector:
     for a, goal, balance in zip(going, goals, balances, strict=True):
         opposite = balance.shows()
         if opposite is None:
-            opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
+            try:
+                opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
+            except UnsolvedProgramError:
+                opposite = True
         result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf
     return result
 
@@ -550,19 +539,21 @@ def cleaned(direction: Vector, known: Identification) -> Vector:
 NEGLIGIBLE = 1e-3  # differences below this, of those that are rarely exceeded
 
 
-def hang_on(small: Vector, largest: Matrix, information: Matrix) -> BoolVector:
+def hang_on(negligible: Vector, largest: Matrix, information: Matrix) -> BoolVector:
     """Whether maxima may hang on negligible differences: where not, this is a proof.
 
     Let v separate the choices once differences x_chosen - x_j = u_j + e_j are rounded to u_j, with
-    sum_a |v_a| largest_a = 1, so that v'u_j >= 0 and |v'e_j| <= 1/1000. At the maximum the score
-    along v, the sum of p_j v'(u_j + e_j), is 0: the sum of p_j v'u_j is at most 1/1000 for each
-    decision with a difference that is rounded. The variance of v'x, summed over decisions, which is
-    v'I v, is at most twice that: an eigenvalue of the information in units of `largest` is small.
+    sum_a |v_a| largest_a = 1, so that v'u_j >= 0. At the maximum the score along v, the sum of
+    p_j v'(u_j + e_j), is 0: the sum of p_j v'u_j is at most that of p_j |v'e_j|, which is at most
+    `negligible`. The variance of v'x, summed over decisions, which is v'I v, is at most the sum of
+    p_j |v'(u_j + e_j)|, or twice that: an eigenvalue of the information in units of `largest` is
+    small.
 
     Parameters
     ----------
-    small
-        Weight of all decisions with negligible differences, or more: one for each information.
+    negligible
+        Sum of p_j |e_ja| / largest_a over all options, of the variable a that has most, or more;
+        at most `NEGLIGIBLE` times the weight of all decisions. One for each information.
     largest
         Largest |x_i - x_chosen| of each variable.
     information
@@ -571,7 +562,7 @@ def hang_on(small: Vector, largest: Matrix, information: Matrix) -> BoolVector:
     d = largest.shape[1]
     unit = np.where(largest > 0, largest, 1.0)
     lowest = np.linalg.eigvalsh(information / unit[:, :, None] / unit[:, None, :])[:, 0]
-    return np.asarray(lowest <= 2 * d * NEGLIGIBLE * small)
+    return np.asarray(lowest <= 2 * d * negligible)
 
 
 def near_separation(
@@ -579,51 +570,50 @@ def near_separation(
 ) -> Vector | None:
     """Direction that separates all but negligible differences, looked for where there may be one.
 
-    Where it is, the maximum exists by these differences only.
+    Where it is, the maximum exists by these differences only. None, too, where it is not known.
     """
     if not known.complete:
         return None
     if known.basis is None:  # else the variables of the likelihood are not those of the choices
-        bounds = likelihood.largest[1][None], maximum.information[None]
-        if not hang_on(np.array([choices.total_weight]), *bounds)[0]:
+        largest = likelihood.largest[1]
+        bounds = largest[None], maximum.information[None]
+        if not hang_on(NEGLIGIBLE * np.array([choices.total_weight]), *bounds)[0]:
             return None
-        if not hang_on(weight_of_small(choices, bounds[0][0]), *bounds)[0]:
+        if not hang_on(negligible_differences(choices, maximum.theta, largest), *bounds)[0]:
             return None
     plain = without_small_differences(choices, known.scale, NEGLIGIBLE)
     if plain is None or (known.basis is None and _has_maximum(plain, maximum.theta)):
         return None
-    found = recession(plain, known.scale)
+    try:
+        found = recession(plain, known.scale)
+    except UnsolvedProgramError:  # the maximum exists all the same
+        return None
     return None if found is None else found.direction
 
 
-def weight_of_small(choices: Choices, unit: Vector) -> Vector:
-    """Weight of decisions in which a variable hardly differs from the chosen option's: (1,)."""
-    marks = np.searchsorted(choices.first_row, np.arange(0, choices.n_rows, ROWS_AT_ONCE))
-    edges = np.union1d(marks, [0, choices.n_decisions]).tolist()
-    limit = NEGLIGIBLE * unit
-    parts = [_differ_by_at_most(choices, a, b, limit) for a, b in pairwise(edges)]
-    small = np.concatenate(parts)
-    weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
-    return np.array([weights @ small])
+def negligible_differences(choices: Choices, theta: Vector, largest: Vector) -> Vector:
+    """What `hang_on` asks of choices at theta, (1,): most are settled by it in one compiled pass.
+
+    Differences count up to `NEGLIGIBLE` of the largest, as typical ones are no larger.
+    """
+    groups = np.arange(choices.n_decisions), np.array([0, choices.n_decisions]), np.array([0])
+    return negligible_in_groups(choices, groups, theta[None], largest[None])
 
 
-def differ_hardly(choices: Choices, unit: Matrix) -> BoolVector:
-    """Decisions in which a variable differs from the chosen option's, by less than 1/1000 unit."""
-    sizes = np.diff(choices.first_row)
-    limit = np.repeat(NEGLIGIBLE * unit, sizes, axis=0)
-    return _differ_by_at_most(choices, 0, choices.n_decisions, limit)
+def negligible_in_groups(
+    choices: Choices,
+    groups: tuple[IntVector, IntVector, IntVector],
+    theta: Matrix,
+    largest: Matrix,
+) -> Vector:
+    """The same of groups of decisions, each with its theta.
 
-
-def _differ_by_at_most(choices: Choices, begin: int, end: int, limit: Matrix) -> BoolVector:
-    """Of decisions begin..end, those with a variable that differs by no more than the limit."""
-    starts = choices.first_row[begin : end + 1]
-    rows = slice(int(starts[0]), int(starts[-1]))
-    chosen = np.repeat(choices.chosen_row[begin:end], np.diff(starts))
-    away = np.abs(choices.explanatory[rows] - choices.explanatory[chosen])
-    small = ((away > 0) & (away <= limit)).any(axis=1)
-    if choices.available is not None:
-        small &= choices.available[rows]
-    return np.asarray(np.logical_or.reduceat(small, starts[:-1] - starts[0]))
+    `groups` are the decisions in the order of groups, where those of each begin, and which groups.
+    """
+    found, room = np.empty_like(theta), np.empty((2, theta.shape[1]))
+    given = kernel_table(choices), groups, np.array(theta), NEGLIGIBLE * largest, room, found
+    kernels.small_differences(*given)
+    return np.asarray((found / np.where(largest > 0, largest, 1.0)).max(axis=1))
 
 
 def _has_maximum(choices: Choices, start: Vector) -> bool:

@@ -22,8 +22,14 @@ from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, constrained
 from penchant.softmax.identification import EPSILON, Identification
 from penchant.softmax.likelihood import Likelihood, PackedLikelihood, likelihood_of
-from penchant.softmax.newton import Maximum, maximise
-from penchant.softmax.separation import certified, cleaned, limit_along, near_separation
+from penchant.softmax.newton import UNDECIDED, Maximum, maximise
+from penchant.softmax.separation import (
+    UnsolvedProgramError,
+    certified,
+    cleaned,
+    limit_along,
+    near_separation,
+)
 from penchant.softmax.solution import (
     Solution,
     blank,
@@ -69,7 +75,10 @@ def maximum_likelihood(
         if certified(maximum, inner, inverse[0], choices.total_weight):
             near = near_separation(choices, known, inner, maximum)
             return finite_solution(known, maximum, inverse, "newton", near)
-    found = separating.recession(choices, known.scale, basis=basis)
+    try:
+        found, decided = separating.recession(choices, known.scale, basis=basis), True
+    except UnsolvedProgramError:
+        found, decided = None, False
     if found is not None and found.proven:
         return _separated(choices, known, found, threads)
     careful = careful_maximum(work, inner.largest[1], maximum.theta, max_steps, maximum.n_steps)
@@ -77,9 +86,12 @@ def maximum_likelihood(
         return _separated(choices, known, found, threads)
     if careful.settled or maximum.ending != "converged":
         maximum = careful.maximum()
+    if not decided and not careful.proof:
+        maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(choices, known, inner, maximum)
     inverse = scaled_inverse(maximum.information)
-    return finite_solution(known, maximum, inverse, "linear program", near)
+    proof = "linear program" if decided else "newton"
+    return finite_solution(known, maximum, inverse, proof, near)
 
 
 def proven_separation(
@@ -90,7 +102,10 @@ def proven_separation(
     It is quicker to ask first where Newton's method is known to lead nowhere. `known` is what the
     choices identify.
     """
-    found = separating.recession(choices, known.scale, basis=known.basis)
+    try:
+        found = separating.recession(choices, known.scale, basis=known.basis)
+    except UnsolvedProgramError:
+        return None
     if found is None or not found.proven:
         return None
     return _separated(choices, known, found, threads)

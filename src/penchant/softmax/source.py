@@ -7,7 +7,7 @@ explains (in `inference`), and what was kept in a file.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NoReturn
 
@@ -63,6 +63,10 @@ class Source:
     def model_words(self) -> str:
         """None."""
         return ""
+
+    def doubts(self, sources: Iterable[Source]) -> tuple[str, ...]:
+        """Settings of the model that the data of all these sources speak against, in sentences."""
+        return ()
 
     @property
     def profile(self) -> Any:
