@@ -8,7 +8,6 @@ from penchant.inference.profile.pairs import Planes, best_weights
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
-from penchant.models.record import for_task
 from penchant.softmax.hypotheses import Hypothesis
 
 MODELS = {
@@ -241,7 +240,7 @@ def test_suprema_near_the_best_of_a_grid_are_followed_to_their_end():
     truth = {name: rng.uniform(*ends) for name, ends in ranges.items()}
     cards = pn.Task(pn.models.iowa_schedule(100, rng=rng))
     player = pn.simulate(cards, pn.models.VPP(), truth, rng=rng)
-    profiles = Profiles(for_task(pn.models.VPP(), [player]), ((player,),))
+    profiles = Profiles(pn.models.VPP(), ((player,),))
     found = searched_grids(profiles)[0]
     near = np.flatnonzero(found.looked & (found.values > found.values.max() - 0.5))
     points = profiles.solve(np.zeros(len(near), dtype=np.int64), found.psi[near])

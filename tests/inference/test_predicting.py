@@ -96,3 +96,10 @@ def test_what_is_no_episode_is_refused():
 def test_what_is_not_even_a_list_is_refused():
     with pytest.raises(pn.errors.DataError, match="episodes must be"):
         pn.fit(EPISODE, played.ucl()).predict(5)
+
+
+def test_log_likelihoods_of_an_episode_without_scored_choices_are_empty():
+    played = pn.Episode([0, 1, 0, 1, 1, 0], [1.0, 0.0, 1.0, 1.0, 0.0, 1.0])
+    estimate = pn.fit(played, pn.models.QLearning(2), parameter_prior=pn.ScaledPrior())
+    shown = pn.Episode([0, 1], [1.0, 0.0], is_choice=[False, False])
+    assert estimate.log_likelihoods(shown).shape == (0,)

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.inference.profile.pairs import best_weights
 from penchant.inference.search.peaks import pseudoinverse
+from penchant.models.catalogue import CATALOGUE
 
 NOW = [54, 55, 19, 31, 14, 47, 15, 25, 78, 40, 11, 67, 34, 27, 69, 49, 80, 24, 33, 28]
 LATER = [55, 75, 25, 85, 25, 50, 35, 60, 80, 55, 30, 75, 35, 50, 85, 60, 85, 35, 80, 30]
@@ -222,3 +224,19 @@ def test_weights_that_are_huge_live_on_no_rounding():
         peak = estimate.source.peak.point
         exact = exact_log_likelihood(person, peak.theta, peak.psi)
         assert peak.value == pytest.approx(exact, abs=1e-6)
+
+
+def test_weights_that_newton_holds_at_zero_are_let_go_without_solving_each_place(monkeypatch):
+    """Two positive weights and choices that are all alike: 4,086 places were solved one by one."""
+    solved = []
+
+    def counted(*given):
+        solved.append(1)
+        return best_weights(*given)
+
+    monkeypatch.setattr("penchant.inference.profile.profiles.best_weights", counted)
+    rewards = [0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0, 1.0, 0.0]
+    estimate = pn.fit(pn.Episode([0] * 11, rewards), CATALOGUE["vpp"].example())
+    assert estimate.status == "not identified"
+    assert estimate.log_likelihood == pytest.approx(-0.6931472, abs=1e-6)
+    assert len(solved) < 100

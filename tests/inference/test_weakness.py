@@ -223,3 +223,40 @@ def test_choices_of_a_design_that_identifies_are_not_called_weak():
 def test_of_a_thousand_people_whom_the_design_identifies_none_is_weak(made, n):
     fits = pn.fit_each(*made(n, np.random.default_rng(11)))
     assert fits.counts() == {"converged": n}
+
+
+def random_decks(seed):
+    """A few cards drawn at random, with outcomes that tell nothing."""
+    rng = np.random.default_rng([77, seed])
+    n = int(rng.choice([15, 20, 25, 40]))
+    return pn.Episode(rng.integers(0, 4, n), rng.normal(0.2, 1, n) * 100)
+
+
+@pytest.mark.parametrize("seed", [183, 116])
+def test_rates_that_can_grow_a_thousandfold_are_weakly_identified(seed):
+    fit = pn.fit(random_decks(seed), pn.models.ORL(4))
+    assert fit.status == "weakly identified"
+    assert "reward_rate and punishment_rate" in fit.message
+
+
+def test_a_profile_interval_goes_to_where_a_ridge_of_small_rates_ends():
+    episode, model = random_decks(183), pn.models.ORL(4)
+    fit = pn.fit(episode, model)
+    intervals = {p.name: p for p in fit.parameters_at(0.95, kind="profile")}
+    rates = intervals["reward_rate"], intervals["punishment_rate"]
+    # rates a thousand times as large, with weights that are so much smaller, are nearly as likely
+    theta = fit.theta * [1e-3, 1e-3, 1, 1e3, 1e3, 1]
+    eta = model.explanatory(episode, *theta[3:]) @ theta[:3]
+    there = eta[np.arange(15), episode.chosen] - np.logaddexp.reduce(eta, axis=1)
+    assert there.sum() > fit.log_likelihood - 0.1
+    for parameter in rates:
+        assert parameter.high > 1e3 * parameter.estimate
+    assert intervals["value"].low < 1e-3 * intervals["value"].estimate
+
+
+@pytest.mark.parametrize("seed", [0, 52, 131, 283])
+def test_a_positive_weight_known_to_no_order_of_magnitude_is_weakly_identified(seed):
+    fit = pn.fit(random_decks(seed), pn.models.VPP(4))
+    assert (fit.standard_errors[:2] / fit.theta[:2]).max() > 1.96
+    assert fit.status == "weakly identified"
+    assert "consistency" in fit.message or "loss_aversion" in fit.message

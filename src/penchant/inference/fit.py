@@ -28,7 +28,6 @@ from penchant.models.record import (
     as_described,
     as_episodes,
     data_of,
-    for_task,
     is_history,
     needs_model,
     refuse_word,
@@ -221,7 +220,7 @@ def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
 
 
 def fit_model(
-    episodes: Sequence[Episode],
+    episodes: Sequence[History],
     model: Model,
     *,
     parameter_prior: Prior | MapPrior | None = None,
@@ -241,7 +240,6 @@ def fit_model(
     strict
         Raise unless the status is "converged" or "at a bound".
     """
-    model = for_task(model, episodes)
     if isinstance(parameter_prior, MapPrior):
         return _with_map(tuple(episodes), model, parameter_prior, strict, subject)
     check_prior(model, parameter_prior)

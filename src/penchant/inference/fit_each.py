@@ -25,7 +25,6 @@ from penchant.models.record import (
     as_described,
     as_episodes,
     data_of,
-    for_task,
     needs_model,
     refuse_word,
 )
@@ -97,8 +96,7 @@ def fit_each(
     """Fit every subject by itself: the numbers of `fit`, for many in one call, with progress.
 
     A subject whose choices do not allow an estimate has a status that says so; it never stops the
-    others. Episodes of the same subject share their parameters, and all subjects what a model
-    chooses by the rewards, such as an initial value that is left out.
+    others. Episodes of the same subject share their parameters.
 
     Parameters
     ----------
@@ -189,7 +187,6 @@ def fit_each_model(
     threads: int | None = None,
 ) -> Estimates:
     """Fit the episodes of every subject."""
-    model = for_task(model, episodes)
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:
         by_subject.setdefault(episode.subject, []).append(episode)
@@ -331,6 +328,4 @@ def portion_fit(
             "Name the column of rewards in scan(..., reward=), or leave the model out."
         )
     check_prior(model, parameter_prior)
-    choose = Declared(model).for_rewards
-    closed = model if choose is None else choose(data.rewards())
-    return PortionFit(closed, parameter_prior, level, intervals)
+    return PortionFit(model, parameter_prior, level, intervals)

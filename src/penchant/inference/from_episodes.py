@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -82,6 +82,10 @@ class FromEpisodes(Source):
     def model_words(self) -> str:
         """The model in words."""
         return model_words(self.model)
+
+    def doubts(self, sources: Iterable[Source]) -> tuple[str, ...]:
+        """Settings of the model that the episodes of all these sources speak against."""
+        return record.doubts_of(self.model, [e for source in sources for e in source.data or ()])
 
     @property
     def searched(self) -> Grid:

@@ -19,6 +19,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Profiles
+from penchant.inference.proportional import are_rates, points_along_ridges
 from penchant.inference.search.climb import Near, climb_together
 from penchant.inference.search.grid import GOOD_TO, Grid, Grids, grid_steps
 from penchant.inference.search.peaks import Peak, Peaks
@@ -31,6 +32,7 @@ MOST_RETURNS = 10  # to a profile that is still above its target at another psi
 RETURN = 1e-6  # how far above, on the scale of the root of the deviance
 NEARLY = 0.3  # how far below a cell may be that a climb could lead above, on the same scale
 BETWEEN = 1.0  # log-units by which a peak may be higher than the cells around it
+FAR = 3.0  # times a rate of which the curvature, in proportion to 1 / rate^2, is another
 FEW = 12  # cells of a task, of which none is left out
 FURTHEST = 25.0  # logarithms searched from a reciprocal
 MANY_UNITS = 1e5  # standard errors searched from a weight
@@ -311,6 +313,7 @@ class _Tasks:
             begun=centre,
         )
         tasks._begin_at_the_outermost_cell()
+        tasks._begin_along_ridges()
         return tasks
 
     def towards(self, limit: Vector, step: Vector) -> _Tasks:
@@ -334,6 +337,22 @@ class _Tasks:
         k = task[best]
         self.inside[k], self.psi[k], self.theta[k] = at[best], grids.psi[cell[best]], theta[best]
         self.short_in[k] = self._short(grids.values[k, cell[best]], k)
+
+    def _begin_along_ridges(self) -> None:
+        """Where small rates grow in proportion, a profile may stay above its target far out."""
+        profiles = self.line.profiles
+        task, _, points = points_along_ridges(profiles, self.whose, self.peaks.points.psi)
+        above = points.value > (self.highest - self.drop)[task]
+        task, points = task[above], points.take(above)
+        at = self.line.positions(points.theta, profiles.to_search(points.psi))
+        for i in np.argsort(self.sign[task] * at):  # the outermost last
+            k = task[i]
+            inside = np.isfinite(at[i]) and self.sign[k] * (self.limit[k] - at[i]) > 0
+            if inside and self.sign[k] * (at[i] - self.inside[k]) > 0:
+                self.inside[k], self.psi[k], self.theta[k] = at[i], points.psi[i], points.theta[i]
+                self.short_in[k] = self._short(points.value[i], k)
+                # where the estimate is, a standard error is that across the ridge
+                self.step[k] = max(self.step[k], abs(at[i] - self.begun[k]))
 
     def run(self) -> Vector:
         """Positions of the ends; infinite where the profile never falls so far."""
@@ -461,12 +480,14 @@ class _Tasks:
         """Curvatures to begin climbs with; NaN where the one expected there is nearer.
 
         That of a peak is what weights leave of it that are free to follow. A weight that is held
-        leaves more.
+        leaves more. Where small rates have grown, nothing of it is left.
         """
         n_shape = self.line.profiles.n_shape
         if self.coarse:
             return np.full((len(active), n_shape, n_shape), np.nan)
-        return np.asarray(self.peaks.curvature[active])
+        known, there = self.peaks.points.psi[active], self.psi[active]
+        far = np.any(are_rates(self.line.profiles) & (there > FAR * known), axis=1)
+        return np.where(far[:, None, None], np.nan, self.peaks.curvature[active])
 
     def _short(self, value: Vector, which: Sequence[int] | IntVector) -> Vector:
         """Root of the deviance less that of the target."""

@@ -38,7 +38,7 @@ from penchant.inference.search.search import best_peaks, climb, grid_search
 from penchant.inference.status import are_lost, estimate_at
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.natural import Shape
-from penchant.models.record import as_episodes, for_task, refuse_no_model
+from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import as_it_came, pooled_notes, progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import OUTSIDE, Validity, outside_words, small_deviation
@@ -202,7 +202,7 @@ def fit_linearized(
     """
     refuse_no_model(model)
     data = as_episodes(episodes)
-    found = _fit(data, for_task(model, data), nominal, coordinate, constrained)
+    found = _fit(data, model, nominal, coordinate, constrained)
     validity = found.validity
     assert validity is not None
     if not validity.valid and np.isfinite(validity.ratio):
@@ -252,7 +252,6 @@ def fit_linearized_each(
     """
     by_subject: dict[Any, list[Episode]] = {}
     data = as_episodes(episodes)
-    model = for_task(model, data)
     for episode in data:
         by_subject.setdefault(episode.subject, []).append(episode)
     told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]

@@ -302,6 +302,8 @@ def decision_log_likelihoods(
     model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
 ) -> Vector:
     """Log-probability of what was chosen."""
+    if not any(episode.n_decisions for episode in episodes):
+        return np.empty(0)
     log_p = _log_probabilities(model, episodes, theta, psi)
     chosen = np.concatenate([e.scored_options for e in episodes])
     return np.asarray(log_p[np.arange(len(chosen)), chosen])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import either, give_a_prior, profile_intervals
 from penchant.inference.from_episodes import FromEpisodes
+from penchant.inference.joint_limits import CERTAIN, follow_to_ends, without_maximum
 from penchant.inference.profile.pairs import Points, decisions_of
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid, Searched, known_grids
@@ -29,6 +31,7 @@ from penchant.inference.weakness import (
     are_run_off,
     few_words,
     holds_weights,
+    leaves_free,
     let_go,
     nearly_let_go,
     run_off_words,
@@ -37,7 +40,7 @@ from penchant.inference.weakness import (
     weakly_identified,
 )
 from penchant.models.model import Declared
-from penchant.models.priors import DensityPrior, Prior
+from penchant.models.priors import Prior
 from penchant.models.record import doubts_of
 from penchant.output import pooled_notes
 from penchant.softmax.diagnostics import Diagnostics, Status
@@ -45,8 +48,9 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK, diagnostics_of, status_of
 from penchant.softmax.fit_each import Batch, settled
 from penchant.softmax.identification import Identification
-from penchant.softmax.separation import NEGLIGIBLE, certificates
-from penchant.softmax.solution import Solution, check_units, scaled_inverse
+from penchant.softmax.newton import UNDECIDED
+from penchant.softmax.separation import NEGLIGIBLE, UnsolvedProgramError, certificates
+from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
 
 PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
@@ -212,7 +216,8 @@ def are_lost(profiles: Profiles, points: Points) -> BoolVector:
     proofs = Proofs.of(profiles, points, thorough=False)
     doubtful = np.flatnonzero(~proofs.exists)
     for k, choices, _ in _described_at(profiles, points, doubtful, False):
-        lost[k] = not has_maximum(choices, profiles.limits, proofs.identified(points, k))
+        with suppress(UnsolvedProgramError):  # not known: the search goes on, its end will tell
+            lost[k] = not has_maximum(choices, profiles.limits, proofs.identified(points, k))
     return lost
 
 
@@ -258,8 +263,11 @@ def estimates_at(
     subjects: Sequence[Any],
 ) -> list[Estimate]:
     """Put the peaks of profiles into words and numbers for the user."""
+    some, towards = _may_rise_for_ever(profiles, peaks), np.full(len(peaks), -1)
+    if len(some):
+        peaks, towards = follow_to_ends(profiles, peaks, some)
     points = peaks.points
-    cases = _Cases.of(profiles, grids, peaks)
+    cases = _Cases.of(profiles, grids, peaks, towards)
     covariances = joint_covariances(profiles, peaks, cases.touched)
     verdicts = cases.verdicts()
     reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
@@ -277,6 +285,16 @@ def estimates_at(
         numbers = theta[k], covariances[k]
         found.append(told_estimate(profiles, k, grid, peaks[k], verdict, *numbers, subjects[k]))
     return found
+
+
+def _may_rise_for_ever(profiles: Profiles, peaks: Peaks) -> IntVector:
+    """Peaks that need not be maxima, as some choices are certain; a prior holds the weights."""
+    if profiles.prior is not None or not profiles.n_shape:
+        return np.empty(0, dtype=np.int64)
+    theta = peaks.points.theta
+    apart = (np.abs(theta) * peaks.points.largest[:, 1]).max(axis=1, initial=0.0)
+    doubtful = (apart > CERTAIN) | ~peaks.converged
+    return np.flatnonzero(doubtful & np.isfinite(theta).all(axis=1))
 
 
 def told_estimate(
@@ -409,6 +427,8 @@ class _Cases:
         Shape parameters that change no probability, as the weights that they shape are 0.
     flat, loose
         The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
+    towards
+        Shape parameter to whose end the likelihood rises while weights grow for ever, or -1.
     is_plain
         A maximum that exists, away from all bounds: there is nothing more to say.
     """
@@ -420,10 +440,11 @@ class _Cases:
     unmoved: BoolVector
     flat: BoolVector
     loose: BoolVector
+    towards: IntVector
     is_plain: BoolVector
 
     @classmethod
-    def of(cls, profiles: Profiles, grids: Searched, peaks: Peaks) -> _Cases:
+    def of(cls, profiles: Profiles, grids: Searched, peaks: Peaks, towards: IntVector) -> _Cases:
         """Look at all of them."""
         proofs = Proofs.of(profiles, peaks.points)
         touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
@@ -432,9 +453,9 @@ class _Cases:
         flat = _are_flat(grids)
         loose = _loose(profiles, peaks)
         doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
-        doubtful |= are_run_off(profiles, peaks)
+        doubtful |= are_run_off(profiles, peaks) | (towards >= 0)
         plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
-        return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, plain)
+        return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, towards, plain)
 
     def plain(self, k: int) -> Verdict:
         """The maximum exists and was reached."""
@@ -445,7 +466,7 @@ class _Cases:
 
     def verdicts(self) -> list[Verdict]:
         """What is said of each."""
-        proven = self.proofs.good & self.peaks.converged
+        proven = self.proofs.good & self.peaks.converged & (self.towards < 0)
         doubtful = np.flatnonzero(~self.is_plain & ~proven)
         looked_into = {
             k: _looked_into(
@@ -454,6 +475,7 @@ class _Cases:
                 self.peaks[k],
                 self.plain(k),
                 self._identified(k),
+                int(self.towards[k]),
             )
             for k, choices, slopes in _described_at(
                 self.profiles, self.peaks.points, doubtful, self.profiles.n_shape > 0
@@ -494,12 +516,12 @@ class _Cases:
         if status in ("not identified", "separated"):
             advice = separated_advice(sentence, self.profiles.of_one(k))
             at = ", ".join(
-                f"{s.name} = {v:.4g}"
-                for s, v in zip(self.profiles.shape, peak.point.psi, strict=True)
+                f"{s.name} {'near ' if q == self.towards[k] else '= '}{v:.4g}"
+                for q, (s, v) in enumerate(zip(self.profiles.shape, peak.point.psi, strict=True))
             )
             return status, f"{advice} (At {at}.)" if at else advice
         if status == "stopped early":
-            solved = sentence.partition(" Allow more")[0]
+            solved = re.split(" Allow more| To be sure", sentence)[0]
             return status, (
                 f"{solved} The choices hardly bound the weights: {give_a_prior()}; until then this "
                 "is not an estimate."
@@ -543,14 +565,20 @@ def _looked_into(
     peak: Peak,
     found: Verdict,
     identified: Identification | None,
+    towards: int,
 ) -> Verdict:
     """What can be said of weights that Newton's method alone proves nothing about.
 
     described : the decisions at the peak, and derivatives of their variables
+    towards : shape parameter to whose end the likelihood rises while weights grow, or -1
     """
     choices, slopes = described
     has_prior = holds_weights(problem)
     solution = _inner_solution(problem, choices, peak, identified)
+    # a linear program may take differences for none that weights as large as these still tell
+    reached = peak.point.log_likelihood
+    if towards >= 0 and (solution.recession is None or solution.log_likelihood < reached):
+        solution = without_maximum(solution, choices, peak.point.theta, reached)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
     if status == "weakly identified":
@@ -558,39 +586,49 @@ def _looked_into(
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
     known = told(problem, choices, slopes, solution)
+    if towards >= 0:
+        known[towards] = True
     return Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(
     problem: Problem, choices: Choices, peak: Peak, known: Identification | None
 ) -> Solution:
-    """What can be said of the weights at the best psi."""
-    found = _existing(problem, choices, known, peak.point.theta)
-    held = holds_weights(problem)
-    if not held and np.isfinite(found.theta).all():
-        return replace(found, theta=peak.point.theta, point=peak.point.theta)
-    if not held:
-        return found
-    gone, near = None, None
-    if isinstance(problem.prior, DensityPrior):
-        if found.recession is not None:
-            gone = let_go(problem, choices, found, peak.point.theta)
-        if gone is not None:
-            return replace(gone, log_likelihood=peak.point.log_likelihood)
-        near = nearly_let_go(problem, choices, peak.point.theta, peak.point.information)
-    inverse, condition = scaled_inverse(peak.point.information)
-    return replace(
-        found,
-        theta=peak.point.theta,
+    """What can be said of the weights at the best psi.
+
+    Where the prior holds every direction of the weights there is a maximum, and no linear program
+    is asked.
+    """
+    point = peak.point
+    likelihood, identified = prepared(choices, 1)
+    near, ending = None, "converged"
+    if leaves_free(problem, point.theta, np.asarray(likelihood.largest)[1]):
+        found = _existing(problem, choices, known, point.theta)
+        if not holds_weights(problem):
+            finite = np.isfinite(found.theta).all()
+            return replace(found, theta=point.theta, point=point.theta) if finite else found
+        if found.recession is not None or found.ending == UNDECIDED:
+            try:
+                gone = let_go(problem, choices, found, point.theta)
+            except UnsolvedProgramError:
+                gone, ending = None, UNDECIDED
+            if gone is not None:
+                return replace(gone, log_likelihood=point.log_likelihood)
+        near = nearly_let_go(problem, choices, point.theta, point.information)
+    inverse, condition = scaled_inverse(point.information)
+    return Solution(
+        theta=point.theta,
         covariance=inverse,
-        point=peak.point.theta,
-        certainty=inverse,
+        log_likelihood=point.log_likelihood,
+        known=identified,
+        ending=ending,
+        decrement=float(peak.peaks.points.decrement[peak.row]),
+        n_steps=peak.n_steps,
         condition=condition,
-        recession=None,
-        resolved=None,
+        point=point.theta,
+        certainty=inverse,
+        certificate="prior" if ending == "converged" else None,
         near=near,
-        ending="converged",
-        certificate="prior",
     )
 
 

@@ -10,6 +10,11 @@ standard error is larger. Shape parameters are asked for all of their range only
 unknown, so that choices mean little, the temperature moves with them. With five decisions or fewer
 for each parameter the rule does not ask, and a note says so: there the maximum is what there is.
 
+Whatever the number of decisions, two more things are asked. The logarithm of a positive weight
+that is a parameter, or behind one, must have a standard error below 1.96: beyond, its interval
+spans three orders of magnitude. And rates near 0 that can grow a thousandfold, in
+proportion, inside the 95 % interval are not told.
+
 A weight of 0 leaves the shape of its variable without meaning (Davies 1977): towards an infinite
 temperature the likelihood ratio has one degree of freedom more for each shape parameter.
 """
@@ -26,13 +31,19 @@ from penchant.choices import Choices
 from penchant.errors import argument, give_a_prior, profile_intervals, weak_prior
 from penchant.inference.intervals import still_above
 from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.proportional import SMALL, points_along_ridges
 from penchant.inference.search.grid import Searched, grids_of, known_grids
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
 from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
-from penchant.softmax.separation import NEGLIGIBLE, cleaned, weight_of_small
+from penchant.softmax.separation import (
+    NEGLIGIBLE,
+    UnsolvedProgramError,
+    cleaned,
+    negligible_differences,
+)
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_point, normal_point
 
@@ -186,6 +197,14 @@ def holds_weights(problem: Problem) -> bool:
     return len(held_rows(problem, np.ones(len(problem.model.weights)))) > 0
 
 
+def leaves_free(problem: Problem, theta: Vector, largest: Vector) -> bool:
+    """Whether some direction of the weights leaves the prior as it is, or there is none."""
+    if problem.prior is None or not isinstance(problem.prior, DensityPrior):
+        return problem.prior is None
+    unit = np.where(largest > 0, largest, 1.0)
+    return bool(null_basis(held_rows(problem, theta) / unit, len(theta)).shape[1])
+
+
 def held_rows(problem: Problem, theta: Vector) -> Matrix:
     """Rows c with c'v = 0 for directions v of the weights that leave all densities as they are.
 
@@ -207,7 +226,8 @@ def held_rows(problem: Problem, theta: Vector) -> Matrix:
 def let_go(problem: Problem, choices: Choices, found: Solution, theta: Vector) -> Solution | None:
     """The solution where separated choices drive weights away that no density holds, or None.
 
-    `found` is what is known of the weights, `theta` where Newton's method left them.
+    `found` is what is known of the weights, `theta` where Newton's method left them. Raises
+    `UnsolvedProgramError` where that could not be told.
     """
     cone = _allowed(problem, held_rows(problem, theta))
     _, known = prepared(choices, 1)
@@ -246,11 +266,16 @@ def nearly_let_go(
     if not free.shape[1]:
         return None
     along = free.T @ (information / largest / largest[:, None]) @ free
-    limit = 2 * len(theta) * NEGLIGIBLE * float(weight_of_small(choices, largest)[0])
-    plain = separating.without_small_differences(choices, known.scale, NEGLIGIBLE)
-    if plain is None or np.linalg.eigvalsh(along)[0] > limit:
+    limit = 2 * len(theta) * float(negligible_differences(choices, theta, largest)[0])
+    if np.linalg.eigvalsh(along)[0] > limit:
         return None
-    recession = separating.recession(plain, known.scale, cone=_allowed(problem, rows))
+    plain = separating.without_small_differences(choices, known.scale, NEGLIGIBLE)
+    if plain is None:
+        return None
+    try:
+        recession = separating.recession(plain, known.scale, cone=_allowed(problem, rows))
+    except UnsolvedProgramError:  # the maximum exists all the same
+        return None
     return None if recession is None else cleaned(recession.direction, known)
 
 
@@ -286,6 +311,7 @@ DROP = float(chi_square_point(0.05, 1)) / 2
 # Below this standard error of the logarithm, the ends are eight standard errors away: no profile is
 # so skewed that it is worth a climb.
 SURE = 0.25
+THOUSAND = 999.0  # times larger, of rates of which only products with weights are told
 FEW = 5  # decisions for each parameter: of so few no order of magnitude is expected
 
 
@@ -306,8 +332,9 @@ def weakly_identified(
     """Sentences about those of some subjects whose parameters are weakly identified."""
     if profiles.prior is not None:
         return {}
-    which = which[~are_few(profiles)[peaks.points.subject[which]]]
     found: dict[int, list[str]] = {int(k): [] for k in which}
+    reached = which
+    which = which[~are_few(profiles)[peaks.points.subject[which]]]
     for natural in profiles.natural:
         if natural.is_ratio:
             for k in which[_vague(natural, peaks, covariances, which)]:
@@ -316,7 +343,48 @@ def weakly_identified(
             mine = _Positive(profiles, natural, grids, peaks, covariances, which)
             for k, words in mine.limits().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
+    reached = np.array([k for k in reached if not found[int(k)]], dtype=np.int64)
+    unknown = _unknown_weights(profiles, peaks, covariances)
+    for k in reached.tolist():
+        found[k] += unknown[k]
+    for k, names in _small_rates(profiles, peaks, reached).items():
+        found[k].append(f"{' and '.join(names)} (a thousandfold, in proportion)")
     return {k: _sentence(said) for k, said in found.items() if said}
+
+
+def _unknown_weights(profiles: Profiles, peaks: Peaks, covariances: Matrix) -> list[list[str]]:
+    """Parameters of each peak whose positive weight is known to three orders of magnitude only.
+
+    A part of a sum may well be 0: what the sum is made of is a share, which is known then.
+    """
+    found: list[list[str]] = [[] for _ in range(len(peaks))]
+    for natural in profiles.natural:
+        a = natural.index
+        alone = natural.is_ratio or natural.weights == (a,)
+        if natural.is_shape or not alone or a not in profiles.positive:
+            continue
+        behind = "" if natural.is_weight else f" (the weight {profiles.weights[a]} behind it)"
+        with np.errstate(invalid="ignore"):
+            unknown = covariances[:, a, a] > (REACH * peaks.points.theta[:, a]) ** 2
+        for k in np.flatnonzero(unknown):
+            found[k].append(f"{natural.name}{behind}")
+    return found
+
+
+def _small_rates(profiles: Profiles, peaks: Peaks, which: IntVector) -> dict[int, list[str]]:
+    """Rates near 0 that can grow a thousandfold inside the 95 % interval, by their names."""
+    highest = np.array([shape.high for shape in profiles.shape])
+    which = which[(peaks.points.psi[which] < SMALL * highest).any(axis=1)]
+    if not len(which):
+        return {}
+    subject, psi = peaks.points.subject[which], peaks.points.psi[which]
+    row, multiples, points = points_along_ridges(profiles, subject, psi)
+    inside = points.value > peaks.points.value[which[row]] - DROP
+    moved = points.psi > psi[row]
+    return {
+        int(which[row[i]]): [s.name for s, far in zip(profiles.shape, moved[i], strict=True) if far]
+        for i in np.flatnonzero(inside & (multiples > THOUSAND))
+    }
 
 
 def are_few(profiles: Profiles) -> BoolVector:

@@ -90,19 +90,20 @@ def _on_faces_of_prior(
     """Solve pairs with weights held at 0 that would be negative; returns those left.
 
     A face has the maximum if no free weight is negative and the objective falls from every weight
-    that is held: it is concave.
+    that is held: it is concave. A weight from which it rises is let go on the next face.
     """
     must = profiles.positive
-    for _ in must:
+    for _ in range(2 * len(must)):
         again = np.zeros(len(which), dtype=bool)
         for pattern in np.unique(held, axis=0):
             mine = np.flatnonzero((held == pattern).all(axis=1))
-            right = _hold(profiles, points, which[mine], must[pattern], x, rows, batch)
+            rises = _hold(profiles, points, which[mine], must[pattern], x, rows, batch)
+            negative = points.theta[which[mine]][:, must] < 0
+            again[mine] = rises.any(axis=1) | negative.any(axis=1)
             if not roughly:
-                right &= points.settled[which[mine]]
-            more = points.theta[which[mine]][:, must] < 0
-            held[mine] |= more
-            again[mine] = more.any(axis=1) | ~right
+                again[mine] |= ~points.settled[which[mine]]
+            held[mine] |= negative
+            held[np.ix_(mine, pattern)] &= ~rises
         which, held = which[again], held[again]
     return which
 
@@ -139,7 +140,7 @@ def _hold(
     rows: Rows,
     batch: Batch,
 ) -> BoolVector:
-    """Maximum on the face where the weights held are 0; whether the objective falls from it."""
+    """Maximum on the face where the weights held are 0; from which of them the objective rises."""
     d = profiles.n_weights
     free = np.setdiff1d(np.arange(d), held)
     mine = rows.only(which)
@@ -162,7 +163,7 @@ def _hold(
     if isinstance(profiles.weight_prior, GaussianPrior):
         quadratic = profiles.weight_prior.quadratic(d, None)
         slope = slope + (quadratic.linear - theta @ quadratic.precision)[:, held]
-    return np.asarray(np.isfinite(sums) & (slope <= 0).all(axis=1))
+    return np.asarray(~((slope <= 0) & np.isfinite(sums)[:, None]))
 
 
 def _with_one_held(
@@ -937,13 +938,6 @@ class Problem:
     model: Model
     episodes: tuple[Any, ...]
     prior: Prior | None = None
-
-    @classmethod
-    def going_on(cls, before: Problem, episodes: tuple[Any, ...]) -> Problem:
-        """The problem of other episodes of the same model."""
-        found = cls(before.model, episodes, before.prior)
-        found.__dict__["profiles"] = before.profiles.of_others((episodes,))
-        return found
 
     @cached_property
     def profiles(self) -> Profiles:

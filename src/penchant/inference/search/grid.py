@@ -338,12 +338,6 @@ def _on_lines(
     return values, theta, rough
 
 
-def one_by_one(profiles: Profiles, psi: Matrix, start: Matrix) -> tuple[Vector, Matrix]:
-    """Objective and weights of a single subject at some psi, from weights near by."""
-    values, theta, _ = _one_by_one(profiles, np.zeros(len(psi), dtype=np.int64), psi, start, NEAR)
-    return values, theta
-
-
 def _one_by_one(
     profiles: Profiles,
     subject: IntVector,

@@ -19,6 +19,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.proportional import are_rates
 from penchant.inference.search.climb import Climbs, Near, climb_together
 from penchant.inference.search.grid import (
     DEEP,
@@ -33,6 +34,7 @@ from penchant.inference.search.grid import (
 from penchant.inference.search.kinks import settled_at_kinks
 from penchant.inference.search.peaks import Peak, Peaks, heights_beside, settled_at_limits
 from penchant.inference.search.ridges import at_edges, climb_ridges
+from penchant.inference.search.steps import climb_from_small_rates, climb_from_steps
 from penchant.models.model import Declared
 
 ROUNDS = 14  # halvings of a step of the grid
@@ -190,15 +192,13 @@ def climb(
     problem: Problem,
     psi: Vector,
     max_steps: int = 40,
-    near: Peak | None = None,
     fixed: BoolVector | None = None,
     planes: Planes | None = None,
 ) -> Peak:
     """Climb on one profile: see `climb_together`."""
     whose = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
-    start = None if near is None else Near.of(near)
-    climbs = climb_together(problem.profiles, whose, psi[None], start, max_steps, held, planes)
+    climbs = climb_together(problem.profiles, whose, psi[None], None, max_steps, held, planes)
     return climbs.peaks()[0]
 
 
@@ -217,6 +217,10 @@ def best_peaks(
     _evaluate_at_the_middle(profiles, grids, np.flatnonzero(lost), best)
     _climb_from_cells(profiles, grids, climbing, best)
     _rise_to_the_grid(profiles, grids, climbing, best)
+    if Declared(profiles.model).steps is not None:
+        climb_from_steps(profiles, grids, climbing, best)
+    if len(climbing) and profiles.n_shape > 1 and are_rates(profiles).sum() > 1:
+        climb_from_small_rates(profiles, grids, climbing, best)
     if Declared(profiles.model).smooth:
         _climb_again(profiles, grids, climbing[~best.converged[climbing]], best)
         if Declared(profiles.model).outside:
