@@ -40,9 +40,9 @@ def test_a_missing_cell_is_named_by_row_column_decision_and_option():
     assert_refused(
         table(price=[2.5, np.nan, 1.5, 6.0, np.nan, 5.5]),
         "explanatory must not be missing; got an empty cell in price at row 1 (decision 4, option "
-        "car), an empty cell in price at row 4 (decision 6, option bus). Fill these cells, mark "
-        "options that were not on offer in `available`, or pass missing='drop_set' to leave their "
-        "decisions out.",
+        "car), an empty cell in price at row 4 (decision 6, option bus). Fill these cells, or "
+        "mark options that were not on offer in `available`: 2 of 3 decisions are too many to "
+        "leave out.",
     )
 
 
@@ -80,8 +80,7 @@ def test_decisions_without_a_choice_are_listed():
     assert_refused(
         table(taken=[0, 1, 0, 0, 0, 0]),
         "chosen must mark one option of each decision; got none at decision 5 (row 2, row 3), "
-        "decision 6 (row 4, row 5). Mark one, or pass missing='drop_set' to leave these decisions "
-        "out.",
+        "decision 6 (row 4, row 5). Mark one: 2 of 3 decisions are too many to leave out.",
     )
 
 

@@ -70,13 +70,11 @@ def test_a_reward_that_is_no_number_is_named_by_its_row():
         pn.read(table)
 
 
-def test_a_table_that_may_be_play_or_a_choice_experiment_is_asked():
+def test_choices_and_rewards_are_episodes_beside_attributes_unless_said_otherwise():
     more = {"cost_left": [1, 2, 3, 4, 5, 6], "cost_right": [6, 5, 4, 3, 2, 1]}
     sides = ["left", "right", "right", "right", "left", "right"]
     table = pa.table(PLAY | more | {"choice": sides})
-    with pytest.raises(pn.errors.DataError, match=r"two ways: task data.*kind='play' or kind="):
-        pn.read(table)
-    assert pn.read(table, kind="play").kind == "play"
+    assert pn.read(table).kind == pn.read(table, kind="play").kind == "play"
     assert pn.read(table, kind="choices").data.names == ("cost",)
 
 

@@ -138,32 +138,6 @@ def test_processes_and_a_cluster_give_the_same_bytes(small, tmp_path):
     assert (tmp_path / "cluster.parquet").read_bytes() == expected
 
 
-@pytest.mark.slow
-def test_what_the_rewards_decide_is_the_same_for_all_subjects(small, tmp_path):
-    table = play_of(PEOPLE)
-    paid = table.set_column(3, "reward", pa.array(table["reward"].to_numpy() * 10 + 40))
-    folder = written(paid, tmp_path / "logs", [])
-    found = pn.fit_each(pn.scan(folder, subject="who"), pn.QLearning(2))
-    assert "initial_value" in found.names  # 0 is not among the rewards: it is estimated
-    columns = {"subject": "who", "decision": "trial", "chosen": "choice", "reward": "reward"}
-    memory = pn.fit_each(pn.episodes_from_frame(paid, **columns), pn.QLearning(2))
-    _same(found, memory, PEOPLE)
-
-
-def test_rewards_beyond_those_that_are_kept_are_evenly_spaced_with_their_ends(tmp_path):
-    n = 1000
-    table = play_of(range(5), n=n)
-    paid = np.random.default_rng(3).permutation(5 * n) / 7
-    folder = written(table.set_column(3, "reward", pa.array(paid)), tmp_path / "logs", [1234])
-    scanned = pn.scan(folder, subject="who")
-    assert np.array_equal(scanned.rewards(), paid)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(histories, "MANY", 400)
-        some = scanned.rewards()
-    assert np.array_equal(some[:-2], paid[::16])
-    assert some[-2:].tolist() == [paid.min(), paid.max()]
-
-
 def test_stored_estimates_are_read_by_column_subject_and_summary(small, tmp_path):
     folder = written(play_of(PEOPLE), tmp_path / "logs", [])
     found = pn.fit_each(

@@ -186,3 +186,19 @@ def test_the_size_of_a_typical_difference_has_the_bits_of_memory(tmp_path):
     found = passed_fit.typical_difference(passes, scale)
     assert found.tobytes() == memory.tobytes()
     assert passes.n_passes == 3
+
+
+def test_one_pass_at_the_maximum_settles_that_strong_effects_hang_on_nothing_small(
+    tmp_path, monkeypatch
+):
+    def refuse(*arguments):
+        raise AssertionError("one pass settles it")
+
+    rng = np.random.default_rng(10)
+    x = rng.normal(size=(1000, 100, 3))
+    chosen = _drawn(rng, x, [1.0, 2.0, 3.0])
+    monkeypatch.setattr(passed_fit, "typical_difference", refuse)
+    monkeypatch.setattr(separation, "typical_difference", refuse)
+    passed, memory = _both(_table(x, chosen), tmp_path, chunk_rows=20_000)
+    assert memory.status == "converged"
+    _agree(passed, memory)

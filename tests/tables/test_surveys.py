@@ -65,12 +65,12 @@ def test_two_readings_of_the_columns_are_shown_and_asked():
 
 
 def test_numbers_that_do_not_say_where_they_begin_are_asked():
-    names = ["price_a", "price_b", "price_c"]
+    names = ["price_plan01", "price_plan02", "price_plan03"]
     with pytest.raises(
-        DataError, match=r"base must be given.*from 0 \(1 is b\) or from 1 \(1 is a"
+        DataError, match=r"base must be given.*from 0 \(1 is plan02\) or from 1 \(1 is plan01"
     ):
         wide_layout(names, ["1", "2"])
-    assert wide_layout(names, ["1", "2"], base=1).words == {"1": "a", "2": "b"}
+    assert wide_layout(names, ["1", "2"], base=1).words == {"1": "plan01", "2": "plan02"}
 
 
 def test_columns_that_only_look_alike_are_no_options():

@@ -44,9 +44,6 @@ class ManyPeople(Protocol):
     def kind(self) -> str:
         """What the files hold: choices, play or offers."""
 
-    def rewards(self) -> Vector:
-        """Rewards of all, by which models choose what was left open."""
-
     def described(self) -> str:
         """What there is to read, in words."""
 

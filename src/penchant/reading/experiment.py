@@ -160,7 +160,7 @@ def _without_words_of_one(table: pa.Table, layout: WideLayout, asked: Asked) -> 
             for c in columns
         )
     }
-    return WideLayout(layout.options, kept, layout.words, layout.opt_out)
+    return replace(layout, attributes=kept)
 
 
 def _are_amounts(table: pa.Table, name: str) -> bool:
@@ -313,7 +313,7 @@ def _without_availability(
         places = [None if one is None else layout.options.index(one) for one in taken]
         if any(k is not None and not on[k] for k, on in zip(places, found, strict=True)):
             continue  # taken all the same: an attribute
-        left = WideLayout(layout.options, others, layout.words, layout.opt_out)
+        left = replace(layout, attributes=others)
         return left, found, [f"{listing(map(str, columns))} say which options were on offer"]
     return layout, None, []
 

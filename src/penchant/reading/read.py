@@ -45,6 +45,7 @@ from penchant.tables.cells import is_nothing
 from penchant.tables.columns import (
     LONG,
     NO_COLUMN,
+    REWARDS,
     is_called,
     is_long,
     is_play,
@@ -76,6 +77,7 @@ from penchant.tables.surveys import (
     CUTS,
     SIDES,
     WideLayout,
+    ask_about_order,
     halves,
     likely_layouts,
     refuse_unknown_words,
@@ -369,6 +371,8 @@ def _built(
     if found == "offers":
         described = None if wide is None else _described(clean, asked, *wide)
         layout = None if wide is None or described is None else wide[1]
+        if wide is not None and layout is not None:
+            ask_about_order(layout, wide[0])
         return found, from_offers(clean, asked, place, layout, described)
     named_parts = {part: name for part, name in asked.columns.items() if name != NO_COLUMN}
     asked = replace(asked, columns=named_parts)
@@ -377,6 +381,7 @@ def _built(
             _ask_about_trials(clean, asked, *wide)
             ask_about_lone(clean, asked, *wide)
             _ask_about_outcomes(*wide)
+        ask_about_order(wide[1], wide[0])
         return found, from_wide(clean, asked, *wide, place)
     if not long:
         _refuse_words(clean, asked)
@@ -595,6 +600,14 @@ def _is_played(clean: Cleaned, names: Sequence[str]) -> bool:
     return False
 
 
+def _is_paid(clean: Cleaned, names: Sequence[str]) -> bool:
+    """Whether a column that can be nothing but the reward of each choice differs between trials."""
+    reward, table = named_column(REWARDS, names), clean.table
+    crossed = _crossed(clean, names)
+    subject = clean.hints.get("subject")
+    return reward is not None and reward not in crossed and not of_people(table, reward, subject)
+
+
 def _kind(
     clean: Cleaned, asked: Asked, long: bool, wide: tuple[str, WideLayout] | None
 ) -> ReadingKind:
@@ -618,6 +631,8 @@ def _kind(
         if played and isinstance(paid, tuple) and layout.columns <= {*paid}:
             return "play"  # what was gained and lost is no attribute of options gain and loss
         other: ReadingKind = "choices" if _described(clean, asked, *wide) is None else "offers"
+        if played and asked.options is None and _is_paid(clean, called):
+            return "play"
         if played and all(
             plain_name(name).rstrip("s") in _OF_GAMES or _is_of_learning(clean.table, name, own)
             for name, own in layout.attributes.items()
@@ -639,7 +654,7 @@ def _kind(
     if played:
         _ask_about_gambles(clean, asked, called)
         described = _described_options(clean, asked)
-        if described is not None:
+        if described is not None and not _is_paid(clean, called):
             raise DataError(
                 f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
                 f"{TITLES['play']}, by its column of rewards; or {TITLES['choices']}, "

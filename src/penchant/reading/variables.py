@@ -241,12 +241,12 @@ class Columns:
 
     def are_levels(self, name: str) -> bool:
         """Whether a column holds words alone, and none that are amounts, such as EUR 20."""
-        given = [cell for cell in self.cells[name] if not is_nothing(cell)]
+        given = [cell for cell in self.cells[name] if not is_no_level(cell)]
         return all(map(is_word, given)) and self.numbers(name) is None
 
     def levels(self, name: str) -> list[str]:
-        """Words of a column, those for nothing aside, in natural order."""
-        return in_natural_order({word(c) for c in self.cells[name] if not is_nothing(c)})
+        """Words of a column in natural order, those that say that nothing is known aside."""
+        return in_natural_order({word(c) for c in self.cells[name] if not is_no_level(c)})
 
     def _levels(self, name: str) -> Variables:
         levels = self.levels(name)
@@ -268,10 +268,23 @@ class Columns:
             self.notes.append(
                 f"{name} holds words: {listing(levels)}; compared with {reference} (reference)"
             )
-        given = [None if is_nothing(cell) else word(cell) for cell in self.cells[name]]
+        given = [
+            None if is_no_level(cell) or (out and is_nothing(cell)) else word(cell)
+            for cell, out in zip(self.cells[name], self.outside.tolist(), strict=True)
+        ]
         missing = np.array([cell is None for cell in given]) & ~self.outside
         return {
             f"{name}:{level}": np.where(missing, np.nan, [float(cell == level) for cell in given])
             for level in levels
             if level != reference
         }
+
+
+def is_no_level(cell: Any) -> bool:
+    """Whether a cell of a column of words tells no level: "none" is one, as of extras.
+
+    >>> is_no_level("none"), is_no_level("NA"), is_no_level(None)
+    (False, True, True)
+    """
+    is_none = isinstance(cell, str) and cell.strip().lower() == "none"
+    return is_nothing(cell) and not is_none

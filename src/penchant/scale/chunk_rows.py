@@ -18,6 +18,7 @@ from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.layouts import LongColumns
+from penchant.tables.numbers import EXACT_INTEGERS, exact_floats
 
 BLOCK = 4096
 FEW_OPTIONS = 62  # each has a bit of a whole number
@@ -185,11 +186,7 @@ def numbers(
     if again and column.type == pa.float64() and not column.null_count:
         return np.asarray(column.to_numpy())
     check_present(rows, name, role, on_offer)
-    if type_word(column.type) not in ("numbers", "whole numbers", "True/False"):
-        raise DataError(
-            f"{role} must be numbers; got {column.type} in {name} of {rows.file}. Convert it."
-        )
-    values = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    values = exact_column(rows, name, role)
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(np.add.reduce(values)):
             return values
@@ -200,6 +197,25 @@ def numbers(
             f"{role} must be finite; got {values[wrong[0]]} in {name} at {rows.place(wrong[0])}. "
             f"Mark options that were not on offer in {ticked('available')}, or correct this cell."
         )
+    return values
+
+
+def exact_column(rows: Rows, name: str, role: str) -> Vector:
+    """A column as float64, NaN where empty; whole numbers that this would round are errors."""
+    column = plain(rows.table[name])
+    label = f"{role} {name!r}"
+    if type_word(column.type) == "text":
+        return exact_floats(column.to_numpy(zero_copy_only=False), label, rows.place)
+    if type_word(column.type) not in ("numbers", "whole numbers", "True/False"):
+        raise DataError(
+            f"{label} must hold numbers; got {column.type} in {rows.file}. Convert it to float, or "
+            "leave it out."
+        )
+    values = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
+    if not pa.types.is_floating(column.type):
+        large = np.flatnonzero(np.abs(values) >= EXACT_INTEGERS)
+        cells = column.take(pa.array(large)).to_numpy(zero_copy_only=False)
+        exact_floats(cells, label, lambda k: rows.place(large[k]))
     return values
 
 

@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from penchant._typing import Vector
 from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, named, nearest
 from penchant.models.offers.offers import offers_from_frame
 from penchant.output import counted, progress
-from penchant.scale.chunk_rows import check_one_type
+from penchant.scale.chunk_rows import Rows, check_one_type
 from penchant.scale.fit_people import OfPeople, People
 from penchant.scale.portions import Limits, Portion, joined, located
 from penchant.scale.stored import StoredFile
@@ -24,7 +23,6 @@ from penchant.tables.offer_columns import NO_COLUMN, offer_columns
 
 T = TypeVar("T")
 PEOPLE = 256  # whose searches go together
-MANY = 4_000_000  # rewards beyond which some stand for all
 OFFERS = ("subject", "block", "chosen", "scored")
 
 
@@ -91,34 +89,11 @@ class HistoryScan(OfPeople):
         whose = "" if self.reader.subject is None else f", subjects in {self.reader.subject}"
         return f"Scan of {self.kind}: {self.described()}{whose}"
 
-    def rewards(self) -> Vector:
-        """Rewards received; beyond four million evenly spaced ones, with the ends of all."""
-        if self.kind == "offers":
-            return np.empty(0)
-        named = self.reader.arguments["reward"]
-        columns = [named] if isinstance(named, str) else list(named)
-        found: list[Vector] = []
-        ends: list[float] = []
-        step, count = 1, 0
-        for table in self._tables(columns, "Looking at rewards"):
-            gain, *loss = (_floats(table, name) for name in columns)
-            values = gain - np.abs(loss[0]) if loss else gain
-            values = values[np.isfinite(values)]
-            if len(values):
-                ends += [float(values.min()), float(values.max())]
-            found.append(values[-count % step :: step])
-            count += len(values)
-            while count // step > MANY:
-                found, step = [np.concatenate(found)[::2]], 2 * step
-        if step == 1:
-            return np.concatenate([np.empty(0), *found])
-        return np.concatenate([*found, [min(ends), max(ends)]])
-
     def distinct(self, column: str) -> list[Any]:
         """Every value of a column once, in the order in which they come."""
         found: dict[Any, None] = {}
-        for table in self._tables([column], f"Looking at {column}"):
-            found.update(dict.fromkeys(table[column].unique().to_pylist()))
+        for rows in self._groups([column], f"Looking at {column}"):
+            found.update(dict.fromkeys(rows.table[column].unique().to_pylist()))
         return [value for value in found if value is not None]
 
     def with_arguments(self, **more: Any) -> HistoryScan:
@@ -127,24 +102,14 @@ class HistoryScan(OfPeople):
             self, reader=replace(self.reader, arguments={**self.reader.arguments, **more})
         )
 
-    def _tables(self, columns: Sequence[str], what: str) -> Iterator[pa.Table]:
+    def _groups(self, columns: Sequence[str], what: str) -> Iterator[Rows]:
         with progress(what, len(self.files)) as advance:
             for file in self.files:
                 edges = file.group_edges()
                 for begin, end in pairwise(edges):
                     if end > begin:
-                        yield file.read(columns, begin, end, edges)
+                        yield Rows(file.read(columns, begin, end, edges), file.name, begin)
                 advance(1)
-
-
-def _floats(table: pa.Table, name: str) -> Vector:
-    try:
-        numbers = table[name].cast(pa.float64())
-    except pa.ArrowInvalid as error:
-        raise DataError(
-            f"reward must be numbers; got {table[name].type} in {name} ({error}). Convert it."
-        ) from None
-    return np.asarray(numbers.to_numpy(), dtype=np.float64)
 
 
 def scan_histories(

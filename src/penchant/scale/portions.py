@@ -21,7 +21,7 @@ import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
 from penchant.output import counted, progress
-from penchant.scale.chunk_rows import Rows, check_present, plain, starts_of
+from penchant.scale.chunk_rows import Rows, check_present, exact_column, plain, starts_of
 from penchant.scale.stored import FILE, ROW, StoredFile, stamp_of
 
 _ROW = re.compile(r"\brow (\d+)\b")
@@ -63,8 +63,19 @@ class Span:
 
 def joined(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
     """All rows in one table, numbers of several types as the widest of them."""
+    for name in names:
+        kinds = {part.table.schema.field(name).type for part in parts}
+        if any(map(pa.types.is_floating, kinds)):
+            for part in parts:
+                _check_exact(part, name)
     tables = [part.table.select(list(names)) for part in parts]
     return pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
+
+
+def _check_exact(rows: Rows, name: str) -> None:
+    """Refuse whole numbers that would be rounded beside those of another file."""
+    if pa.types.is_integer(rows.table.schema.field(name).type):
+        exact_column(rows, name, "column")
 
 
 def place_in(parts: Sequence[Rows], row: int) -> str:
@@ -194,16 +205,21 @@ def _sort(
     )
     spilled, unfinished = path.with_suffix(".spill"), path.with_suffix(f".{os.getpid()}")
     order = ", ".join(_quoted(name) for name in (*by, FILE, ROW))
+    refused: list[DataError] = []
     try:
         with duckdb.connect() as engine:
             engine.execute(f"SET memory_limit = '{MEMORY}'")
             engine.execute(f"SET temp_directory = {_text(spilled)}")
-            engine.register("given", _reader(files, columns))
+            engine.register("given", _reader(files, columns, refused))
             engine.execute(
                 f"COPY (SELECT * FROM given ORDER BY {order}) TO {_text(unfinished)} "
                 "(FORMAT parquet)"
             )
         os.replace(unfinished, path)
+    except duckdb.Error:
+        if refused:  # DuckDB words an error of the stream in its own way
+            raise refused[0] from None
+        raise
     finally:
         unfinished.unlink(missing_ok=True)
         shutil.rmtree(spilled, ignore_errors=True)
@@ -227,8 +243,10 @@ def _text(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _reader(files: Sequence[StoredFile], columns: Sequence[str]) -> pa.RecordBatchReader:
-    """All rows, one group of a file after another, with the file and the row of each."""
+def _reader(
+    files: Sequence[StoredFile], columns: Sequence[str], refused: list[DataError]
+) -> pa.RecordBatchReader:
+    """Stream all rows with the file and row of each; an error is also appended to `refused`."""
     schema = pa.unify_schemas(
         [pa.schema([_plain(file.schema().field(name)) for name in columns]) for file in files],
         promote_options="permissive",
@@ -242,7 +260,15 @@ def _reader(files: Sequence[StoredFile], columns: Sequence[str]) -> pa.RecordBat
                 for begin, end in pairwise(edges):
                     if begin == end:
                         continue
-                    table = file.read(columns, begin, end, edges).cast(schema)
+                    table = file.read(columns, begin, end, edges)
+                    try:
+                        for name in columns:
+                            if pa.types.is_floating(schema.field(name).type):
+                                _check_exact(Rows(table, file.name, begin), name)
+                    except DataError as error:
+                        refused.append(error)
+                        raise
+                    table = table.cast(schema, safe=False)
                     places: dict[str, Any] = {
                         FILE: pa.repeat(pa.scalar(k, pa.int32()), end - begin),
                         ROW: pa.array(range(begin, end), pa.int64()),

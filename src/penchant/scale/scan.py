@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 import pyarrow as pa
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, named
 from penchant.output import counted, progress
@@ -168,10 +168,6 @@ class Scan(OfPeople):
         """The subjects."""
         reader = ChoicesReader(self.layout, Limits(self.chunk_rows, SUBJECTS))
         return People(self.files, reader, f"of {self.described()}")
-
-    def rewards(self) -> Vector:
-        """None: options pay nothing that was received."""
-        return np.empty(0)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -189,6 +189,8 @@ _NUMBERS = (
     *("id", "nr", "no", "num", "number", "code", "idx", "index", "count", "counter", "n"),
     *("nummer", "numero"),
 )
+# What nothing but the reward of a choice is called; `USUAL` has more names that may be.
+REWARDS = ("reward", "rewards", "outcome", "payoff", "points", "payout", "rew")
 # The names that each part often has, tried in this order; case and punctuation do not matter,
 # nor do words that say of every column the same, see `NEUTRAL`.
 USUAL: Mapping[str, tuple[str, ...]] = {

@@ -16,6 +16,9 @@ from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labe
 Cells = list[tuple[str, Any, IntVector]]
 
 
+MOST_DROPPED = 0.05  # of the decisions: to leave more out changes what is estimated
+
+
 def incomplete_rows(
     numbers: Mapping[tuple[str, Any], Vector],
     unchosen: IntVector,
@@ -35,12 +38,20 @@ def incomplete_rows(
     empty = unchosen if on_offer is None else unchosen[on_offer[unchosen]]
     odd.append(("chosen", chosen, empty))
     if missing == "error" and any(rows.size for *_, rows in odd):
+        lost = len(np.unique(ids.decision[np.concatenate([rows for *_, rows in odd])]))
         raise DataError(
             f"{_role(odd)} must not be missing; got {_described(odd, ids, 'an empty cell')}. Fill "
-            f"these cells, mark options that were not on offer in {ticked('available')}, or pass "
-            f"{drop_set()} to leave their decisions out."
+            f"these cells, or mark options that were not on offer in {ticked('available')}"
+            f"{_or_dropped(lost, ids)}."
         )
     return np.concatenate([rows for *_, rows in odd])
+
+
+def _or_dropped(lost: int, ids: Ids) -> str:
+    """The advice to leave decisions out, where they are few; otherwise how many they are."""
+    if lost <= MOST_DROPPED * ids.n_decisions:
+        return f", or pass {drop_set()} to leave these decisions out"
+    return f": {lost} of {counted(ids.n_decisions, 'decision')} are too many to leave out"
 
 
 def _not_finite(numbers: Mapping[tuple[str, Any], Vector], on_offer: BoolVector | None) -> Cells:
@@ -220,7 +231,7 @@ def _none_chosen(none: BoolVector, labelled: bool, picked: Coded, ids: Ids) -> D
     if not labelled:
         return DataError(
             f"chosen must mark one option of each decision; got none at {ids.listed(none)}. Mark "
-            f"one, or pass {drop_set()} to leave these decisions out."
+            f"one{_or_dropped(int(none.sum()), ids)}."
         )
     described = (f"{picked.at(r)!r} at {ids.decision_name(r)}" for r in ids.first_rows(none))
     return DataError(

@@ -82,6 +82,7 @@ from penchant.tables.programs import (
 from penchant.tables.questions import conjoint, kirby, offers_of_questions
 from penchant.tables.surveys import (
     CUTS,
+    are_numbered,
     halves,
     is_evident,
     likely_layouts,
@@ -675,8 +676,14 @@ class _Work:
         who = self.subject or people_column(self.table, free)
         answers = CHOSEN if self.ranked is None else (self.ranked,)
         self.long = long_parts(self.table, who, free, answers)
+        if self.long is not None and is_play(free) and not self._is_answer(self.long.chosen):
+            self.long = None  # trials of a block are no options, nor is its condition a choice
         if self.long is not None and self.subject is None:
             self.people = who
+
+    def _is_answer(self, name: str) -> bool:
+        """Whether a column is called as choices are, or no other one is."""
+        return is_called(CHOSEN, name) or named_column(CHOSEN, self.table.column_names) is None
 
     def join_flags_for(self, where: str) -> None:
         """Join flags before rows are kept, where the condition speaks of the choice they make."""
@@ -814,14 +821,14 @@ class _Work:
             words = agreement(pressed, sides, agree["sign"], both)
             self.table = self.table.append_column(chosen, pa.array(words, pa.string()))
             return
-        match = re.fullmatch(r"(.+)\[(.+)\]", chosen)
+        match = re.fullmatch(r"(.+)\[(.+?)(?::\s*(.+=.+))?\]", chosen)
         if match is None or match[2] not in names:
             return
         labels: list[Any] | None
         if match[1] in names:
             labels = self._listed_labels(match[1], match[2])
         else:
-            labels = self._labels_at(match[1], match[2])
+            labels = self._labels_at(match[1], match[2], match[3])
         if labels is not None:
             self.table = self.table.append_column(chosen, typed(labels))
 
@@ -885,23 +892,39 @@ class _Work:
             labels.append(None if place is None or shown is None else shown[place])
         return labels
 
-    def _labels_at(self, attribute: str, place_in: str) -> list[Any] | None:
-        """The labels of columns such as left_card and right_card at the place that was pressed."""
-        pressed = [None if is_nothing(cell) else str(cell) for cell in self.cells(place_in)]
+    def _labels_at(
+        self, attribute: str, place_in: str, meant: str | None = None
+    ) -> list[Any] | None:
+        """The labels of columns such as left_card and right_card at the place that was pressed.
+
+        `meant` says which column each number means, as 0=left_card, 1=right_card.
+        """
+        cells = ((f"{c:g}" if isinstance(c, float) else c) for c in self.cells(place_in))
+        pressed = [None if is_nothing(cell) else str(cell) for cell in cells]
+        if meant is not None:
+            return self._labels_in(dict(re.findall(r"([^=,\s]+)=([^,]+)", meant)), pressed)
         words = list(dict.fromkeys(word for word in pressed if word is not None))
         names = [name for name in self.table.column_names if name != place_in]
         apart = [[one for one in words if one != odd] for odd in words]  # a mark of no choice
         ways = [way for own in (words, *apart) for way in shown_at(names, own)]
         for found, columns, places in ways:
             if found == attribute:
-                cells = [self.cells(name) for name in columns]
-                said = ", ".join(f"{word} = {columns[k]}" for word, k in places.items())
+                own = {word: columns[k] for word, k in places.items()}
+                if not are_numbered(columns) and all(word.isdecimal() for word in own):
+                    raise _which_column(attribute, place_in, own)
+                said = ", ".join(f"{word} = {name}" for word, name in own.items())
                 self.notes.append(f"{attribute} at the place of {place_in}: {said}")
-                return [
-                    cells[places[word]][row] if word in places else word
-                    for row, word in enumerate(pressed)
-                ]
+                return self._labels_in(own, pressed)
         return None
+
+    def _labels_in(
+        self, columns: Mapping[str, str], pressed: Sequence[str | None]
+    ) -> list[Any] | None:
+        """The label in the column of each word; a word without a column stays as it is."""
+        if not {*columns.values()} <= {*self.table.column_names}:
+            return None
+        cells = {word: self.cells(name) for word, name in columns.items()}
+        return [cells[word][row] if word in cells else word for row, word in enumerate(pressed)]
 
     def _emptied(self) -> frozenset[str]:
         """Columns that said something, but only in rows that are left out."""
@@ -944,6 +967,20 @@ class _Work:
             self.conditions,
             self.below,
         )
+
+
+def _which_column(attribute: str, place_in: str, columns: Mapping[str, str]) -> DataError:
+    """Ask which column each number means, where columns have letters or sides."""
+    turned = dict(zip(columns, [*columns.values()][::-1], strict=True))
+    one, other = (
+        f"{attribute}[{place_in}: {', '.join(f'{word}={name}' for word, name in own.items())}]"
+        for own in (columns, turned)
+    )
+    return DataError(
+        f"{attribute}[{place_in}] must say which column each number of {place_in} means; got "
+        f"{listing(map(repr, columns))} for {listing(columns.values())}, in any order. Write "
+        f"{one!r}, or {other!r}."
+    )
 
 
 def _words_of(name: str) -> list[str]:

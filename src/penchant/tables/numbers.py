@@ -1,7 +1,8 @@
 """Arguments that carry an index of their own, put into one order or refused."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -87,8 +88,12 @@ def _exact_integers(array: np.ndarray[Any, Any], name: str, place: Place) -> Vec
     wrong = _rounded(array.ravel(), floats.ravel())
     if not wrong.size:
         return floats
-    places = listing((f"{array.flat[i]} at {place(i)}" for i in wrong[:11]), wrong.size)
-    raise DataError(
+    raise _not_exact([(array.flat[i], place(i)) for i in wrong[:11]], wrong.size, name)
+
+
+def _not_exact(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
+    places = listing((f"{value} at {where}" for value, where in cells), total)
+    return DataError(
         f"{name} must hold numbers that float64 can represent; got {places}. "
         "Subtract a constant or rescale it first."
     )
@@ -113,7 +118,9 @@ def _exact_objects(array: np.ndarray[Any, Any], name: str, place: Place) -> Vect
             flat[i] = number
     if wrong:
         wrong = _culprits(array, wrong)
-        raise _not_numbers([(array.flat[i], place(i)) for i in wrong[:11]], len(wrong), name)
+        cells = [(array.flat[i], place(i)) for i in wrong[:11]]
+        rounded = all(isinstance(value, (int, Decimal)) for value, _ in cells)
+        raise (_not_exact if rounded else _not_numbers)(cells, len(wrong), name)
     return floats
 
 
@@ -140,10 +147,12 @@ def _exact_number(value: Any) -> float | None:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return None if isinstance(value, int) and int(number) != value else number
+    if isinstance(value, Decimal) and abs(value) < EXACT_INTEGERS:
+        return number
+    return None if isinstance(value, (int, Decimal)) and int(number) != value else number
 
 
-def _not_numbers(cells: list[tuple[Any, str]], total: int, name: str) -> DataError:
+def _not_numbers(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
     places = listing((f"{value!r} at {place}" for value, place in cells), total)
     return DataError(f"{name} must hold numbers; got {places}. {text_advice(cells[0][0])}")
 

@@ -23,6 +23,7 @@ JSPSYCH, PSYCHOPY, GORILLA, QUALTRICS, LAB_JS = (
     "lab.js",
 )
 INQUISIT = "Inquisit"
+PENCHANT = "penchant export"
 # Columns, in one spelling, that say what kind of event a row is.
 KINDS = (
     *("trialtype", "task", "phase", "stage", "part", "screen", "screenname", "display", "event"),
@@ -69,6 +70,11 @@ _OWN = {
         *("build", "computerplatform", "date", "time", "blockcode", "trialcode", "latency"),
         *("response", "correct", "stimulusitem", "stimulusnumber", "script", "sessionid"),
         *(f"{stem}{k}" for stem in ("stimulusitem", "stimulusnumber") for k in range(1, 10)),
+    ),
+    PENCHANT: (
+        *("platformid", "outcome", "auto", "rtms", "changes", "input", "elapseds", "received"),
+        *("advised", "pbetter", "advicereason"),
+        *(f"mean{k}" for k in range(1, 10)),  # payoffs of options, not labels of what was shown
     ),
 }
 _LOOP = re.compile(r"(?P<loop>.+)\.(?P<what>thisN|thisTrialN|thisRepN|thisIndex|ran|order)")
@@ -130,6 +136,8 @@ def program_of(names: Sequence[str]) -> Program:
         name = LAB_JS
     elif {"blockcode", "trialcode"} <= plain:
         name = INQUISIT
+    elif {"rtms", "elapseds", "received", "auto"} <= plain:
+        name = PENCHANT
     kinds = tuple(str(n) for n in names if plain_name(n) in KINDS)
     if name is None:
         return Program(None, kinds=kinds)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from penchant.errors import DataError, argument, either, listing
+from penchant.tables.labels import natural_key
 from penchant.tables.options import NOTHING_WORDS
 from penchant.tables.where import where_said
 
@@ -68,19 +69,22 @@ class WideLayout:
     Attributes
     ----------
     options
-        What the names of columns call the options, in the order of the columns.
+        What the names of columns call the options, as `in_order` sorts them.
     attributes
         {attribute: columns in the order of the options}; None where an option has no such column.
     words
         {word of the column of choices: option}.
     opt_out
         Word for the option that is none of those shown, where somebody took it.
+    by_place
+        Whether choices are numbers of options that have no numbers: `words` is one way of several.
     """
 
     options: tuple[str, ...]
     attributes: Mapping[str, tuple[str | None, ...]]
     words: Mapping[str, str]
     opt_out: str | None = None
+    by_place: bool = False
 
     @property
     def columns(self) -> set[str]:
@@ -139,8 +143,52 @@ def wide_layouts(names: Sequence[str]) -> list[tuple[tuple[str, ...], dict[str, 
                 for a, cols in crossed.items()
                 if {*cols} >= options
             }
-            found[options] = (tuple(own), full)
+            found[options] = (in_order(own), full)
     return list(found.values())
+
+
+_ORDINALS = ("first", "second", "third"), ("one", "two", "three")
+_SIDES_IN_ORDER = (
+    ("left", "middle", "center", "centre", "right"),
+    ("top", "middle", "center", "centre", "bottom"),
+    ("up", "down"),
+)
+
+
+def in_order(options: Iterable[str]) -> tuple[str, ...]:
+    """Options by their numbers or letters, sides from left to right; others as they stand.
+
+    >>> in_order(["plan10", "plan9"]), in_order(["B", "A"]), in_order(["right", "left"])
+    (('plan9', 'plan10'), ('A', 'B'), ('left', 'right'))
+    >>> in_order(["car", "bus"])
+    ('car', 'bus')
+    """
+    given = tuple(options)
+    bare = {option: side(option) for option in given}
+    for series in (*_ORDINALS, *_SIDES_IN_ORDER):
+        if {*bare.values()} <= {*series}:
+            return tuple(sorted(given, key=lambda option: series.index(bare[option])))
+    if are_numbered(given) or _are_lettered(given):
+        return tuple(sorted(given, key=lambda option: natural_key(option.lower())))
+    return given
+
+
+def are_numbered(options: Sequence[str]) -> bool:
+    """Whether options differ by their numbers alone: 1 and 2, plan1 and plan2, first and second.
+
+    >>> are_numbered(["opt_1", "opt_2"]), are_numbered(["A", "B"]), are_numbered(["car", "bus2"])
+    (True, False, False)
+    """
+    bare = [tag(option) for option in options]
+    stems = {re.sub(r"\d+", "0", option) for option in bare}
+    counted = len(stems) == 1 and "0" in stems.pop()
+    return counted or any({*bare} <= {*series} for series in _ORDINALS)
+
+
+def _are_lettered(options: Sequence[str]) -> bool:
+    """Whether options differ by their last letter alone: A and B, plan_a and plan_b."""
+    bare = [tag(option) for option in options]
+    return len({option[:-1] for option in bare}) == 1 and all(o[-1:].isalpha() for o in bare)
 
 
 def halves(name: str) -> list[tuple[str, str]]:
@@ -203,10 +251,11 @@ def wide_layout(
     wanted = None if options is None else _wanted(options)
     layouts = wide_layouts(names)
     by_tags = any({*(wanted or ())} == {tag(t) for t in tags} for tags, _ in layouts)
-    in_order = wanted is not None and not by_tags and {*map(str, options or ())} <= {*said}
+    listed = not isinstance(options, Mapping)
+    by_words = bool(wanted) and listed and not by_tags and {*map(str, options or ())} <= {*said}
     for tags, attributes in layouts:
         mapping = options if isinstance(options, Mapping) else None
-        if in_order and len(tags) == len(options or ()):
+        if by_words and len(tags) == len(options or ()):
             mapping = dict(zip(options or (), tags, strict=True))  # words in the options' order
         elif wanted is not None:
             if {*wanted} != {tag(t) for t in tags}:
@@ -219,7 +268,8 @@ def wide_layout(
             matched = _matched(tags, sure, opt_out, base, usual=wanted is not None)
         if matched is not None:
             own = {a: tuple(cols[t] for t in tags) for a, cols in attributes.items()}
-            layout = WideLayout(tags, own, matched.words, matched.opt_out)
+            by_place = wanted is None and not matched.by_name and not are_numbered(tags)
+            layout = WideLayout(tags, own, matched.words, matched.opt_out, by_place)
             fitting.append(_Fit(layout, matched))
     likely = [tags for tags, _ in likely_layouts(names, alike)]
     fitting = [fit for fit in fitting if fit.matched.by_name or not _are_at_sides(fit, likely)]
@@ -227,7 +277,7 @@ def wide_layout(
     if len(fitting) > 1:
         shown = "; or ".join(fit.layout.shown() for fit in fitting[:3])
         ways: list[Any] = [fit.layout.options for fit in fitting[:2]]
-        if in_order and not isinstance(options, Mapping):
+        if by_words:
             ways = [dict(zip(map(str, options or ()), own, strict=True)) for own in ways]
         raise DataError(
             f"{argument('options')} must be given, as the columns can be read in {len(fitting)} "
@@ -237,7 +287,7 @@ def wide_layout(
         _ask_which(likely_layouts(names, alike), sure, column, opt_out, evident or is_evident)
         return None
     doubtful += [word for word in fitting[0].matched.left if word not in doubtful]
-    if doubtful and not isinstance(options, Mapping) and not in_order:
+    if doubtful and listed and not by_words:
         raise _doubtful(doubtful[0], said, fitting[0].layout.options, column)
     return _with_partial(fitting[0].layout, names)
 
@@ -376,14 +426,35 @@ def _ask_which(
             raise _doubtful(counted[0], words, tags, column)
         known = ([str(k) for k in range(m)], [str(k + 1) for k in range(m)], [*"abcdefghij"[:m]])
         if bare in known:
-            mapping = dict(zip(counted, tags, strict=True))
-            turned = dict(zip(counted, (*tags[1:], tags[0]), strict=True))
-            raise DataError(
-                f"{argument('options')} must say what {listing(map(repr, counted))} in {column} "
-                f"mean, as the columns describe the options {listing(tags)}, in any order. Pass "
-                f"{options_said(mapping)} if they are numbered as the columns stand, or another "
-                f"order, such as {options_said(turned)}."
-            )
+            raise _any_order(dict(zip(counted, tags, strict=True)), tags, column)
+
+
+def ask_about_order(layout: WideLayout, column: str) -> None:
+    """Ask which option each number is, where options have letters or sides.
+
+    Parameters
+    ----------
+    layout
+        Of the columns and the choices.
+    column
+        The column of choices.
+    """
+    if layout.by_place:
+        raise _any_order(layout.words, layout.options, column)
+
+
+def _any_order(words: Mapping[str, str], options: Sequence[str], column: str) -> DataError:
+    """The question which option each word means, with one order and another."""
+    after = dict(zip(options, (*options[1:], options[0]), strict=True))
+    counted = sorted(words, key=lambda word: options.index(words[word]))
+    one = {word: words[word] for word in counted}
+    other = {word: after[words[word]] for word in counted}
+    return DataError(
+        f"{argument('options')} must say what {listing(map(repr, counted))} in {column} mean, as "
+        f"the columns describe the options {listing(options)}, in any order. Pass "
+        f"{options_said(one)} if they are numbered in this order, or another, such as "
+        f"{options_said(other)}."
+    )
 
 
 def _is_code(word: str) -> bool:
@@ -399,7 +470,7 @@ def shown_at(
 ) -> list[tuple[str, tuple[str, ...], dict[str, int]]]:
     """What is told of every place that was pressed: attribute, columns, place of each word.
 
-    Words are places by their names, or keys of a keyboard that lie left and right.
+    Words are places by their names or numbers, or keys of a keyboard that lie left and right.
 
     >>> shown_at(["left_card", "right_card"], ["arrowright", "arrowleft"])
     [('card', ('left_card', 'right_card'), {'arrowright': 1, 'arrowleft': 0})]
@@ -415,12 +486,23 @@ def shown_at(
         tags = sides if len(sides) == 2 else every  # without target_card beside both
         bare = [side(t) for t in tags]
         places = {word: bare.index(side(word)) for word in words if side(word) in bare}
+        if len(places) < len(words):
+            places = _counted_places(words, len(bare))
         if len(places) < len(words) and {*bare} == {"left", "right"}:
             places = {word: bare.index(own) for word, own in keyboard_sides(words).items()}
         if words and len(places) == len(words):
             for name, own in attributes.items():
                 found.append((name, tuple(own[t] for t in tags), places))
     return found
+
+
+def _counted_places(words: Sequence[str], n_places: int) -> dict[str, int]:
+    """Places that are counted from 0 where 0 is among them, else from 1."""
+    if not words or not all(word.isdecimal() for word in words):
+        return {}
+    start = 0 if "0" in words else 1
+    places = {word: int(word) - start for word in words}
+    return places if max(places.values()) < n_places else {}
 
 
 # Left and right as columns and keys have them, in one word.
@@ -496,7 +578,7 @@ def _with_partial(layout: WideLayout, names: Sequence[str]) -> WideLayout:
                     own = found.setdefault(attribute, [None] * len(index))
                     own[index[tag(option)]] = str(name)
     more = {attribute: tuple(own) for attribute, own in found.items()}
-    return WideLayout(layout.options, {**layout.attributes, **more}, layout.words, layout.opt_out)
+    return replace(layout, attributes={**layout.attributes, **more})
 
 
 def _matched(
@@ -578,6 +660,8 @@ def _by_number(
     if not numbers or len(left) > FEW_OTHERS or (left and len(numbers) < 2):
         return None
     low, high = min(numbers.values()), max(numbers.values())
+    if base is None and low >= 1 and high < m and not are_numbered(tags):
+        base = 1  # which option each number is will be asked in any case
     if low >= 1 and high < m and base is None:
         raise DataError(
             f"{argument('base')} must be given, as the choices {low} to {high} can be read in two "
