@@ -1,6 +1,9 @@
 """`penchant check`: what can be estimated, and nothing written."""
 
 import json
+import shlex
+
+import numpy as np
 
 from cli.conftest import contents
 from cli.trips import HEADER, csv
@@ -83,8 +86,36 @@ def test_an_initial_value_outside_the_rewards_is_said(penchant, folder):
     ended = penchant("check", "restless.csv", "--model", "q-learning", "--initial-value", "0")
     assert ended.code == 0
     assert "Note: initial_value = 0 lies outside the rewards (2" in ended.out
-    chosen = penchant("check", "restless.csv", "--model", "q-learning").out
-    assert "Note: Q-learning, 3 options, initial value estimated (0 is not among the rew" in chosen
-    found = penchant("fit", "restless.csv", "--model", "q-learning").out
-    assert "initial value estimated (0 is not among the rewards" in " ".join(found.split())
-    assert "initial_value" in found
+    usual = penchant("check", "restless.csv", "--model", "q-learning").out
+    assert ended.out.replace(" --initial-value 0.0", "") == usual
+    said = " ".join(ended.out.split())
+    assert "--settings initial_value=free" in said and "--settings initial_value=" in said
+    found = " ".join(penchant("fit", "restless.csv", "--model", "q-learning").out.split())
+    assert "initial_value = 0 lies outside the rewards" in found
+
+
+def explored(folder, name, scale):
+    """Twenty choices of places by each of four people, in two groups."""
+    rng = np.random.default_rng(1)
+    x, y = scale * rng.integers(0, 5, (2, 80))
+    rows = zip(np.repeat(range(4), 20), np.tile(range(1, 21), 4), x, y, rng.normal(x), strict=True)
+    lines = [f"{s},{t},{a:g},{b:g},{r:.3f},{'ab'[s % 2]}" for s, t, a, b, r in rows]
+    (folder / name).write_text("\n".join(["id,trial,x,y,points,group", *lines]) + "\n")
+
+
+def test_the_next_command_fits_a_table_with_places(penchant, folder):
+    explored(folder, "places.csv", 1)
+    for typed in ([], ["--grid", "5x5"], ["--model", "ucl", "--grid", "5x5"]):
+        noise = ["--noise-variance", "2"] if "ucl" in typed else []
+        out = json.loads(penchant("check", "places.csv", *typed, *noise, "--json").out)
+        words = shlex.split(out["next"])
+        assert words[:3] == ["penchant", "fit", "places.csv"]
+        assert penchant(*words[1:]).code == 0
+        assert "--prior" not in out["groups"]
+
+
+def test_the_next_command_for_places_off_a_grid_is_where_to_read_on(penchant, folder):
+    explored(folder, "places.csv", 0.3)
+    out = json.loads(penchant("check", "places.csv", "--json").out)
+    assert out["next"] == "penchant models gp-ucb"
+    assert penchant(*out["next"].split()[1:]).code == 0

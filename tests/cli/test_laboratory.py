@@ -155,10 +155,10 @@ def test_check_prints_what_compares_groups_where_a_column_tells_them(penchant, l
         ("gorilla.csv", " --model hyperbolic"),
         ("psych-ds", " --model q-learning"),
     ):
-        wanted = f"Groups: penchant study {file}{model} --prior weak --condition group -o results"
+        wanted = f"Groups: penchant study {file}{model} --condition group -o results"
         assert wanted in penchant("check", file).out
     survey = penchant("check", "survey.csv")
-    wanted = "study survey.csv --subject subject --prior weak --condition group -o results"
+    wanted = "study survey.csv --subject subject --condition group -o results"
     assert f"Groups: penchant {wanted}" in survey.out and "Next" not in survey.err
     assert survey.out.startswith("This is a choice experiment (options with attributes).")
     assert "\nNext: penchant fit survey.csv\n" in survey.out

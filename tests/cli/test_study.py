@@ -472,8 +472,7 @@ def test_check_recognises_a_history_of_play(penchant, played):
         ended.out.splitlines()[2],
         "The table can be used by penchant fit --model and penchant study.",
         "Next: penchant fit play.csv --model q-learning",
-        "Groups: penchant study play.csv --model q-learning --prior weak --condition landscape "
-        "-o results",
+        "Groups: penchant study play.csv --model q-learning --condition landscape -o results",
     ]
     assert ended.out.splitlines()[2].startswith("Options chosen: 12, from 0 to 11; rewards from ")
 

@@ -19,6 +19,7 @@ from penchant.report.study_figures import study_figures
 from penchant.report.study_page import study_page
 from penchant.report.study_words import in_short, shown
 from penchant.studies.findings import TABLES
+from peopled import q_learners
 from small_study import MEANS, study, table
 
 
@@ -403,11 +404,12 @@ def test_one_subject_is_not_compared_averaged_or_banded():
 
 
 def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_panels():
+    _, episodes = q_learners(6, 80, np.random.default_rng(1))
     frame = pd.DataFrame(
         [
             {"subject": f"s{k}", "arm": "ab"[k % 2], "choice": int(c), "reward": float(r)}
-            for k in range(6)
-            for c, r in np.random.default_rng(k).integers(0, 2, (40, 2))
+            for k, episode in enumerate(episodes)
+            for c, r in zip(episode.chosen, episode.rewards, strict=True)
         ]
     )
     model = pn.models.QLearning(2)
@@ -431,7 +433,7 @@ def test_the_population_has_its_parameters_and_people_in_the_order_of_all_other_
     ] * 2
     assert panels[0].get_xlim() == panels[1].get_xlim()
     caption = next(one for one in population_figures(made) if "coeff" in one.name).caption
-    assert "The coefficient of a is the same with the other sign." in caption
+    assert "how far a group lies from a." in caption
     rows = cells(study_page(made, [], title="x", command="y"), "The typical person")[1:3]
     assert [row[0] for row in rows] == ["temperature", "learning rate"]
     text = study_page(made, [], title="x", command="y")

@@ -5,6 +5,9 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
+from penchant.report.page import DataTable
+from penchant.report.study_answers import answers, p_words
+from penchant.report.study_comparison import comparison_section
 from penchant.report.study_everybody import population_figures
 from peopled import MODEL, q_learners
 
@@ -91,3 +94,20 @@ def test_conditions_within_people_are_contrasts_of_the_same_people():
     assert found.within == ("group",)
     assert found.fit.n_subjects == 9
     assert found.contrasts[0].factor == "group"
+
+
+def test_one_difference_has_one_p_value_and_its_adjustment_is_said(eight):
+    contrast, adjusted = eight.everybody.contrasts[0], eight.everybody.adjusted[0]
+    np.testing.assert_allclose(contrast.adjusted_p_value, adjusted, rtol=1e-12)
+    assert "adjusted by Holm's method over 2 parameters" in contrast.summary()
+    said = [line for line in answers(eight) if "p = " in line or "p < " in line]
+    assert [p_words(p) in line for p, line in zip(adjusted, said, strict=True)] == [True, True]
+    assert "Holm's method" in answers(eight)[0] and "all 16 subjects" in answers(eight)[0]
+    tables = [block for block in comparison_section(eight, "") if isinstance(block, DataTable)]
+    assert not [table for table in tables if "adjusted p" in table.header]
+
+
+def test_groups_are_compared_by_own_estimates_where_a_prior_leaves_the_population_out():
+    said = answers(studied(table(8, 25), parameter_prior=pn.ScaledPrior()))
+    assert any("adjusted" in line for line in said)
+    assert said[-1].startswith("No population model is fitted with parameter_prior")

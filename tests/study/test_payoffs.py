@@ -146,6 +146,18 @@ def test_rewards_are_told_from_means_with_noise():
     assert re.search(r"differ from these columns \(the first: \S+ at row 0", noisy.notes[0])
 
 
+def test_noise_is_that_of_the_condition():
+    quiet, loud = (restless(noise=noise) for noise in (0.3, 3.0))
+    loud["subject"] = "loud " + loud["subject"]
+    both = pd.concat([quiet.assign(noise="low"), loud.assign(noise="high")])
+    payoffs = pn.read_study(both, conditions=["noise"], payoffs=NAMES).payoffs
+    for i, variance in ((0, 9.0), (-1, 0.09)):  # subjects are sorted by name
+        assert payoffs.noise_by_episode[i] == pytest.approx(variance, rel=0.3)
+    draw = payoffs.draws(len(payoffs.values) - 1, np.random.default_rng(1))
+    assert draw(7, np.zeros(3000, dtype=int)).std() == pytest.approx(0.3, rel=0.2)
+    assert ", by condition" in payoffs.notes[0]
+
+
 def test_noise_that_is_given_is_drawn_around_the_means():
     frame = restless(noise=0.3)
     one = measurer(frame[frame.block == "x"], payoffs=NAMES, payoff_noise=4.0)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import tomllib
 import tracemalloc
 
 import pyarrow.parquet as pq
@@ -54,7 +55,7 @@ def test_one_row_per_choice_with_pseudonyms_in_both_formats(serving, place, tmp_
         for t in range(3):
             take(service, token, t, 4 * t + 1, block=1)
     counts = export(service.store, tmp_path / "out")
-    assert counts == {"practice grid": 4, "grid": 6}
+    assert counts.counts == {"practice grid": 4, "grid": 6}
     rows = rows_of(tmp_path / "out", "task-grid_data.csv")
     assert [row["chosen"] for row in rows[:3]] == ["1", "5", "9"]
     assert len({row["subject"] for row in rows}) == 2 and {row["landscape"] for row in rows} == {
@@ -89,12 +90,13 @@ def test_a_restless_task_tells_its_means_and_offers_tell_theirs(serving, file, t
     service.begin(token, block=1, decision=0, tab=None).result()
     for t in range(2):
         take(service, token, t, 1, block=1)
-    assert export(service.store, tmp_path / "out") == {"bandit": 6, "offers": 2}
+    assert export(service.store, tmp_path / "out").counts == {"bandit": 6, "offers": 2}
     rows = rows_of(tmp_path / "out", "task-bandit_data.csv")
     assert [rows[0][f"mean_{i}"] for i in (1, 2, 3)] == ["30.0", "60.0", "45.0"]
     assert rows[5]["mean_1"] != "30.0" and rows[0]["variance"] in ("4", "25")
     offers = rows_of(tmp_path / "out", "task-offers_data.csv")
-    assert (offers[1]["amount_1"], offers[1]["delay_2"], offers[1]["reward"]) == ("-2.0", "7.0", "")
+    assert (offers[1]["amount_1"], offers[1]["delay_2"]) == ("-2.0", "7.0")
+    assert "reward" not in offers[1]
     tasks = {p.name for p in (tmp_path / "out").glob("task*.toml")}
     assert tasks == {"task.toml", "task-offers.toml"}
 
@@ -127,7 +129,7 @@ def test_who_withdrew_is_not_exported(serving, file, tmp_path):
     take(service, token, 0, 1)
     service.withdraw(token).result()
     take(service, come(service, "here"), 0, 2)
-    assert export(service.store, tmp_path / "out") == {"grid": 1}
+    assert export(service.store, tmp_path / "out").counts == {"grid": 1}
 
 
 def test_text_that_a_spreadsheet_would_run_is_escaped(serving, file, tmp_path):
@@ -183,5 +185,153 @@ def test_memory_does_not_grow_with_the_number_of_rows(serving, file, tmp_path): 
         counts = export(service.store, tmp_path / f"out{people}")
         used[people] = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        assert counts == {"grid": 90 * people}
+        assert counts.counts == {"grid": 90 * people}
     assert used[180] < 1.6 * used[60]
+
+
+def play_blocks(service, who, option=0):
+    """Play all blocks of a study, always the same option."""
+    token = come(service, who)
+    state = service.state(token).result()
+    while state["stage"] != "end":
+        block, n = state["block"]["index"], state["block"]["decisions"]
+        service.begin(token, block=block, decision=0, tab=None).result()
+        for t in range(n):
+            take(service, token, t, option, block=block)
+        state = service.state(token).result()
+
+
+def exported(service, folder):
+    """What was said, and the task files by name."""
+    summary = export(service.store, folder)
+    files = sorted(
+        folder.glob("task*.toml"), key=lambda file: (file.name != "task.toml", file.name)
+    )
+    return summary, {file.name: tomllib.loads(file.read_text()) for file in files}
+
+
+def grid(settings):
+    return f"[[block]]\ntask = 'grid'\ndecisions = 3\n{settings}\n"
+
+
+def bandit(settings):
+    return f"[[block]]\ntask = 'bandit'\ndecisions = 3\n{settings}\n"
+
+
+def offers(settings):
+    return f"[[block]]\ntask = 'offers'\n{settings}\n[[block.offer]]\namount=[1, 2]\ndelay=[0, 3]\n"
+
+
+@pytest.mark.parametrize(
+    ("study", "key", "values"),
+    [
+        (
+            grid("width = 10\nheight = 10") + grid("width = 20\nheight = 5"),
+            "grid",
+            ["10x10", "20x5"],
+        ),
+        (grid("variance = 4") + grid("variance = 25"), "noise_variance", [4, 25]),
+        (
+            "[conditions]\nvariance = [4, 25]\n" + grid("width = 4\nheight = 3"),
+            "noise_variance",
+            [4, 25],
+        ),
+        (bandit("means = [4, 9]") + bandit("means = [4, 9, 6]"), "options", [["2"], ["3"]]),
+        (
+            offers("") + offers("order = 'adaptive'\nmodel = 'exponential'"),
+            "model",
+            ["hyperbolic", "exponential"],
+        ),
+    ],
+)
+def test_what_no_one_analysis_fits_is_in_tables_of_its_own(
+    study, key, values, serving, file, tmp_path
+):
+    service = serving(file, study)
+    for who in ("ann", "bob"):
+        play_blocks(service, who)
+    summary, tasks = exported(service, tmp_path / "out")
+    assert [task[key] for task in tasks.values()] == values
+    assert all("condition" not in task for task in tasks.values())  # each table has one
+    assert len({task["table"] for task in tasks.values()}) == len(summary.counts) == 2
+    (note,) = summary.notes
+    assert f"{key} " in note and note in (tmp_path / "out" / "README.md").read_text()
+    first, second = summary.commands(tmp_path / "out", "results")
+    assert first == f"penchant study {tmp_path / 'out'} -o results"
+    assert second.endswith(f"{list(tasks)[1]} -o results-{list(summary.counts)[1]}")
+
+
+@pytest.mark.parametrize(
+    "study",
+    [
+        bandit("means = [0.4, 0.9]\ndecimals = 2")
+        + bandit("means = [0.4, 0.9]\nnoise='bernoulli'"),
+        offers("currency = 'EUR'") + offers("currency = 'points'"),
+    ],
+)
+def test_amounts_in_different_units_are_not_analysed_together(study, serving, file, tmp_path):
+    service = serving(file, study)
+    play_blocks(service, "ann")
+    summary, tasks = exported(service, tmp_path / "out")
+    assert len(tasks) == 2 and "unit" in summary.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("study", "condition"),
+    [
+        ("[conditions]\nvariance = [4, 25]\n" + bandit("means = [4, 9]"), "variance"),
+        ("[conditions]\ncurrency = ['EUR', 'points']\n" + offers(""), "currency"),
+        ("[conditions]\ndecisions = [3, 4]\n[[block]]\ntask = 'grid'", "decisions"),
+    ],
+)
+def test_conditions_that_one_analysis_fits_are_compared_in_one_table(
+    study, condition, serving, file, tmp_path
+):
+    service = serving(file, study)
+    for who in ("ann", "bob"):
+        play_blocks(service, who)
+    summary, tasks = exported(service, tmp_path / "out")
+    assert tasks["task.toml"]["condition"] == [condition]
+    assert len(tasks) == 1 and not summary.notes
+
+
+def test_mean_rewards_that_changed_under_one_name_are_told_apart(serving, file, tmp_path):
+    hill = "width = 2\nheight = 1\nlandscape = 'hill'\nmeans = "
+    for who, means in (("ann", "[10, 50]"), ("bob", "[50, 10]"), ("cat", "[10, 50]")):
+        play_blocks(serving(file, grid(hill + means)), who)
+    summary, tasks = exported(serving(file, grid(hill + "[10, 50]")), tmp_path / "out")
+    rows = rows_of(tmp_path / "out")
+    assert [row["landscape"] for row in rows[::3]] == ["hill", "hill (2)", "hill"]
+    with (tmp_path / "out" / tasks["task.toml"]["landscape"]).open(newline="") as stream:
+        means = {
+            (row["landscape"], row["option"]): row["mean_reward"] for row in csv.DictReader(stream)
+        }
+    assert means == {
+        **{("hill", "0"): "10.0", ("hill", "1"): "50.0"},
+        **{("hill (2)", "0"): "50.0", ("hill (2)", "1"): "10.0"},
+    }
+    assert "hill (2)" in summary.notes[0]
+
+
+def test_a_study_file_whose_conditions_change_has_a_table_for_each(serving, file, tmp_path):
+    play_blocks(serving(file, bandit("means = [4, 9]")), "ann")
+    service = serving(file, "[conditions]\nvariance = [4, 25]\n" + bandit("means = [4, 9]"))
+    for who in ("bob", "cat"):
+        play_blocks(service, who)
+    summary, tasks = exported(service, tmp_path / "out")
+    assert summary.counts == {"bandit": 3, "bandit2": 6}
+    assert "condition" not in tasks["task.toml"]
+    assert tasks["task-bandit2.toml"]["condition"] == ["variance"]
+
+
+def test_blocks_of_one_name_are_told_apart(serving, file, tmp_path):
+    service = serving(file, 2 * bandit("name = 'main'\nmeans = [4, 9]"))
+    play_blocks(service, "ann")
+    export(service.store, tmp_path / "out")
+    assert [row["block"] for row in rows_of(tmp_path / "out")[::3]] == ["main (1)", "main (2)"]
+
+
+def test_an_export_without_choices_names_no_next_command(serving, file, tmp_path):
+    summary = export(serving(file).store, tmp_path / "out")
+    assert not summary.commands(tmp_path / "out", "results")
+    assert "penchant study" not in (tmp_path / "out" / "README.md").read_text()

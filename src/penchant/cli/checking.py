@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,14 @@ from penchant.cli.fitting import ready_model
 from penchant.cli.loading import load_choices
 from penchant.cli.options import Agent, Data, History, Terms
 from penchant.cli.running import exit_code, say_notes
-from penchant.cli.settings import PLACES, grid_words, locations, model_named, say_places
+from penchant.cli.settings import (
+    PLACES,
+    PLACES_FILE,
+    grid_words,
+    locations,
+    model_named,
+    say_places,
+)
 from penchant.cli.showing import VALID, checked_document, checked_words
 from penchant.cli.tables import (
     asked_of,
@@ -36,8 +43,8 @@ from penchant.files.output import json_text
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
-from penchant.models.model import Declared, model_words
-from penchant.models.record import doubts_of, for_task
+from penchant.models.model import Declared
+from penchant.models.record import doubts_of
 from penchant.output import counted
 from penchant.reading.asked import FEW
 from penchant.reading.read import reading_of
@@ -183,12 +190,19 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
     document = checked_play(reading, seen)
     if agent.model is not None:
         document["notes"] += model_notes(ready, reading, agent)
-    name, typed = agent.model or reading.task or "q-learning", typed_again(data, history)
-    document["next"] = command_typed(file, name, typed)
-    document["groups"] = groups_command(file, reading, name, typed)
-    following = _Following(document["next"], document["groups"], other_groups(reading))
     placed = None if seen is None else seen + reading.arguments["base"]
     document["where"] = None if mapped or placed is None else grid_words(placed)
+    name = agent.model or reading.task or ("q-learning" if placed is None else "gp-ucb")
+    typed = typed_again(data, history, replace(agent, model=None))
+    if document["where"] is not None:  # a model of places must know where options are
+        words = document["where"].split()
+        for option, value in zip(words[::2], words[1::2], strict=True):
+            typed += [option, value] if option not in typed else []
+    document["next"] = command_typed(file, name, typed)
+    document["groups"] = groups_command(file, reading, name, typed)
+    if PLACES_FILE in typed:  # has to be written first
+        document["next"], document["groups"] = f"penchant models {name}", None
+    following = _Following(document["next"], document["groups"], other_groups(reading))
     if json:
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(encoding="utf-8")
@@ -201,9 +215,7 @@ def run_check_play(file: str | None, data: Data, agent: Agent, history: History,
 def model_notes(ready: Any, reading: Reading, agent: Agent) -> list[str]:
     """What the rewards say of settings of the model that are in their units."""
     model = model_named(agent, reading.n_options) if ready is None else ready
-    chosen = for_task(model, reading.data)
-    said = [f"{model_words(chosen)}."] if Declared(chosen).because else []
-    return [*said, *doubts_of(chosen, reading.data)]
+    return list(doubts_of(model, reading.data))
 
 
 def checked_play(reading: Reading, places: Matrix | None = None) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.models.record import for_task
 from penchant.population.subjects import dragged
 from penchant.softmax.estimate import Estimate
 from penchant.tables.reading import Reading
@@ -157,11 +156,6 @@ def play_for(
 
 def model_for(ready: Any, reading: Reading, agent: Agent) -> Any:
     """The model for these data, and what is assumed of it."""
-    return for_task(_with_options(ready, reading, agent), reading.data)
-
-
-def _with_options(ready: Any, reading: Reading, agent: Agent) -> Any:
-    """The model with the options of the data."""
     if ready is None:
         n_options = reading.n_options
         if reading.numbered:

@@ -475,7 +475,7 @@ class Agent:
     bonus
         free: uncertainty has a weight of its own, a test of ucl.
     initial_value
-        q-learning and ucb1: value of every option before play; chosen by the rewards if not given.
+        q-learning and ucb1: value of every option before play; 0 if not given.
     """
 
     model: ModelName | None = None

@@ -343,7 +343,7 @@ def _about(estimate: Any) -> str:
     return f"{notes}Status: {estimate.status}. {estimate.message}\n"
 
 
-SOUND = ("converged", "not normal", "no spread", "one subject", "spread not told", "correlation")
+SOUND = ("converged", "no spread", "one subject", "spread not told", "correlation")
 
 
 def run_population(
@@ -439,6 +439,8 @@ def _table(found: PopulationFit) -> Any:
     table = found.table()
     assert found.source is not None
     notes = list(table.notes)
+    said = "p-values of contrasts are adjusted by Holm's method over their parameters."
+    notes += [said] if any(v.levels for v in found.source.design.variables.values()) else []
     for variable in found.source.design.variables.values():
         for level in variable.levels[1:]:
             words = f"{level} - {variable.levels[0]}"
@@ -447,7 +449,8 @@ def _table(found: PopulationFit) -> Any:
                 one = contrast[name]
                 notes.append(
                     f"{variable.name}, {words}: {name} {one['difference']:.3g} "
-                    f"[{one['low']:.3g}, {one['high']:.3g}], p = {one['p_value']:.2g}."
+                    f"[{one['low']:.3g}, {one['high']:.3g}], "
+                    f"adjusted p = {one['adjusted_p_value']:.2g}."
                 )
     return replace(table, notes=tuple(notes))
 

@@ -148,12 +148,16 @@ def run_export(store: str | None, folder: Path | None, *, with_ids: bool) -> int
         raise DataError(f"{missing} must be given; got none. penchant export STORE -o FOLDER.")
     held = Store(store, must_exist=True)
     try:
-        counts = export(held, folder, with_ids=with_ids)
+        summary = export(held, folder, with_ids=with_ids)
     finally:
         held.close()
-    for name, count in counts.items():
+    for name, count in summary.counts.items():
         say(f"{name}: {count} choices")
-    say(f"Written: {folder}. Next: penchant study {folder} -o results")
+    for note in summary.notes:
+        say(f"Note: {note}")
+    say(f"Written: {folder}." + ("" if summary.tasks else " Nobody has made a choice yet."))
+    for command in summary.commands(folder, "results"):
+        say(f"Next: {command}")
     return 0
 
 

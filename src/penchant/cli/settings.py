@@ -353,17 +353,20 @@ def place_words(places: Matrix, base: int = 0) -> str:
     )
 
 
+PLACES_FILE = "PLACES.csv"  # with a row per option and its coordinates
+
+
 def grid_words(places: Matrix) -> str:
     """The options that say where these places lie.
 
     >>> grid_words(np.array([[1.0, 1.0], [5.0, 3.0]]))
     '--grid 5x3 --base 1'
     >>> grid_words(np.array([[0.5, 1.0]]))
-    '--locations FILE'
+    '--locations PLACES.csv'
     """
     low, high = places.min(axis=0), places.max(axis=0)
     if places.shape[1] != 2 or (places != np.floor(places)).any() or low.min() < 0:
-        return "--locations FILE"
+        return f"--locations {PLACES_FILE}"
     base = 1 if low.min() >= 1 else 0
     width, height = (high - base + 1).astype(int)
     return f"--grid {width}x{height}{' --base 1' if base else ''}"

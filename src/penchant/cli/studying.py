@@ -16,7 +16,14 @@ from penchant.bandit.beliefs import RewardPrior
 from penchant.cli.fitting import model_for, ready_model
 from penchant.cli.options import Agent, History
 from penchant.cli.running import prior
-from penchant.cli.settings import model_named, nominal
+from penchant.cli.settings import (
+    PLACES,
+    TAKEN,
+    counts_options,
+    model_named,
+    nominal,
+    width_height,
+)
 from penchant.cli.tables import (
     check_base,
     check_model_given,
@@ -82,10 +89,10 @@ def with_task(
         raise DataError(f"FILE must name its table; got none in {task}. Export again.")
     folder = task.parent
     if agent.model is not None and agent.model != settings.get("model"):  # another model is typed
-        settings = {key: settings[key] for key in settings if key in _OF_TASK or key == "offers"}
+        settings = _for_model(settings, agent)
     if "landscape" in settings:
         settings["landscape"] = str(folder / settings["landscape"])
-    others = sorted(path.name for path in folder.glob("task-*.toml"))
+    others = sorted(path.name for path in folder.glob("task*.toml") if path.name != task.name)
     if others:
         say(f"Task: {task}; the study has others, too: {', '.join(others)}.")
     return (
@@ -96,7 +103,35 @@ def with_task(
     )
 
 
-_OF_TASK = {"table", "reward", "condition", "landscape", "landscape_by"}
+_OF_TASK = {"table", "subject", "block", "decision", "chosen", "reward", "scored", "executed"}
+_OF_TASK |= {"condition", "landscape", "landscape_by"}
+
+
+def _for_model(settings: Mapping[str, Any], agent: Agent) -> dict[str, Any]:
+    """What a task says whatever the model is, for a model that is not the task's own."""
+    model = str(agent.model)
+    wanted = _OF_TASK | (TAKEN.get(model, set()) & PLACES)
+    found = {key: value for key, value in settings.items() if key in wanted}
+    entry = entry_of(model)
+    if entry.data == "offers" and "offers" in settings:
+        other = "outcome" if "outcome" in entry.example().attributes else "amount"
+        found["offers"] = [_renamed(words, other) for words in settings["offers"]]
+    elif counts_options(agent) and "grid" in settings:
+        width, height = width_height(replace(agent, grid=settings["grid"]))
+        found["options"] = [str(width * height)]
+    elif counts_options(agent) and "options" in settings:
+        found["options"] = settings["options"]
+    return found
+
+
+def _renamed(words: str, other: str) -> str:
+    """Amounts as a model calls them.
+
+    >>> _renamed("amount=amount_1/amount_2", "outcome"), _renamed("delay=delay_1/0", "outcome")
+    ('outcome=amount_1/amount_2', 'delay=delay_1/0')
+    """
+    name, sign, columns = words.partition("=")
+    return f"{other}{sign}{columns}" if name in ("amount", "outcome") else words
 
 
 def _filled(options: Options, settings: dict[str, Any]) -> Options:

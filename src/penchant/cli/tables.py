@@ -10,12 +10,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 from penchant import datasets
-from penchant.cli.options import Data, History
+from penchant.cli.options import Agent, Data, History
 from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.files.table import read_table
 from penchant.files.text import Source, source
+from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
 from penchant.reading.read import has_choices, reading_of, recognised
@@ -101,7 +102,20 @@ def load_offers(file: str | None, data: Data, history: History, name: str) -> Re
             + ". Try penchant fit --example delays --model hyperbolic."
         )
     raw = open_raw(file, data) if data.example is None else Raw(_example(data.example))
-    return read_as(raw, data, history, "offers")
+    reading = read_as(raw, data, history, "offers")
+    _say_unused(reading, name)
+    return reading
+
+
+def _say_unused(reading: Reading, name: str) -> None:
+    """Say which attributes of the offers play no part in the model."""
+    known = CATALOGUE[name].example().attributes
+    unused = [part for part in reading.data[0].offers if part not in known]
+    if unused:
+        say(
+            f"Warning: --model {name} takes no account of {', '.join(unused)}. Choose another "
+            "model where it differs between the options."
+        )
 
 
 def _example(name: str) -> Any:
@@ -358,7 +372,7 @@ def groups_command(
     who = reading.columns["subject"]
     own = [] if model or "--subject" in typed else ["--subject", who]
     named = ["--model", model] if model else []
-    words = ["penchant", "study", str(file), *typed, *own, *named, "--prior", "weak"]
+    words = ["penchant", "study", str(file), *typed, *own, *named]
     words += ["--condition", found[0], "-o", "results"]
     return " ".join(map(_quoted, words))
 
@@ -403,10 +417,10 @@ def _quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def typed_again(data: Data, history: History) -> list[str]:
-    """Options that say how the table is read, as they were typed."""
+def typed_again(*options: Data | History | Agent) -> list[str]:
+    """Options that say how the table is read, or the model is set, as they were typed."""
     found: list[str] = []
-    for given in (data, history):
+    for given in options:
         usual = type(given)()
         for option in fields(given):
             value = getattr(given, option.name)

@@ -404,7 +404,8 @@ class Populated:
     random
         Parameters that differ between subjects; all if not given.
     spread
-        full: correlated between people; diagonal: not; by group: of each level of a factor.
+        full: correlated between people; diagonal: not; by group: of each level of a factor. If not
+        given, full with four people or more for each variance and covariance.
     links
         Scale of a parameter: price=log, 'price=negative log', rate=0..1, bonus=weight (the ratio is
         carried by its weight); or weights, for all ratios. May be repeated.
@@ -426,7 +427,7 @@ class Populated:
     within: Column = None
     varying: Columns = field(default_factory=list)
     random: Columns = field(default_factory=list)
-    spread: str = "full"
+    spread: str | None = None
     links: Annotated[list[str], Parameter(metavar="NAME=LINK")] = field(default_factory=list)
     estimator: Literal["ml", "reml"] | None = None
     nodes: OptionalNumber = None

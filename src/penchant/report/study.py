@@ -17,7 +17,7 @@ from penchant.errors import DataError, listing
 from penchant.figures.letters import in_words
 from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
-from penchant.models.record import for_task, refuse_no_model, refuse_word
+from penchant.models.record import refuse_no_model, refuse_word
 from penchant.output import Kept, Table, as_it_came, numbers, plain
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders
@@ -80,7 +80,6 @@ def carry_out(
     timings: Timings = {}
     clock = _Clock(timings)
     locations = Declared(plan.model).locations
-    plan = replace(plan, model=for_task(plan.model, data.episodes))
     n_options = int(Declared(plan.model).n_options or data.n_options)
     landscapes = Landscapes.none()
     if data.is_play:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from penchant.errors import listing, weak_prior
+from penchant.errors import listing, prior_said, weak_prior
 from penchant.figures.letters import in_words
 from penchant.output import number, p_value
+from penchant.population.hierarchy.contrasts import Contrast
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
 from penchant.studies.groups import LOG, GroupDifference, LeftOutGroup, OverallTest
@@ -26,9 +28,18 @@ def answers(study: Findings) -> list[str]:
     for key in dict.fromkeys((row.column, row.stratum) for row in study.left_out):
         rows = [row for row in study.left_out if (row.column, row.stratum) == key]
         lost = any(row.n_left_out for row in rows)
+        if population_decides(study, key):
+            said += _population_answer(study, key)
+            continue
         told = [_left_out(study, key, rows, not explained)] if lost or key[0] else []
         said += [*told, *_answer(study, key)]
         explained = explained or lost
+    compared = study.group_tests.differences or study.paired_tests
+    if study.everybody is None and study.plan.parameter_prior is not None and compared:
+        said.append(
+            f"No population model is fitted with {prior_said()}, as the population would be a "
+            "second prior: leave it out to compare groups by the population model."
+        )
     return said
 
 
@@ -131,6 +142,69 @@ def _answer(study: Findings, key: Key) -> list[str]:
         head = _headline(pairs, " and ".join(named), key, " within subjects")
         return [head, *within] if pairs else []
     return [_paired_headline(pairs, named, key), *_clear_pairs(pairs, percent)] if pairs else []
+
+
+def population_decides(study: Findings, key: Key) -> bool:
+    """Whether the population model compares these groups: it is the one test of each difference.
+
+    Tests of the subjects' own estimates, which leave people without a finite estimate out, stay in
+    the study's tables.
+    """
+    found = study.everybody
+    return found is not None and not key[1] and any(c.factor == key[0] for c in found.contrasts)
+
+
+def _population_answer(study: Findings, key: Key) -> list[str]:
+    """The answer of the population model: a sentence, then every difference."""
+    found = study.everybody
+    assert found is not None
+    percent = f"{100 * study.plan.level:g} %"
+    clear: dict[str, list[str]] = {}
+    lines = []
+    for contrast, adjusted in zip(found.contrasts, found.adjusted, strict=True):
+        if contrast.factor != key[0]:
+            continue
+        first, second = (group_name(key[0], label) for label in contrast.words.split(" - "))
+        for a, name in enumerate(contrast.names):
+            own = clear.setdefault(in_words(name), [])
+            own += [f"{first} and {second}"] if adjusted[a] < SIGNIFICANT else []
+            lines.append(
+                f"{in_words(name)}: "
+                f"{_link_effect(contrast, a, first, second)} ({percent} interval "
+                f"{_link_ends(contrast, a)}), p {p_words(adjusted[a])}."
+            )
+    several = len(found.groups[key[0]]) > 2
+    yes = [f"{name}{f' ({listing(own)})' if several else ''}" for name, own in clear.items() if own]
+    no = [name for name, own in clear.items() if not own]
+    said = [f"yes, in {', '.join(yes)}"] if yes else []
+    said += [f"no difference is shown in {', '.join(no)}"] if no else []
+    answer = "; ".join(said)
+    named = [group_name(key[0], label) for label in found.groups[key[0]]]
+    who = f"{', '.join(named[:-1])} and {named[-1]}"
+    within = " within subjects" if key[0] in found.within else ""
+    return [
+        f"Do {who} differ{within}{_where(key)}? {answer[0].upper()}{answer[1:]}. This is by the "
+        f"population model, which includes all {found.fit.n_subjects} subjects; p-values are "
+        "adjusted by Holm's method over all of its differences.",
+        *lines,
+    ]
+
+
+def _link_effect(contrast: Contrast, a: int, first: str, second: str) -> str:
+    """A difference on its link; as a ratio where logarithms are compared."""
+    value = float(contrast.difference[a])
+    if contrast.links[a] == "log":
+        return f"{first} / {second} = {number(math.exp(value), 3)}"
+    scale = "" if contrast.links[a] == "identity" else f" on the {contrast.links[a]} scale"
+    return f"{first} - {second} = {number(value, 3)}{scale}"
+
+
+def _link_ends(contrast: Contrast, a: int) -> str:
+    ends = [float(contrast.low[a]), float(contrast.high[a])]
+    if contrast.links[a] == "log":
+        with np.errstate(over="ignore"):
+            ends = np.exp(ends).tolist()
+    return f"{number(ends[0], 3)} to {number(ends[1], 3)}"
 
 
 def _of(tests: Sequence[Any], key: Key) -> list[Any]:

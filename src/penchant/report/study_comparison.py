@@ -10,7 +10,7 @@ import numpy as np
 from penchant.errors import either, weak_prior
 from penchant.output import p_value
 from penchant.report.page import Block, DataTable, Paragraph
-from penchant.report.study_answers import plain_name
+from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MANY, some_columns
 from penchant.report.study_words import shown
 from penchant.studies.findings import Findings
@@ -27,6 +27,12 @@ ON_RATIOS = (
     "difference, exponentiated, is a ratio."
 )
 
+TESTED_BELOW = (
+    "Differences are tested by the population model, below: one test of each difference, which "
+    "includes all subjects. Here are means of the subjects' own estimates, without those who have "
+    "no finite estimate; tests of these are in the study's tables."
+)
+
 
 def comparison_section(study: Findings, command: str) -> list[Block]:
     """Groups of different people, compared directly."""
@@ -35,17 +41,25 @@ def comparison_section(study: Findings, command: str) -> list[Block]:
         return []
     percent = f"{100 * study.plan.level:g} %"
     blocks = _left_out_table(study)
+    described = f"Differences are first minus second{_ratios(tests.differences)}"
+    decided = {d.column for d in tests.differences if population_decides(study, (d.column, ""))}
     for column in dict.fromkeys(d.column for d in tests.differences):
+        mine = [d for d in tests.differences if d.column == column]
+        if column in decided:
+            blocks.append(_difference_table(column, mine, percent, tested=False))
+            continue
         overall = [test for test in tests.overall if test.column == column]
         blocks += [_overall_table(column, overall)] if overall else []
-        mine = [d for d in tests.differences if d.column == column]
         blocks += [_difference_table(column, mine, percent), _tests_table(column, mine, percent)]
+    if decided == {d.column for d in tests.differences}:
+        return [Paragraph(TESTED_BELOW), *blocks, Paragraph(described)]
     return [
+        *([Paragraph(TESTED_BELOW)] if decided else []),
         *blocks,
         Paragraph(
-            f"Differences are first minus second{_ratios(tests.differences)} Welch's test "
-            "does not assume equal variances; p-values are adjusted by Holm's method over all "
-            "parameters and pairs, separately for tests of means and rank tests. Hedges' g is "
+            f"{described} Welch's test does not assume equal variances; p-values are adjusted by "
+            "Holm's method over all parameters and pairs, separately for tests of means and rank "
+            "tests. Hedges' g is "
             "the difference in standard deviations between subjects."
         ),
         Paragraph(
@@ -63,6 +77,13 @@ def paired_section(study: Findings, command: str) -> list[Block]:
         return []
     alone = not study.group_tests.differences
     percent = f"{100 * study.plan.level:g} %"
+    if all(population_decides(study, (d.column, "")) for d in study.paired_tests):
+        described = (
+            "Differences are within subjects with a finite estimate in both conditions, first "
+            f"minus second{_ratios(study.paired_tests)}"
+        )
+        table = _paired_table(study, percent, tested=False)
+        return [Paragraph(TESTED_BELOW), table, Paragraph(described)]
     return [
         *(_left_out_table(study) if alone else []),
         _paired_table(study, percent),
@@ -106,16 +127,19 @@ def _left_out_table(study: Findings) -> list[Block]:
     return [some_columns(caption, table, keep, names=names, note=note)]
 
 
-def _difference_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
+def _difference_table(
+    column: str, tests: Sequence[Any], percent: str, *, tested: bool = True
+) -> DataTable:
     strata = any(d.stratum for d in tests)
     header = ["parameter", *(["in"] if strata else []), "first", "second"]
     header += ["n", "first mean", "second mean", "compared as", "value", f"{percent} interval"]
-    header += ["adjusted p"]
+    header += ["adjusted p"] if tested else []
     rows = []
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
         row += [f"{d.first_n}, {d.second_n}", shown(d.first_mean), shown(d.second_mean)]
-        rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
+        row += _effect_cells(d)
+        rows.append([*row, p_value(d.adjusted_p_value)] if tested else row)
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
     words |= {1} if strata else set()
     caption = f"{column}: every pair of groups, parameter by parameter"
@@ -174,19 +198,20 @@ def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
     return DataTable(f"{column}: all groups at once", header, rows, words=words)
 
 
-def _paired_table(study: Findings, percent: str) -> DataTable:
+def _paired_table(study: Findings, percent: str, *, tested: bool = True) -> DataTable:
     tests = study.paired_tests
     strata = any(d.stratum for d in tests)
     header = ["first", "second", "parameter", *(["in"] if strata else []), "pairs"]
     header += ["first mean", "second mean", "compared as", "value", f"{percent} interval"]
-    header += ["adjusted p"]
+    header += ["adjusted p"] if tested else []
     rows = []
     for d in tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
         row += [f"{d.n_pairs} of {d.n_both}", shown(d.first_mean), shown(d.second_mean)]
-        rows.append([*row, *_effect_cells(d), p_value(d.adjusted_p_value)])
+        row += _effect_cells(d)
+        rows.append([*row, p_value(d.adjusted_p_value)] if tested else row)
     words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
-    caption = "Conditions within subjects: paired t tests"
+    caption = "Conditions within subjects" + (": paired t tests" if tested else "")
     return DataTable(caption, header, rows, words=frozenset(words))
 
 

@@ -15,7 +15,7 @@ from penchant.figures.letters import in_sentence, in_words, row_height
 from penchant.figures.style import WIDTHS
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
 from penchant.models.links import Link
-from penchant.output import counted, p_value
+from penchant.output import counted
 from penchant.population.hierarchy.assemble import CODING
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing
@@ -48,7 +48,9 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
     said = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
-    shown_words = [for_reader(_typed(words), names) for words in said if words != CODING]
+    shown_words = [
+        for_reader(_typed(words), names) for words in said if not words.startswith(CODING)
+    ]
     blocks += [Listing(shown_words)] if shown_words else []
     return blocks
 
@@ -73,8 +75,8 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
                     f"{contrast.words} = {shown(float(contrast.difference[a]))} on the "
                     f"{contrast.links[a]} scale "
                     f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
-                    f"{shown(float(contrast.high[a]))}, p {p_words(float(contrast.p_value[a]))}, "
-                    f"{p_value(adjusted[a])} adjusted for all differences here)."
+                    f"{shown(float(contrast.high[a]))}, p {p_words(adjusted[a])}, adjusted by "
+                    "Holm's method over all differences here)."
                 )
     if found.contrasts and not said:
         said.append(
@@ -125,10 +127,10 @@ def _contrasts(study: Findings) -> DataTable:
     return some_columns(
         "Differences in the population",
         table,
-        (*keep, "p_value", "adjusted_p_value", "link"),
+        (*keep, "adjusted_p_value", "link"),
         note="Differences of means, first minus second, on the scale of each parameter's link "
-        "function: on the log scale the logarithm of a ratio. Tests of the subjects' own "
-        "estimates are in the section on differences above.",
+        "function: on the log scale the logarithm of a ratio. p-values are adjusted by Holm's "
+        "method over all of them.",
         folded=len(table["parameter"]) > MANY,
         names={"t": "t"},
     )
@@ -232,7 +234,7 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         "population-coefficients",
         "What differs in the population",
         f"Coefficients of the population with {100 * study.plan.level:g} % interval: how far a "
-        f"{what} lies from the average of all {what}s.{_implied(found)}{edges_said(made)}",
+        f"{what} lies from {_reference(found)}.{edges_said(made)}",
         made,
     )
 
@@ -246,17 +248,11 @@ def _whole(ends: Matrix) -> tuple[float, float] | None:
     return low - margin, high + margin
 
 
-def _implied(found: StudyPopulation) -> str:
-    """Whose coefficients are not drawn, as they follow from the others."""
-    source = found.fit.source
-    if source is None:
-        return ""
-    levels = [source.design.factor(column).levels for column in found.between]
-    levels += [] if source.conditions is None else [source.conditions.labels]
-    first = listing(str(own[0]) for own in levels)
-    if all(len(own) == 2 for own in levels):
-        return f" The coefficient of {first} is the same with the other sign."
-    return f" The coefficient of {first} is minus the sum of the others."
+def _reference(found: StudyPopulation) -> str:
+    """What coefficients are differences from: the first group, or the mean over conditions."""
+    if not found.between:
+        return "the average of all conditions"
+    return listing([str(found.groups[column][0]) for column in found.between])
 
 
 def _links(fit: PopulationFit) -> list[Link]:

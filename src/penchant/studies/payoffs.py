@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from string import ascii_lowercase
 from typing import Any, Literal
@@ -31,6 +31,7 @@ OPTION_WORDS = ("option", "arm", "bandit", "deck", "machine", "slot", "stimulus"
 NO_COLUMNS = "none"
 AGREE = 0.9  # share of rewards equal to the payoff chosen that makes payoffs the rewards themselves
 FAR = 6.0  # standard deviations of noise beyond which a reward does not come from its mean
+FEWEST_REWARDS = 10  # that tell the noise of a condition; fewer say little of a variance
 OFF, SURE = 0.5, 5.0  # mean deviation, in standard deviations and in standard errors
 Kind = Literal["rewards", "means", "probabilities"]
 Draw = Callable[[int, IntVector], Vector]
@@ -57,6 +58,9 @@ class Payoffs:
         Whether the columns were found by their names, rather than given.
     notes
         What a reader should know of them.
+    noise_by_episode
+        Variance of rewards around means in the condition of each episode, where there are several
+        conditions and the variance was found from the rewards; else empty.
     """
 
     columns: tuple[str, ...]
@@ -66,6 +70,7 @@ class Payoffs:
     two: tuple[float, float] = (0.0, 1.0)
     recognised: bool = False
     notes: tuple[str, ...] = ()
+    noise_by_episode: tuple[float, ...] = ()
 
     @property
     def n_options(self) -> int:
@@ -98,7 +103,8 @@ class Payoffs:
             return lambda k, options: np.where(
                 rng.random(len(options)) < values[k, options], high, low
             )
-        sd = float(np.sqrt(self.noise_variance))
+        variance = self.noise_by_episode[i] if self.noise_by_episode else self.noise_variance
+        sd = float(np.sqrt(variance))
         return lambda k, options: values[k, options] + sd * rng.standard_normal(len(options))
 
     @property
@@ -112,9 +118,16 @@ class Payoffs:
         if self.kind == "rewards":
             return f"the reward {named}"
         if self.kind == "means":
-            return f"the mean {named}, with normal noise of variance {self.noise_variance:.4g}"
+            return f"the mean {named}, with normal noise of variance {self._variance_words}"
         low, high = self.two
         return f"{high:g} with the probability {named}, else {low:g}"
+
+    @property
+    def _variance_words(self) -> str:
+        several = sorted(set(self.noise_by_episode))
+        if len(several) < 2:
+            return f"{self.noise_variance:.4g}"
+        return f"{several[0]:.4g} to {several[-1]:.4g}, by condition"
 
 
 def payoffs_of(
@@ -126,6 +139,7 @@ def payoffs_of(
     *,
     labels: Sequence[Any] | None = None,
     taken: Iterable[str] = (),
+    conditions: Sequence[Any] = (),
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
     """Payoffs of every option, and why there are none where columns look like them.
 
@@ -144,6 +158,8 @@ def payoffs_of(
         Of the options by index, where they have any.
     taken
         Columns that are something else.
+    conditions
+        Of each episode: noise that is found from the rewards is that of the condition.
     """
     _check_noise(noise_variance)
     if given is not None and not isinstance(given, str) and not len(given):
@@ -156,13 +172,13 @@ def payoffs_of(
                 f"{argument('payoffs')} must be given with payoff_noise; got none. Name a column "
                 "per option."
             )
-        return _recognised(table, episodes, rows, labels, set(taken))
+        return _recognised(table, episodes, rows, labels, set(taken), conditions)
     columns = _expanded(table, [given] if isinstance(given, str) else list(given))
     check_columns(table, {"payoffs": columns})
     most = max(map(highest_option, episodes), default=NOTHING) + 1
     check_count(len(columns), len(labels) if labels is not None else most, labels is None)
     values = _values(table, columns, episodes, rows)
-    return _read(columns, values, noise_variance, episodes, rows), ()
+    return _read(columns, values, noise_variance, episodes, rows, conditions), ()
 
 
 def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
@@ -212,6 +228,7 @@ def _recognised(
     rows: Sequence[IntVector],
     labels: Sequence[Any] | None,
     taken: set[str],
+    conditions: Sequence[Any],
 ) -> tuple[Payoffs | None, tuple[str, ...]]:
     """Payoffs in columns with usual names, if the rewards received agree with them."""
     free = [str(name) for name in table.columns if name not in taken]
@@ -222,7 +239,7 @@ def _recognised(
             if len(columns) < most:
                 raise DataError(f"there are {most} options or more")
             values = _values(table, columns, episodes, rows)
-            return _read(columns, values, None, episodes, rows, recognised=True), ()
+            return _read(columns, values, None, episodes, rows, conditions, recognised=True), ()
         except DataError as error:
             why.append(
                 f"Columns {listing(columns)} are not taken for payoffs of the options: "
@@ -317,6 +334,7 @@ class _Received:
 
     paid: Vector
     said: Vector
+    episode: IntVector
     place: Callable[[int], str]
     column: Callable[[int], str]
 
@@ -340,6 +358,7 @@ class _Received:
         return cls(
             np.concatenate(paid)[known],
             found[known],
+            at[:, 0],
             lambda k: _place(episodes[at[k, 0]], int(at[k, 1])),
             lambda k: columns[int(episodes[at[k, 0]].executed[at[k, 2]])],
         )
@@ -358,6 +377,8 @@ def _read(
     noise: float | None,
     episodes: Sequence[Episode],
     rows: Sequence[IntVector],
+    conditions: Sequence[Any],
+    *,
     recognised: bool = False,
 ) -> Payoffs:
     """Payoffs of the kind that the rewards received say they are."""
@@ -371,8 +392,22 @@ def _read(
         variance = 0.0 if kind == "rewards" else variance
     made = Payoffs(columns, values, kind, variance, two, recognised)
     _check_means(received, made, noise is not None)
+    if kind == "means" and noise is None:
+        made = replace(made, noise_by_episode=_noise_by_condition(received, variance, conditions))
     notes = [_found_words(made, noise is None, received), *_disagreement(received, made)]
-    return Payoffs(columns, values, kind, variance, two, recognised, tuple(notes))
+    return replace(made, notes=tuple(notes))
+
+
+def _noise_by_condition(
+    received: _Received, pooled: float, conditions: Sequence[Any]
+) -> tuple[float, ...]:
+    """Variance of rewards in the condition of each episode; the pooled one where few tell it."""
+    found = {}
+    for condition in dict.fromkeys(conditions):
+        here = [i for i, own in enumerate(conditions) if own == condition]
+        left = (received.paid - received.said)[np.isin(received.episode, here)]
+        found[condition] = float((left**2).mean()) if len(left) >= FEWEST_REWARDS else pooled
+    return tuple(found[condition] for condition in conditions)
 
 
 def _kind(

@@ -191,7 +191,8 @@ def _data(data: StudyData) -> str:
         for values in _arrays(episode):
             digest.update(np.ascontiguousarray(values).tobytes())
     if data.payoffs is not None:
-        digest.update(repr((data.payoffs.kind, data.payoffs.noise_variance)).encode())
+        noise = data.payoffs.noise_variance, data.payoffs.noise_by_episode
+        digest.update(repr((data.payoffs.kind, *noise)).encode())
         for values in data.payoffs.values:
             digest.update(np.ascontiguousarray(values).tobytes())
     return digest.hexdigest()[:16]

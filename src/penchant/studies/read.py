@@ -298,12 +298,20 @@ def play_data(
     )
     rows = [own[: episode.n_events] for own, episode in zip(rows, episodes, strict=True)]
     taken = {*found.used(), *conditions, *by, *([expected] if expected else ())}
+    assigned = {name: _by_subject(table, name, episodes, rows) for name in conditions}
     paid, remarks = payoffs_of(
-        table, payoffs, payoff_noise, episodes, rows, labels=options, taken=taken
+        table,
+        payoffs,
+        payoff_noise,
+        episodes,
+        rows,
+        labels=options,
+        taken=taken,
+        conditions=[tuple(own[one.subject] for own in assigned.values()) for one in episodes],
     )
     return StudyData(
         tuple(episodes),
-        {name: _by_subject(table, name, episodes, rows) for name in conditions},
+        assigned,
         by,
         _by_episode(table, by, episodes, rows),
         None if expected is None else _expected(table, expected, episodes, rows),

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import os
 import re
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
@@ -26,7 +28,8 @@ from sqlalchemy import Connection, func, select
 
 from penchant.errors import DataError
 from penchant.files.atomic import failed, removed_in_the_end
-from penchant.task.plan import Block, Plan, plan_of
+from penchant.task.kinds import GridTask
+from penchant.task.plan import Block, Cell, Plan, plan_of
 from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
 
 STALLED = 120.0  # seconds without a request
@@ -193,24 +196,71 @@ COLUMNS: Mapping[str, tuple[type, str]] = {
 
 @dataclass(frozen=True)
 class Group:
-    """Blocks whose choices belong in one table: the same kind of task, the same options.
+    """Blocks whose choices belong in one table, as one analysis is right for all of them.
 
     Attributes
     ----------
     name
         Of its table.
+    settings
+        All that the analysis depends on: the same in all blocks of the group, and another in
+        every other group of the same kind of task.
+    levels
+        Values of each condition.
     extra
         Columns that the conditions and the task add, with their types.
-    analysis
-        Settings of `penchant study`.
+    landscapes
+        Mean rewards by label: the name of the landscape, with a number where a name has stood for
+        several.
     """
 
     name: str
+    kind: str
     practice: bool
-    conditions: tuple[str, ...]
-    extra: Mapping[str, type]
+    pays: bool
     analysis: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    levels: Mapping[str, tuple[Any, ...]]
+    extra: Mapping[str, type]
     landscapes: Mapping[str, tuple[float, ...]]
+
+    @property
+    def conditions(self) -> list[str]:
+        """Conditions that differ between the people of this table."""
+        return [name for name, values in self.levels.items() if len(values) > 1]
+
+    @property
+    def title(self) -> str:
+        """The name as people read it."""
+        return f"practice {self.name}" if self.practice else self.name
+
+
+def settings_of(plan: Plan, block: Block) -> dict[str, Any]:
+    """All that must be the same in blocks that are analysed together.
+
+    Amounts in another unit are kept apart, too, unless a condition of the study varies the unit.
+    """
+    conditions = [] if block.practice else list(plan.cells[0].labels)
+    setting, unit = block.task.unit
+    return {
+        **block.task.analysis(),
+        **({} if setting in conditions else {"unit": unit}),
+        "conditions": conditions,
+        "advice": block.advice,
+    }
+
+
+def landscape_label(task: GridTask, known: Mapping[str, tuple[float, ...]]) -> str:
+    """The name of the landscape; with a number where the name stands for other mean rewards, too.
+
+    >>> from penchant.task.kinds import RewardNoise
+    >>> task = GridTask(90, 2, 1, "hill", (1.0, 2.0), RewardNoise())
+    >>> landscape_label(task, {}), landscape_label(task, {"hill": (3.0, 4.0)})
+    ('hill', 'hill (2)')
+    """
+    numbered = (f"{task.landscape} ({n})" for n in itertools.count(2))
+    labels = itertools.chain([task.landscape], numbered)
+    return next(label for label in labels if known.get(label, task.means) == task.means)
 
 
 class Exported:
@@ -228,41 +278,46 @@ class Exported:
         for plan in self.plans.values():
             for cell in plan.cells:
                 for block in cell.blocks:
-                    self._add(plan, block)
+                    self._add(plan, cell, block)
 
     @property
     def groups(self) -> list[Group]:
         """All tables, those of practice last."""
         return sorted(self._groups.values(), key=lambda group: group.practice)
 
-    def _key(self, block: Block) -> tuple[Any, ...]:
-        task = block.task
-        columns = tuple(sorted(task.columns(0, (0,))))
-        return block.practice, task.kind, columns, task.n_options(0), block.advice
+    def _key(self, plan: Plan, block: Block) -> tuple[Any, ...]:
+        return block.practice, block.task.kind, json.dumps(settings_of(plan, block))
 
-    def _add(self, plan: Plan, block: Block) -> None:
-        key = self._key(block)
-        known = self._groups.get(key)
-        given = dict(ADVISED) if block.advice == "suggest" else {}
-        names = [group.name for group in self._groups.values() if group.practice == block.practice]
+    def _add(self, plan: Plan, cell: Cell, block: Block) -> None:
+        key, task = self._key(plan, block), block.task
+        group = self._groups.get(key) or self._new(plan, block)
+        labels = {} if block.practice else cell.labels
+        levels = {
+            name: values if labels[name] in values else (*values, labels[name])
+            for name, values in group.levels.items()
+        }
+        landscapes = dict(group.landscapes)
+        if isinstance(task, GridTask):
+            landscapes[landscape_label(task, landscapes)] = task.means
+        self._groups[key] = replace(group, levels=levels, landscapes=landscapes)
+
+    def _new(self, plan: Plan, block: Block) -> Group:
+        """The table of a block that fits into none of those before."""
         kind = block.task.kind
-        alike = sum(name.rstrip("0123456789") == kind for name in names)
-        name = known.name if known else kind if not alike else f"{kind}{alike + 1}"
-        factors = () if block.practice else tuple(plan.cells[0].labels)
-        before = known.conditions if known else ()
-        conditions = tuple(dict.fromkeys((*before, *factors)))
-        added = {factor: _type(plan.cells[0].labels[factor]) for factor in factors}
-        own = {k: _type(v) for k, v in block.task.columns(0, (0,)).items()}
-        landscapes = dict(known.landscapes) if known else {}
-        if hasattr(block.task, "landscape"):
-            landscapes[block.task.landscape] = block.task.means  # type: ignore[attr-defined]  # of a grid
-        self._groups[key] = Group(
-            name,
-            block.practice,
-            conditions,
-            {**(known.extra if known else {}), **added, **own, **given},
-            {**block.task.analysis()},
-            landscapes,
+        alike = [g for g in self._groups.values() if (g.practice, g.kind) == (block.practice, kind)]
+        factors = {} if block.practice else plan.cells[0].labels
+        columns = {**factors, **block.task.columns(0, (0,))}
+        given = ADVISED if block.advice == "suggest" else {}
+        return Group(
+            name=f"{kind}{len(alike) + 1}" if alike else kind,
+            kind=kind,
+            practice=block.practice,
+            pays=block.task.pays,
+            analysis=block.task.analysis(),
+            settings=settings_of(plan, block),
+            levels=dict.fromkeys(factors, ()),
+            extra={**{name: _type(value) for name, value in columns.items()}, **given},
+            landscapes={},
         )
 
     def rows(self) -> Iterator[tuple[Group, dict[str, Any]]]:
@@ -298,7 +353,7 @@ class Exported:
         plan = self.plans[who["version"]]
         cell = plan.cells[who["cell"]]
         block = cell.blocks[row["block"]]
-        group = self._groups[self._key(block)]
+        group = self._groups[self._key(plan, block)]
         seed = self._seed if plan.seed is None else plan.seed
         walk = (seed, "walk", row["session"], row["block"])
         client = json.loads(row["client"])
@@ -309,7 +364,7 @@ class Exported:
             "subject": who["pseudonym"],
             "session": row["session"],
             "outcome": who["outcome"],
-            "block": block.name,
+            "block": _block_label(cell, row["block"]),
             "decision": row["decision"],
             "chosen": row["option"],
             "reward": row["reward"],
@@ -320,9 +375,11 @@ class Exported:
             "input": client.get("input"),
             "elapsed_s": None if row["elapsed"] is None else round(row["elapsed"], 4),
             "received": _iso(row["received"]),
-            **({} if block.practice else cell.labels),
+            **({} if block.practice else {k: _label(v) for k, v in cell.labels.items()}),
             **block.task.columns(row["decision"], walk, place),
         }
+        if isinstance(block.task, GridTask):
+            found["landscape"] = landscape_label(block.task, group.landscapes)
         if block.advice == "suggest":
             made = client.get("advice", {})
             found["chosen"] = client.get("proposed", row["option"])
@@ -337,7 +394,7 @@ class Exported:
         plain = {
             name: type_
             for name, (type_, _) in COLUMNS.items()
-            if self.with_ids or name != "platform_id"
+            if (self.with_ids or name != "platform_id") and (group.pays or name != "reward")
         }
         first = {name: plain.pop(name) for name in list(plain)[: 2 + self.with_ids]}
         return {**first, **group.extra, **plain}
@@ -369,6 +426,21 @@ class Exported:
                     "data": json.loads(row["data"]),
                     "received": _iso(row["received"]),
                 }
+
+
+def _block_label(cell: Cell, place: int) -> str:
+    """The name of a block; with its place where another has the same name."""
+    names = [block.name for block in cell.blocks]
+    return names[place] if names.count(names[place]) == 1 else f"{names[place]} ({place + 1})"
+
+
+def _label(value: Any) -> Any:
+    """A value of a condition as one cell: a list would be read as a column for each of its parts.
+
+    >>> _label([10, 20.5]), _label("a")
+    ('10 | 20.5', 'a')
+    """
+    return " | ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _type(value: Any) -> type:
@@ -417,7 +489,43 @@ def csv_lines(store: Store) -> Iterator[str]:
     yield buffer.getvalue()
 
 
-def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> dict[str, int]:
+@dataclass(frozen=True)
+class ExportSummary:
+    """What an export has written.
+
+    Attributes
+    ----------
+    counts
+        How many rows each table has.
+    notes
+        Why choices in the same kind of task are in several tables, and which landscapes have new
+        names.
+    tasks
+        What `penchant study` takes: the folder, and the file of each table beyond the first.
+    """
+
+    counts: Mapping[str, int]
+    notes: Sequence[str]
+    tasks: Sequence[str]
+
+    def commands(self, folder: Path, results: str) -> list[str]:
+        """The commands that analyse each table.
+
+        >>> summary = ExportSummary({"grid": 90, "offers": 20}, (), ("", "task-offers.toml"))
+        >>> for command in summary.commands(Path("collected"), "results"):
+        ...     print(command)
+        penchant study collected -o results
+        penchant study collected/task-offers.toml -o results-offers
+        """
+        found = []
+        for task in self.tasks:
+            name = task.removeprefix("task").removesuffix(".toml")
+            words = ["penchant", "study", str(folder / task), "-o", results + name]
+            found.append(shlex.join(words))
+        return found
+
+
+def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> ExportSummary:
     """Write everything that was collected to a new folder, while people play.
 
     Parameters
@@ -431,7 +539,7 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> dict[
 
     Returns
     -------
-    How many rows each table has.
+    What was written.
     """
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -446,7 +554,7 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> dict[
     try:
         with removed_in_the_end(part):
             part.mkdir(mode=0o700)
-            counts = _write(Exported(store, with_ids=with_ids), part)
+            summary = _write(Exported(store, with_ids=with_ids), part)
             part.chmod(0o755)
             if target.is_dir():
                 target.rmdir()
@@ -457,10 +565,10 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> dict[
         raise DataError(f"STORE must be readable; got {store.name}: {error}. Try again.") from None
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    return counts
+    return summary
 
 
-def _write(exported: Exported, folder: Path) -> dict[str, int]:
+def _write(exported: Exported, folder: Path) -> ExportSummary:
     data = folder / "data"
     data.mkdir()
     (folder / "raw").mkdir()
@@ -468,22 +576,63 @@ def _write(exported: Exported, folder: Path) -> dict[str, int]:
     with ExitStack() as stack:
         tables: dict[str, _Written] = {}
         for group, row in exported.rows():
-            name = f"practice {group.name}" if group.practice else group.name
-            if name not in tables:
-                tables[name] = stack.enter_context(_Written(exported, group, plan, folder))
-            tables[name].add(row)
-    counts = {name: table.count for name, table in tables.items()}
+            if group.title not in tables:
+                tables[group.title] = stack.enter_context(_Written(exported, group, plan, folder))
+            tables[group.title].add(row)
     with (folder / "raw" / "events.jsonl").open("w", encoding="utf-8") as stream:
         for event in exported.events():
             stream.write(json.dumps(event, ensure_ascii=False) + "\n")
     _json(folder / "raw" / "studies.json", [p.document for p in exported.plans.values()])
+    tables = {g.title: tables[g.title] for g in exported.groups if g.title in tables}
     main = [table for table in tables.values() if not table.group.practice]
-    for place, table in enumerate(main):
-        name = "task.toml" if not place else f"task-{table.group.name}.toml"
-        _write_task(folder, name, table)
+    tasks = [f"task-{table.group.name}.toml" if place else "" for place, table in enumerate(main)]
+    for name, table in zip(tasks, main, strict=True):
+        _write_task(folder, name or "task.toml", table)
     _json(folder / "dataset_description.json", _description(plan, exported, tables.values()))
-    (folder / "README.md").write_text(_readme(plan, counts, bool(main)), encoding="utf-8")
-    return counts
+    summary = ExportSummary(
+        {name: table.count for name, table in tables.items()},
+        _notes([table.group for table in main]),
+        tasks,
+    )
+    (folder / "README.md").write_text(_readme(plan, summary), encoding="utf-8")
+    return summary
+
+
+def _notes(groups: Sequence[Group]) -> list[str]:
+    """What a reader should know before the tables are analysed."""
+    notes = []
+    for kind in dict.fromkeys(group.kind for group in groups):
+        alike = [group for group in groups if group.kind == kind]
+        if len(alike) > 1:
+            told = "; ".join(f"{group.name}: {_differences(group, alike)}" for group in alike)
+            notes.append(
+                f"Choices in {kind} tasks are in {len(alike)} tables, as no one analysis is right "
+                f"for all of them. They differ in {told}."
+            )
+    for group in groups:
+        renamed = [label for label in group.landscapes if re.search(r" \(\d+\)$", label)]
+        if renamed:
+            notes.append(
+                f"{group.name}: a landscape has had several sets of mean rewards under one name; "
+                f"later ones are called {', '.join(renamed)}."
+            )
+    return notes
+
+
+def _differences(group: Group, alike: Sequence[Group]) -> str:
+    """The settings in which a table differs from others of the same kind of task."""
+    names = dict.fromkeys(name for one in alike for name in one.settings)
+    return ", ".join(
+        f"{name} {_setting_words(group.settings.get(name))}"
+        for name in names
+        if len({json.dumps(one.settings.get(name)) for one in alike}) > 1
+    )
+
+
+def _setting_words(value: Any) -> str:
+    if isinstance(value, list):
+        return " and ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 class _Written:
@@ -537,14 +686,25 @@ def _typed(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
     return {name: None if cell is None else type_(cell) for (name, type_), cell in named}
 
 
+# Columns by their options of `penchant study`, so that nothing is left to be recognised.
+OFFER_COLUMNS = {"subject": "subject", "chosen": "chosen", "scored": "scored"}
+PLAY_COLUMNS = {
+    **OFFER_COLUMNS,
+    "reward": "reward",
+    "block": "session,block",
+    "decision": "decision",
+}
+
+
 def _write_task(folder: Path, name: str, table: _Written) -> None:
     """The settings with which `penchant study` reads the table."""
     group = table.group
     settings: dict[str, Any] = {"table": table.file, **group.analysis}
-    if "reward" in table.types:
-        settings["reward"] = "reward"
+    settings |= OFFER_COLUMNS if not group.pays else PLAY_COLUMNS
+    if "executed" in table.types:
+        settings["executed"] = "executed"
     if group.conditions:
-        settings["condition"] = list(group.conditions)
+        settings["condition"] = group.conditions
     if group.landscapes:
         file = f"landscape-{group.name}.csv"
         settings["landscape"] = file
@@ -588,13 +748,14 @@ def _words_of(name: str) -> str:
     return f"Condition or setting: {name}"
 
 
-def _readme(plan: Plan, counts: Mapping[str, int], has_table: bool) -> str:
-    rows = "\n".join(f"- {name}: {count} choices" for name, count in counts.items())
-    command = "    penchant study . -o ../results\n" if has_table else ""
+def _readme(plan: Plan, summary: ExportSummary) -> str:
+    rows = "\n".join(f"- {name}: {count} choices" for name, count in summary.counts.items())
+    notes = "".join(f"\n{note}\n" for note in summary.notes)
+    commands = "".join(f"    {line}\n" for line in summary.commands(Path("."), "../results"))
+    following = f"\nNext, in this folder:\n\n{commands}" if commands else ""
     return (
-        f"# {plan.title}\n\nCollected by `penchant serve`; subjects are pseudonyms.\n\n{rows}\n\n"
-        "Next, in this folder:\n\n"
-        f"{command}\n"
+        f"# {plan.title}\n\nCollected by `penchant serve`; subjects are pseudonyms.\n\n{rows}\n"
+        f"{notes}{following}\n"
         "`data/` and `dataset_description.json` follow Psych-DS; `*.parquet` hold the same tables;"
         "\n`raw/events.jsonl` is everything that was logged, `raw/studies.json` every study file "
         "that was served.\n"

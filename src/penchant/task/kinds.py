@@ -72,10 +72,15 @@ class Task(Protocol):
     """
 
     kind: ClassVar[str]
+    pays: ClassVar[bool]
 
     @property
     def n_decisions(self) -> int:
         """How many decisions a block of it has."""
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """What rewards or amounts are counted in: the setting that says it, and the unit."""
 
     def n_options(self, decision: int) -> int:
         """How many options there are at a decision."""
@@ -103,7 +108,10 @@ class Task(Protocol):
         """
 
     def analysis(self) -> dict[str, Any]:
-        """Settings of `penchant study` that follow from the task."""
+        """Settings of `penchant study` that follow from the task.
+
+        Blocks are exported to one table only where these are the same.
+        """
 
 
 NoiseKind = Literal["gaussian", "integer", "bernoulli", "none"]
@@ -135,6 +143,11 @@ class RewardNoise:
         if self.kind == "integer":
             return self.size * (self.size + 1) / 3
         return {"gaussian": self.size, "bernoulli": 0.25, "none": 0.0}[self.kind]
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """Points; or wins, which are 1 or 0."""
+        return "noise", "wins" if self.kind == "bernoulli" else "points"
 
     def reward(self, mean: float, key: Key) -> float:
         """The reward of a choice.
@@ -189,6 +202,7 @@ class BanditTask:
 
     adapts: ClassVar[bool] = False
     kind: ClassVar[str] = "bandit"
+    pays: ClassVar[bool] = True
     n_decisions: int
     rewards: BanditKind
     means: tuple[float, ...]
@@ -197,6 +211,11 @@ class BanditTask:
     low: float = 0.0
     high: float = 100.0
     reversals: tuple[int, ...] = ()
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """That of the rewards."""
+        return self.noise.unit
 
     def n_options(self, decision: int) -> int:
         """As many at every decision."""
@@ -306,12 +325,18 @@ class GridTask:
 
     adapts: ClassVar[bool] = False
     kind: ClassVar[str] = "grid"
+    pays: ClassVar[bool] = True
     n_decisions: int
     width: int
     height: int
     landscape: str
     means: tuple[float, ...]
     noise: RewardNoise
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """That of the rewards."""
+        return self.noise.unit
 
     def n_options(self, decision: int) -> int:
         """As many at every decision."""
@@ -462,6 +487,7 @@ class OffersTask:
     """
 
     kind: ClassVar[str] = "offers"
+    pays: ClassVar[bool] = False
     offers: tuple[tuple[tuple[float, ...], ...], ...]
     attributes: tuple[str, ...]
     currency: str
@@ -472,6 +498,11 @@ class OffersTask:
     def n_decisions(self) -> int:
         """As many as offers, or as questions."""
         return len(self.offers) if self.adaptive is None else self.adaptive.n_decisions
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """The currency of the amounts."""
+        return "currency", self.currency
 
     @property
     def adapts(self) -> bool:

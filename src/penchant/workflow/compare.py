@@ -17,7 +17,7 @@ from penchant.errors import DataError, argument
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
-from penchant.models.record import as_episodes, for_task, refuse_no_model, refuse_word
+from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import as_it_came, frame
 from penchant.reading.read import Attributed, is_set, rival_sets
@@ -33,6 +33,7 @@ from penchant.workflow.comparison import (
     PopulationComparison,
     PopulationCriterion,
     compare_populations,
+    named_doubts,
 )
 from penchant.workflow.selection import (
     Folds,
@@ -394,7 +395,7 @@ def compare_models(
     >>> rng = np.random.default_rng(3)
     >>> turning = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)  # the better option changes
     >>> rule = {"temperature": 0.2, "learning_rate": 0.3}
-    >>> learner = pn.QLearning(2, initial_value=0.0)  # as they play; it would be estimated
+    >>> learner = pn.QLearning(2)
     >>> plays = [
     ...     pn.simulate(turning, learner, rule, rng=rng, subject=subject) for subject in range(8)
     ... ]
@@ -449,7 +450,6 @@ def compare_models(
     if engine is not None:
         raise DataError("engine must be left out for data in memory; got one. It is for a scan.")
     data = as_episodes(episodes)
-    named = {name: for_task(model, data) for name, model in named.items()}
     told, silent = _subjects(data)
     if criterion is None:
         criterion = "bic" if folds is None else "held_out"
@@ -481,6 +481,7 @@ def compare_models(
         held_out=held,
         criterion=criterion,
         likelihood_ratios=likelihood_ratios(nested, tuple(named), log_likelihood, n_parameters),
+        doubts=named_doubts(named, data),
     )
     found.scores()  # refuses a criterion that there is nothing for
     return found

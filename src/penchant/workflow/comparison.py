@@ -17,7 +17,9 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError, listing, nearest
+from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
+from penchant.models.record import doubts_of
 from penchant.output import (
     NARROW,
     Backend,
@@ -33,7 +35,7 @@ from penchant.output import (
     plain_label,
 )
 from penchant.population.hierarchy.contrasts import Comparison, compared
-from penchant.population.hierarchy.fit import fit_population
+from penchant.population.hierarchy.fit import fit_population, usual_spread
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.selection import (
     HeldOut,
@@ -79,6 +81,13 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
             f"{listing(map(str, found.undivided))}."
         )
     return tuple(notes)
+
+
+def named_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -> tuple[str, ...]:
+    """Settings of models that the episodes speak against, each with the name of its model."""
+    return tuple(
+        f"{name}: {doubt}" for name, model in models.items() for doubt in doubts_of(model, episodes)
+    )
 
 
 def _ratios(found: ModelComparison) -> list[str]:
@@ -184,6 +193,8 @@ class ModelComparison(Shown):
         By which models are ranked: "aic", "bic" or "held_out".
     likelihood_ratios
         Tests of the models that were said to be nested.
+    doubts
+        Settings of models that the data speak against, in sentences.
     """
 
     models: Mapping[str, Model]
@@ -198,6 +209,7 @@ class ModelComparison(Shown):
     criterion: Criterion
     likelihood_ratios: tuple[LikelihoodRatio, ...]
     undivided: tuple[Any, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -375,7 +387,7 @@ class ModelComparison(Shown):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the table should know."""
-        return comparison_notes(self)
+        return (*comparison_notes(self), *self.doubts)
 
     def __repr__(self) -> str:
         return (
@@ -404,11 +416,14 @@ class PopulationComparison(Shown):
         By which models are ranked: "loo", "aic" or "bic".
     nested
         Pairs (smaller, larger) of names for likelihood-ratio tests.
+    doubts
+        Settings of models that the data speak against, in sentences.
     """
 
     fits: Mapping[str, PopulationFit]
     criterion: PopulationCriterion = "loo"
     nested: tuple[tuple[str, str], ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -533,11 +548,18 @@ class PopulationComparison(Shown):
             "share of people and protected exceedance probability (PXP) by Bayesian model "
             "selection on the evidences of people; probability that all models are as frequent: "
             f"{self.selection.equal_probability:.3f}.",
+            *self.doubts,
         ]
         for (smaller, larger), ratio in self.likelihood_ratios.items():
             found.append(
                 f"{smaller} in {larger}: likelihood ratio {ratio.statistic:.2f} with "
                 f"{ratio.degrees_of_freedom} degrees of freedom, p-value {p_value(ratio.p_value)}."
+            )
+        n, largest = len(self.subjects), max(len(fit.parameter_names) for fit in self._each)
+        if usual_spread(n, largest) == "diagonal":
+            found.append(
+                f"Correlations between parameters are taken for 0 in all models: {n} subjects are "
+                f"too few for {largest} parameters."
             )
         found += [
             f"{name}: {fit.status}. {fit.message}"
@@ -602,11 +624,16 @@ def compare_populations(
             f"got {asked!r}. Choose one."
         )
     told = [episode for episode in episodes if episode.n_decisions]
+    # the same spread for all: with correlations in some alone, ratios would compare these
+    n_people = len({episode.subject for episode in told})
+    largest = max(len(Coordinates.of_model(model)) for model in models.values())
+    spread = usual_spread(n_people, largest)
     fits = {
-        name: fit_population(told, model, estimator="ml", threads=threads)
+        name: fit_population(told, model, spread=spread, estimator="ml", threads=threads)
         for name, model in models.items()
     }
     sizes = [fit.n_parameters for fit in fits.values()]
     checked_pairs(nested, tuple(fits), sizes)
     pairs = tuple((str(a), str(b)) for a, b in nested)
-    return PopulationComparison(fits, asked, pairs)  # type: ignore[arg-type]  # among WORDS
+    doubts = named_doubts(models, told)
+    return PopulationComparison(fits, asked, pairs, doubts)  # type: ignore[arg-type]  # among WORDS

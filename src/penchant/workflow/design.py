@@ -13,7 +13,6 @@ from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, nearest
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
-from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output import Backend, Shown, Table, came_as, frame, number, plain
 from penchant.softmax.prior import ParameterPrior
@@ -324,7 +323,6 @@ def _decisions(
     whole_number(goal.first, "first", 1)
     if goal.most < goal.first:
         raise DataError(f"most must be at least first, {goal.first}; got {goal.most}. Correct it.")
-    model = for_agents(model, parameters)
     people = drawn_people(model, parameters, n_subjects, rng)
     seed = rng.integers(2**63)  # the same play at every number, only longer
 
@@ -400,7 +398,6 @@ def _estimates(
     fitting: dict[str, Any],
 ) -> Vector:
     """What is tested, of n people of a group; NaN where there is no finite estimate."""
-    model = for_agents(model, given)
     people = drawn_people(model, given, n, rng)
     plays = [episode for mine in played_by(people, model, task, rng) for episode in mine]
     fits = fit_each_model(plays, model, **fitting)

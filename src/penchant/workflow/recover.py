@@ -15,7 +15,7 @@ from penchant.errors import DataError, nearest
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
-from penchant.models.record import for_agents, refuse_no_model, refuse_word
+from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 from penchant.output import Backend, Shown, Table, came_as, frame, number, plain, progress
@@ -487,7 +487,6 @@ def recover(
     """
     check_level(level)
     check_simulated(model, task, rng, parameter_prior)
-    model = for_agents(model, parameters)
     people = drawn_people(model, parameters, n_subjects, rng)
     plays = played_by(people, model, task, rng)
     episodes = [episode for mine in plays for episode in mine]

@@ -15,7 +15,6 @@ import numpy as np
 from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
-from penchant.models.record import for_agents
 from penchant.models.task import Task
 from penchant.output import NARROW, Backend, Shown, Table, came_as, frame, plain
 from penchant.softmax.prior import ParameterPrior
@@ -196,7 +195,6 @@ def recover_models(
     for model in models.values():
         check_simulated(model, task, rng, parameter_prior)
     _check(models, parameters, folds)
-    models = {name: for_agents(model, parameters[name]) for name, model in models.items()}
     counts, undecided = [], []
     used: Criterion = "bic"
     for name, own in zip(models, rng.spawn(len(models)), strict=True):
