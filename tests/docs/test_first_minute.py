@@ -59,14 +59,16 @@ def test_the_table_of_alternatives_says_what_was_measured():
     travellers, certain, indifferent = (_rows(part) for part in page.split("\n## ")[1:])
     told = {row[0]: row[1:] for row in _rows(README.partition("\n## ")[0]).values()}
     libraries = ["penchant", "statsmodels", "xlogit", "biogeme"]
-    assert [name.lower() for name in told["asked the same"]] == libraries
-    digits = told["210 travellers: right digits of weights, errors"]
+    assert [name.lower() for name in told["same task"]] == libraries
+    digits = told["210 travellers: correct digits of weights, standard errors"]
     assert digits == [", ".join(travellers[name][2:4]) for name in libraries]
-    for name, words in zip(libraries, told["never contradicts themselves"], strict=True):
+    for name, words in zip(
+        libraries, told["perfectly consistent choices (separation)"], strict=True
+    ):
         finite = name != "penchant" and certain[name][1] != "none"
         assert finite == words.startswith("finite weights")
         assert ("converged" in words) == ("converged=True" in certain[name][3])
-    for name, words in zip(libraries, told["a weight that no data tell"], strict=True):
+    for name, words in zip(libraries, told["a weight that the data do not identify"], strict=True):
         assert ("converged" in words) == ("converged=True" in indifferent[name][3])
         assert words.startswith("an error") == (indifferent[name][1] == "none")
 
