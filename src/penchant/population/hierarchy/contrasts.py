@@ -212,8 +212,7 @@ class Contrast(Shown):
                 f"{nearest(name, self.names) or ' Correct it.'}"
             )
         a = self.names.index(name)
-        fields = ("difference", "standard_error", "low", "high", "t", "p_value")
-        fields += ("adjusted_p_value",)
+        fields = ("difference", "standard_error", "low", "high", "t", *P_VALUES)
         return {field: float(getattr(self, field)[a]) for field in fields}
 
     def _columns(self) -> dict[str, list[Any]]:
