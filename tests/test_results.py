@@ -14,7 +14,7 @@ import penchant as pn
 from penchant.assistance.warning import FEATURES, Calibration, EarlyWarning
 from penchant.models.priors import model_document, model_of
 from penchant.models.spatial.belief_map import MapFit
-from penchant.output import Framed, decoded, encoded
+from penchant.output import FrameExport, decode, encode
 
 HOLD_DATA = {"Reading", "Study", "StudyData", "StoredEstimates", "Offer"}
 SESSIONS = {"Live", "Asker", "Helper"}
@@ -141,7 +141,7 @@ def results():
 
 
 def test_every_class_of_results_can_be_shown_and_kept():
-    kinds = {name for name, kind in classes().items() if not issubclass(kind, Framed)}
+    kinds = {name for name, kind in classes().items() if not issubclass(kind, FrameExport)}
     assert kinds <= HOLD_DATA
     kept = {*classes()} - {"StoredEstimates"}
     assert all(hasattr(classes()[name], "from_dict") for name in kept)
@@ -335,10 +335,10 @@ def test_what_another_class_wrote_is_refused(results):
 
 
 def test_no_code_of_others_runs_when_a_file_is_read():
-    strange = ("os.system", "penchant.errors.DataError", "penchant.output.encoded")
+    strange = ("os.system", "penchant.errors.DataError", "penchant.output.encode")
     for name in (*strange, "penchant.elsewhere.Study"):
         with pytest.raises(pn.errors.DataError, match="class must be one of a result of Penchant"):
-            decoded({"class": name, "fields": {}})
+            decode({"class": name, "fields": {}})
 
 
 @pytest.mark.parametrize(
@@ -357,12 +357,12 @@ def test_no_code_of_others_runs_when_a_file_is_read():
     ],
 )
 def test_values_come_back_as_they_were(value):
-    assert decoded(json.loads(json.dumps(encoded(value)))) == value
+    assert decode(json.loads(json.dumps(encode(value)))) == value
 
 
 def test_arrays_come_back_with_their_kind():
     for array in (np.arange(6).reshape(2, 3), np.array([np.nan, 1.5]), np.array([True, False])):
-        again = decoded(json.loads(json.dumps(encoded(array))))
+        again = decode(json.loads(json.dumps(encode(array))))
         np.testing.assert_array_equal(again, array)
         assert again.dtype == array.dtype
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.errors import argument, either, in_options, ticked
+from penchant.errors import argument, command_line_wording, either, quoted_argument
 from penchant.tables.columns import play_columns
 from penchant.tables.numbers import text_advice
 
@@ -31,7 +31,7 @@ def _refused(call):
 SAID = {
     "an argument": (lambda: argument("length_scale"), "length_scale", "--length-scale"),
     "with a value": (lambda: argument("delimiter", ";"), "delimiter=';'", "--delimiter ';'"),
-    "a column": (lambda: ticked("is_choice"), "`is_choice`", "--is-choice"),
+    "a column": (lambda: quoted_argument("is_choice"), "`is_choice`", "--is-choice"),
     "a number": (
         lambda: text_advice("1,5"),
         "pass decimal=',' when reading the table.",
@@ -75,13 +75,13 @@ def _two():
 def test_a_message_names_what_its_reader_can_change(of):
     made, python, typed = SAID[of]
     assert python in made()
-    with in_options():
+    with command_line_wording():
         assert typed in made()
     assert python in made()
 
 
 def test_a_command_that_fails_leaves_python_its_words():
-    with pytest.raises(RuntimeError), in_options():
+    with pytest.raises(RuntimeError), command_line_wording():
         assert either("python", "typed") == "typed"
         raise RuntimeError
     assert either("python", "typed") == "python"

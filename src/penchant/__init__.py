@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazily
+from penchant._lazy import lazy_exports
 from penchant._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -66,4 +66,4 @@ if TYPE_CHECKING:
     from penchant.workflow.recover_models import recover_models as recover_models
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

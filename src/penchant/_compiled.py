@@ -19,10 +19,10 @@ import numba
 
 from penchant._version import __version__
 
-_compiles = False  # whether this process has compiled anything
+_has_compiled = False  # whether this process has compiled anything
 _announcement: str | None = None  # what to say besides when something is compiled
-_said: set[str] = set()
-_elsewhere: set[str] = set()
+_printed: set[str] = set()
+_private_cache_folders: set[str] = set()
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
@@ -32,21 +32,21 @@ def njit(**options: Any) -> Callable[[Any], Any]:
         try:
             made = numba.njit(**options)(function)
         except RuntimeError:  # numba found no place that can be written to
-            made = _kept_elsewhere(function, options)
-        _follow_sources(made, function.__code__.co_filename)
-        _watch_cache(made)
+            made = _compile_in_private_folder(function, options)
+        _stamp_imported_sources(made, function.__code__.co_filename)
+        _guard_cache(made)
         return made
 
     return decorated
 
 
 # of a compiled loop: Python does not call it, and it counts no references to arrays
-part = njit(
+inner_njit = njit(
     nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 
 
-def _follow_sources(function: Any, path: str) -> None:
+def _stamp_imported_sources(function: Any, path: str) -> None:
     """Compile it again where a loop that it calls has changed, in whatever file.
 
     Numba looks at the file of the function alone; loops of other files are compiled into it, and
@@ -54,16 +54,18 @@ def _follow_sources(function: Any, path: str) -> None:
     """
     kept = getattr(getattr(function, "_cache", None), "_cache_file", None)
     if kept is not None and hasattr(kept, "_source_stamp"):
-        stamps = [os.stat(source) for source in sorted(_sources(path)) if os.path.exists(source)]
+        stamps = [
+            os.stat(source) for source in sorted(_kernel_sources(path)) if os.path.exists(source)
+        ]
         others = tuple((stamp.st_mtime, stamp.st_size) for stamp in stamps)
         kept._source_stamp = (kept._source_stamp, others)
 
 
-_IMPORTED = re.compile(r"^from penchant\.([\w.]+) import (\w+)", re.MULTILINE)
+_KERNEL_IMPORT = re.compile(r"^from penchant\.([\w.]+) import (\w+)", re.MULTILINE)
 
 
 @functools.cache
-def _sources(path: str) -> frozenset[str]:
+def _kernel_sources(path: str) -> frozenset[str]:
     """Files of compiled loops, named with an underscore, that a file imports from, and theirs."""
     package = os.path.dirname(os.path.abspath(__file__))
     found: frozenset[str] = frozenset()
@@ -72,16 +74,16 @@ def _sources(path: str) -> frozenset[str]:
             text = file.read()
     except OSError:  # of a notebook, or of an archive
         return found
-    for module, name in _IMPORTED.findall(text):
+    for module, name in _KERNEL_IMPORT.findall(text):
         parts = module.split(".")
         for place in (parts, [*parts, name]):
             source = os.path.join(package, *place) + ".py"
             if place[-1].startswith("_") and len(place) > 1 and os.path.exists(source):
-                found |= {source} | _sources(source)
+                found |= {source} | _kernel_sources(source)
     return found
 
 
-def _kept_elsewhere(function: Any, options: dict[str, Any]) -> Any:
+def _compile_in_private_folder(function: Any, options: dict[str, Any]) -> Any:
     """The function compiled with its code in the private folder, or without keeping it."""
     folder = private_folder()
     if folder is not None:
@@ -92,7 +94,7 @@ def _kept_elsewhere(function: Any, options: dict[str, Any]) -> Any:
         except RuntimeError:
             pass
         else:
-            _elsewhere.add(folder)
+            _private_cache_folders.add(folder)
             return made
         finally:
             settings.CACHE_DIR = before
@@ -137,7 +139,7 @@ def _is_private(folder: os.stat_result) -> bool:
     return ours and stat.S_IMODE(mode) == stat.S_IRWXU
 
 
-def _watch_cache(function: Any) -> None:
+def _guard_cache(function: Any) -> None:
     """Let a full disk or a damaged file cost a compilation, not the result; say what is compiled.
 
     The dispatcher asks its cache before it compiles: a function that is not found there is compiled
@@ -152,7 +154,7 @@ def _watch_cache(function: Any) -> None:
         try:
             save(signature, made)
         except OSError as error:
-            say_once(
+            print_once(
                 f"penchant: compiled code could not be kept in {cache.cache_path} "
                 f"({error.strerror}); the next run compiles it again."
             )
@@ -165,25 +167,25 @@ def _watch_cache(function: Any) -> None:
             with suppress(OSError):
                 cache.flush()
         if made is None:
-            _say_compiling(function.stats.cache_path)
+            _announce_compilation(function.stats.cache_path)
         return made
 
     cache.save_overload, cache.load_overload = saved, loaded
 
 
-def _say_compiling(cache_path: str | None) -> None:
+def _announce_compilation(cache_path: str | None) -> None:
     """Say that functions are compiled, at the first of this process and where it is news."""
-    global _compiles
+    global _has_compiled
     if _announcement is not None:
-        say_once(_announcement)
-    if not _compiles:
-        _compiles = True
-        if is_news(cache_path):
-            say_once(compiling_words(cache_path))
+        print_once(_announcement)
+    if not _has_compiled:
+        _has_compiled = True
+        if is_first_compilation(cache_path):
+            print_once(compilation_notice(cache_path))
 
 
 @contextmanager
-def announced(words: str) -> Iterator[None]:
+def announce_compilation(words: str) -> Iterator[None]:
     """Say so on stderr, if anything is compiled in this block."""
     global _announcement
     before, _announcement = _announcement, words
@@ -193,14 +195,14 @@ def announced(words: str) -> Iterator[None]:
         _announcement = before
 
 
-def compiling_words(cache_path: str | None) -> str:
+def compilation_notice(cache_path: str | None) -> str:
     """What to say when a function is compiled, and where it is kept."""
     if cache_path is None:
         return (
             "penchant: compiling for this run only, as there is no folder to keep it in; "
             "set NUMBA_CACHE_DIR to one that can be written to."
         )
-    for folder in _elsewhere:
+    for folder in _private_cache_folders:
         if cache_path.startswith(folder):
             return (
                 f"penchant: compiling for this machine (kept in {folder}, as neither the "
@@ -212,7 +214,7 @@ def compiling_words(cache_path: str | None) -> str:
     )
 
 
-def is_news(cache_path: str | None) -> bool:
+def is_first_compilation(cache_path: str | None) -> bool:
     """Whether nobody was told yet that code is compiled in this environment; notes that it is.
 
     The note is an empty file beside the compiled code, for this version of everything. Where none
@@ -220,7 +222,7 @@ def is_news(cache_path: str | None) -> bool:
     """
     if cache_path is None:
         return True
-    note = os.path.join(_kept_root(cache_path), f"penchant-said-{_versions()}")
+    note = os.path.join(_cache_root(cache_path), f"penchant-said-{_versions()}")
     try:
         os.makedirs(os.path.dirname(note), exist_ok=True)
         os.close(os.open(note, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
@@ -231,10 +233,10 @@ def is_news(cache_path: str | None) -> bool:
     return True
 
 
-def _kept_root(cache_path: str) -> str:
+def _cache_root(cache_path: str) -> str:
     """The folder that all compiled code of this environment is in."""
     package = os.path.dirname(os.path.abspath(__file__))
-    for folder in (*_elsewhere, str(getattr(numba.config, "CACHE_DIR", ""))):
+    for folder in (*_private_cache_folders, str(getattr(numba.config, "CACHE_DIR", ""))):
         if folder and cache_path.startswith(folder):
             return folder
     inside = os.path.commonpath([package, os.path.abspath(cache_path)]) == package
@@ -246,10 +248,10 @@ def _versions() -> str:
     return f"{__version__}-{numba.__version__}-{python}"
 
 
-def say_once(words: str) -> None:
+def print_once(words: str) -> None:
     """Say it on stderr, the first time only."""
-    if words in _said or sys.stderr is None:
+    if words in _printed or sys.stderr is None:
         return
-    _said.add(words)
+    _printed.add(words)
     with suppress(OSError, ValueError):
         print(words, file=sys.stderr)

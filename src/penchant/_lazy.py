@@ -8,10 +8,10 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-LISTED = re.compile(r"^ {4}from (\S+) import (?:\(\s*)?(\w+) as \2\b", re.MULTILINE)
+EXPORT_LINE = re.compile(r"^ {4}from (\S+) import (?:\(\s*)?(\w+) as \2\b", re.MULTILINE)
 
 
-def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a module whose names live in other modules.
 
     Each name is listed once, as `from home import name as name` under `if TYPE_CHECKING:` in the
@@ -23,7 +23,7 @@ def lazily(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]],
         Name of the module.
     """
     source = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]  # files have it
-    homes = {name: home for home, name in LISTED.findall(source)}
+    homes = {name: home for home, name in EXPORT_LINE.findall(source)}
 
     def elsewhere(name: str) -> str:
         parts = [part for part, home in homes.items() if home == package]

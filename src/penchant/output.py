@@ -1,9 +1,10 @@
 """One way to show a result: text, HTML, LaTeX, JSON, data frames; and progress on the way.
 
-What a table is made into (choices, episodes, offers, readings) remembers its kind, and what a verb
-makes of them remembers it in turn: `as_it_came` decorates all such verbs but `fit`, whose estimate
-holds the data. `to_frame()` then gives a pandas frame for pandas, a polars one for polars, a
-pyarrow table for pyarrow, and a pandas one for files, arrays and everything else.
+Choices, episodes, offers and readings remember the data frame library that their table came from,
+and so does whatever a public function makes of them: `preserve_frame_backend` decorates all such
+functions but `fit`, whose estimate holds the data. `to_frame()` then gives a pandas frame for
+pandas, a polars one for polars, a pyarrow table for pyarrow, and a pandas one for files, arrays and
+everything else.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ from penchant.errors import DataError, either
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
-KIND = "_frame_kind"  # where an object remembers it
+BACKEND_ATTRIBUTE = "_frame_kind"  # where an object remembers it
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
-def frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
+def make_frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
     """A data frame with these columns: a pandas one, unless another kind is asked for.
 
     What comes back never depends on what else is installed.
@@ -53,45 +54,47 @@ def frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) 
     return library.table(data) if chosen == "pyarrow" else library.DataFrame(data)
 
 
-def came_as(given: Any) -> Backend | None:
+def frame_backend(given: Any) -> Backend | None:
     """The kind of frame that something is, or was made from; None where there is none.
 
     Of several things, as in a list or by name, the first one's.
 
     >>> import pyarrow as pa
-    >>> came_as(pa.table({"x": [1]})), came_as([1.0, 2.0]), came_as("file.csv")
+    >>> frame_backend(pa.table({"x": [1]})), frame_backend([1.0, 2.0]), frame_backend("file.csv")
     ('pyarrow', None, None)
     """
-    kept: Backend | None = getattr(given, KIND, None)
+    kept: Backend | None = getattr(given, BACKEND_ATTRIBUTE, None)
     if kept is not None or isinstance(given, (str, bytes)):
         return kept
     library = type(given).__module__.partition(".")[0]
     if library == "penchant":  # an estimate that holds what it was fitted to
-        return came_as(getattr(given, "choices", None) or getattr(given, "episodes", None))
+        return frame_backend(getattr(given, "choices", None) or getattr(given, "episodes", None))
     if library in BACKENDS and hasattr(given, "columns"):
         return library
     if isinstance(given, Mapping):
-        return came_as(next(iter(given.values()), None))
-    return came_as(given[0]) if isinstance(given, (list, tuple)) and given else None
+        return frame_backend(next(iter(given.values()), None))
+    return frame_backend(given[0]) if isinstance(given, (list, tuple)) and given else None
 
 
-def marked(found: T, kind: Backend | None) -> T:
+def with_frame_backend(found: T, kind: Backend | None) -> T:
     """The same, which remembers the kind of frame that it comes from; so do results in it."""
     for one in found if isinstance(found, (list, tuple)) else (found,):
-        if not _remembers(one):
+        if not _can_hold_backend(one):
             continue
-        object.__setattr__(one, KIND, kind)  # results are frozen, but this is no part of them
+        object.__setattr__(
+            one, BACKEND_ATTRIBUTE, kind
+        )  # results are frozen, but this is no part of them
         for part in vars(one).values():
-            if _remembers(part) and hasattr(part, "to_frame"):
-                object.__setattr__(part, KIND, kind)
+            if _can_hold_backend(part) and hasattr(part, "to_frame"):
+                object.__setattr__(part, BACKEND_ATTRIBUTE, kind)
     return found
 
 
-def _remembers(one: Any) -> bool:
+def _can_hold_backend(one: Any) -> bool:
     return type(one).__module__.partition(".")[0] == "penchant" and hasattr(one, "__dict__")
 
 
-def as_it_came(verb: Verb) -> Verb:
+def preserve_frame_backend(verb: Verb) -> Verb:
     """Decorate a function whose result shall come as the kind of frame that it was given.
 
     The first argument that knows a kind says it.
@@ -99,16 +102,18 @@ def as_it_came(verb: Verb) -> Verb:
 
     @functools.wraps(verb)
     def remembering(*given: Any, **named: Any) -> Any:
-        kinds = (came_as(one) for one in (*given, *named.values()))
-        return marked(verb(*given, **named), next((k for k in kinds if k is not None), None))
+        kinds = (frame_backend(one) for one in (*given, *named.values()))
+        return with_frame_backend(
+            verb(*given, **named), next((k for k in kinds if k is not None), None)
+        )
 
     return cast(Verb, remembering)
 
 
-PLAIN = 1e6  # below which numbers are written without a power of ten
-ABSENT = "-"
-WIDTH = 88  # of words
-NARROW = 80  # of a table, for the terminals of everybody
+MIN_SCIENTIFIC = 1e6  # below which numbers are written without a power of ten
+MISSING_CELL = "-"
+MAX_LINE_WIDTH = 88  # of words
+MAX_TABLE_WIDTH = 80  # of a table, for the terminals of everybody
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
-    words: int = WIDTH
+    words: int = MAX_LINE_WIDTH
 
     def text(self, widest: int | None = None) -> str:
         """For the terminal, no line wider than this."""
@@ -132,15 +137,15 @@ class Table:
         widths = [max(len(cell) for cell in column) for column in columns]
         body: list[str] = []
         close = sum(widths) + len(widths) - 1
-        blocks = _blocks(self.header, widths, NARROW)
+        blocks = _column_blocks(self.header, widths, MAX_TABLE_WIDTH)
         gap = "  "
-        if len(blocks) > 1 and close <= NARROW:
+        if len(blocks) > 1 and close <= MAX_TABLE_WIDTH:
             blocks, gap = [list(range(len(widths)))], " "
         for shown in blocks:
             lines = [
                 row[0]
                 if row is not self.header and _is_title(row)
-                else _line([row[a] for a in shown], [widths[a] for a in shown], gap)
+                else _padded_line([row[a] for a in shown], [widths[a] for a in shown], gap)
                 for row in (self.header, *self.rows)
             ]
             rule = "-" * len(lines[0])
@@ -149,12 +154,12 @@ class Table:
             line
             for note in self.notes
             for line in textwrap.wrap(
-                note, min(self.words, widest or WIDTH), break_on_hyphens=False
+                note, min(self.words, widest or MAX_LINE_WIDTH), break_on_hyphens=False
             )
         ]
         facts = [f"{name}: {value}" for name, value in self.facts]
-        above = [*self.caption.split("\n"), *_in_columns(facts, NARROW)]
-        head = [line for words in above for line in _wrapped(words, widest or WIDTH)]
+        above = [*self.caption.split("\n"), *_facts_in_two_columns(facts, MAX_TABLE_WIDTH)]
+        head = [line for words in above for line in _wrapped(words, widest or MAX_LINE_WIDTH)]
         return "\n".join([*head, *body, *notes])
 
     def html(self) -> str:
@@ -182,9 +187,9 @@ class Table:
         lines = [
             r"\begin{tabular}{l" + "r" * (len(self.header) - 1) + "}",
             r"\toprule",
-            " & ".join(_latex(cell) for cell in self.header) + r" \\",
+            " & ".join(_escape_latex(cell) for cell in self.header) + r" \\",
             r"\midrule",
-            *(" & ".join(_latex(cell) for cell in row) + r" \\" for row in self.rows),
+            *(" & ".join(_escape_latex(cell) for cell in row) + r" \\" for row in self.rows),
             r"\bottomrule",
             r"\end{tabular}",
         ]
@@ -202,12 +207,14 @@ def _is_title(row: Sequence[str]) -> bool:
     return len(row) > 1 and not any(row[1:])
 
 
-def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = NARROW) -> list[list[int]]:
+def _column_blocks(
+    header: Sequence[str], widths: Sequence[int], widest: int = MAX_TABLE_WIDTH
+) -> list[list[int]]:
     """Columns that stand side by side; those too many for a line go below, after the first again.
 
     What is in parentheses, such as a standard error, stays with the column before it.
 
-    >>> _blocks(["who", "a", "(s.e.)", "b", "(s.e.)"], [9, 30, 20, 30, 20])
+    >>> _column_blocks(["who", "a", "(s.e.)", "b", "(s.e.)"], [9, 30, 20, 30, 20])
     [[0, 1, 2], [0, 3, 4]]
     """
     blocks = [[0]]
@@ -224,7 +231,7 @@ def _blocks(header: Sequence[str], widths: Sequence[int], widest: int = NARROW) 
     return blocks
 
 
-def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
+def _padded_line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
     first, *rest = [
         cell.ljust(width) if i == 0 else cell.rjust(width)
         for i, (cell, width) in enumerate(zip(row, widths, strict=True))
@@ -232,7 +239,7 @@ def _line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
     return gap.join([first, *rest])
 
 
-def _in_columns(facts: Sequence[str], widest: int = NARROW) -> list[str]:
+def _facts_in_two_columns(facts: Sequence[str], widest: int = MAX_TABLE_WIDTH) -> list[str]:
     """Facts in two columns; in one, where two are too wide."""
     half = (len(facts) + 1) // 2
     left, right = facts[:half], [*facts[half:], ""][:half]
@@ -241,64 +248,66 @@ def _in_columns(facts: Sequence[str], widest: int = NARROW) -> list[str]:
     return list(facts) if widest < max(map(len, lines), default=0) else lines
 
 
-def _latex(cell: str) -> str:
+def _escape_latex(cell: str) -> str:
     special = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
     special |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
     special |= {"<": r"\textless{}", ">": r"\textgreater{}"}
     return "".join(special.get(character, character) for character in cell)
 
 
-def number(value: float, digits: int = 5) -> str:
+def format_number(value: float, digits: int = 5) -> str:
     """A number for reading; infinite and absent ones in words.
 
-    >>> number(0.0001234567), number(float("inf")), number(float("nan")), number(1699.2, 3)
-    ('0.00012346', 'inf', '-', '1700')
+    >>> format_number(0.0001234567), format_number(float("inf"))
+    ('0.00012346', 'inf')
+    >>> format_number(float("nan")), format_number(1699.2, 3)
+    ('-', '1700')
     """
     if np.isnan(value):
-        return ABSENT
+        return MISSING_CELL
     if np.isinf(value):
         return "inf" if value > 0 else "-inf"
     said = f"{value:.{digits}g}"
-    return f"{float(said):.0f}" if "e+" in said and abs(value) < PLAIN else said
+    return f"{float(said):.0f}" if "e+" in said and abs(value) < MIN_SCIENTIFIC else said
 
 
-def p_value(value: float) -> str:
+def format_p_value(value: float) -> str:
     """A p-value for reading: three digits, never 0."""
     if np.isnan(value):
-        return ABSENT
+        return MISSING_CELL
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def plain_label(label: Any) -> Any:
+def to_json_label(label: Any) -> Any:
     """A subject's label as JSON has it."""
     return label.item() if isinstance(label, np.generic) else label
 
 
-def plain(value: Any) -> Any:
+def to_json_numbers(value: Any) -> Any:
     """Floats and arrays as JSON has them."""
     if value is None:
         return None
     if isinstance(value, np.ndarray):
-        return [plain(v) for v in value]
+        return [to_json_numbers(v) for v in value]
     number = float(value)
     if math.isnan(number):
         return None
     return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
 
 
-def numbers(value: Any) -> Any:
-    """Inverse of `plain`: arrays of floats."""
+def from_json_numbers(value: Any) -> Any:
+    """Inverse of `to_json_numbers`: arrays of floats."""
     if isinstance(value, list):
-        return np.array([numbers(v) for v in value], dtype=np.float64)
+        return np.array([from_json_numbers(v) for v in value], dtype=np.float64)
     return math.nan if value is None else float(value)
 
 
-CONTENT = "content"
-MOST_ROWS = 20
-_INFINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+CONTENT_KEY = "content"
+MAX_FRAME_ROWS_SHOWN = 20
+_NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-class Framed:
+class FrameExport:
     """A result that is a data frame, too: of the kind that the data came in, or as asked for.
 
     `to_frame()` gives a pandas frame for data that came as one, a polars frame for polars, a
@@ -318,12 +327,12 @@ class Framed:
         raise NotImplementedError
 
 
-class Kept:
+class JsonDocument:
     """What is kept as JSON with all that it holds, and comes back from it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return {**self.document(), CONTENT: encoded(self)}
+        return {**self.document(), CONTENT_KEY: encode(self)}
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
@@ -332,26 +341,26 @@ class Kept:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Self:
         """Read what `to_dict` wrote; data that were fitted do not come back."""
-        content = document.get(CONTENT) if isinstance(document, Mapping) else None
+        content = document.get(CONTENT_KEY) if isinstance(document, Mapping) else None
         name = content.get("class") if isinstance(content, Mapping) else None
-        if name != _name(cls):
+        if name != _qualified_name(cls):
             got = type(document).__name__ if name is None else str(name).rpartition(".")[2]
             raise DataError(
                 f"document must be what {cls.__name__}.to_dict() wrote; got {got}. Name the class "
                 "that wrote it."
             )
-        found: Self = decoded(content)
+        found: Self = decode(content)
         return found
 
 
-class Shown(Framed, Kept):
+class Result(FrameExport, JsonDocument):
     """A result that is read as a table, and kept as JSON with all that it holds."""
 
     def table(self) -> Table:
         """The summary as a table; the frame, if the result has no other."""
         columns = self.to_frame(backend="pyarrow").to_pydict()
         found = list(zip(*columns.values(), strict=True))
-        rows = tuple(tuple(map(cell_words, row)) for row in found[:MOST_ROWS])
+        rows = tuple(tuple(map(format_cell, row)) for row in found[:MAX_FRAME_ROWS_SHOWN])
         left = len(found) - len(rows)
         notes = (f"{left} more rows: see to_frame().",) if left > 0 else ()
         return Table(repr(self).strip("<>"), (), tuple(map(str, columns)), rows, notes)
@@ -371,14 +380,14 @@ class Shown(Framed, Kept):
         return self.table().latex()
 
 
-def cell_words(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """A cell of a table in words."""
     if value is None:
-        return ABSENT
-    return number(value) if isinstance(value, float) else str(value)
+        return MISSING_CELL
+    return format_number(value) if isinstance(value, float) else str(value)
 
 
-def encoded(value: Any) -> Any:
+def encode(value: Any) -> Any:
     """Values as JSON has them, with what they were."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -387,57 +396,59 @@ def encoded(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"number": str(value)}
     if isinstance(value, np.ndarray):
-        cells = [encoded(cell) for cell in value.ravel().tolist()]
+        cells = [encode(cell) for cell in value.ravel().tolist()]
         return {"array": cells, "shape": list(value.shape), "dtype": value.dtype.str}
-    if _is_ours(value):
-        if hasattr(type(value), "from_dict") and not isinstance(value, Kept):
-            return {"class": _name(type(value)), "document": value.to_dict()}
+    if _is_own_record(value):
+        if hasattr(type(value), "from_dict") and not isinstance(value, JsonDocument):
+            return {"class": _qualified_name(type(value)), "document": value.to_dict()}
         own = getattr(value, "_fields", None) or [f.name for f in fields(value)]
-        held = {name: encoded(getattr(value, name)) for name in own if not _is_data(value, name)}
-        return {"class": _name(type(value)), "fields": held}
+        held = {
+            name: encode(getattr(value, name)) for name in own if not _is_data_field(value, name)
+        }
+        return {"class": _qualified_name(type(value)), "fields": held}
     if _is_arrow(value):
         types = [str(field.type) for field in value.schema]
-        cells = [[encoded(cell) for cell in value[name].to_pylist()] for name in value.column_names]
+        cells = [[encode(cell) for cell in value[name].to_pylist()] for name in value.column_names]
         return {"columns": cells, "names": list(value.column_names), "types": types}
     if isinstance(value, (tuple, list)):
-        return {"tuple" if isinstance(value, tuple) else "list": [encoded(one) for one in value]}
+        return {"tuple" if isinstance(value, tuple) else "list": [encode(one) for one in value]}
     if isinstance(value, Mapping):
-        return {"mapping": [[encoded(key), encoded(one)] for key, one in value.items()]}
+        return {"mapping": [[encode(key), encode(one)] for key, one in value.items()]}
     return None if callable(value) else {"words": str(value)}
 
 
-def decoded(value: Any) -> Any:
-    """Inverse of `encoded`; objects of others come back as their words."""
+def decode(value: Any) -> Any:
+    """Inverse of `encode`; objects of others come back as their words."""
     if not isinstance(value, Mapping):
         return value
     if "number" in value:
-        return _INFINITE[value["number"]]
+        return _NON_FINITE[value["number"]]
     if "array" in value:
-        cells = [decoded(cell) for cell in value["array"]]
+        cells = [decode(cell) for cell in value["array"]]
         return np.array(cells, dtype=np.dtype(value["dtype"])).reshape(value["shape"])
     if "class" in value:
-        return _object(value)
+        return _decode_object(value)
     if "mapping" in value:
-        return {decoded(key): decoded(one) for key, one in value["mapping"]}
+        return {decode(key): decode(one) for key, one in value["mapping"]}
     if "words" in value:
         return value["words"]
     if "types" in value:
-        return _arrow_table(value)
+        return _decode_arrow_table(value)
     (kind, cells), *_ = value.items()
-    return tuple(map(decoded, cells)) if kind == "tuple" else [decoded(cell) for cell in cells]
+    return tuple(map(decode, cells)) if kind == "tuple" else [decode(cell) for cell in cells]
 
 
 def _is_arrow(value: Any) -> bool:
     return type(value).__module__.startswith("pyarrow") and hasattr(value, "column_names")
 
 
-def _arrow_table(value: Mapping[str, Any]) -> Any:
+def _decode_arrow_table(value: Mapping[str, Any]) -> Any:
     """A table of Arrow; columns of kinds that have no short name are what their cells are."""
     import pyarrow as pa
 
     columns = []
     for cells, kind in zip(value["columns"], value["types"], strict=True):
-        held = [decoded(cell) for cell in cells]
+        held = [decode(cell) for cell in cells]
         try:
             columns.append(pa.array(held, pa.type_for_alias(kind)))
         except (ValueError, pa.ArrowInvalid, pa.ArrowTypeError):
@@ -445,51 +456,55 @@ def _arrow_table(value: Mapping[str, Any]) -> Any:
     return pa.table(columns, names=value["names"])
 
 
-def _object(value: Mapping[str, Any]) -> Any:
+def _decode_object(value: Mapping[str, Any]) -> Any:
     """An object of this library: no other code runs, whatever a file says."""
     module, _, name = str(value["class"]).rpartition(".")
     kind: Any = None
     if module.startswith("penchant."):
         with suppress(ModuleNotFoundError):  # another version may have it elsewhere
             kind = getattr(import_module(module), name, None)
-    if not isinstance(kind, type) or _name(kind) != value["class"] or not _holds(kind):
+    if (
+        not isinstance(kind, type)
+        or _qualified_name(kind) != value["class"]
+        or not _is_record_type(kind)
+    ):
         raise DataError(
             f"class must be one of a result of Penchant; got {value['class']!r}. The file is "
             "damaged, or of another version: make it again."
         )
     if "document" in value:
         return kind.from_dict(value["document"])  # type: ignore[attr-defined]  # written by it
-    held = {name: decoded(one) for name, one in value["fields"].items()}
+    held = {name: decode(one) for name, one in value["fields"].items()}
     if is_dataclass(kind):
         made = {field.name for field in fields(kind) if field.init}
         held = {name: one for name, one in held.items() if name in made}
     return kind(**held)
 
 
-def _is_data(value: Any, name: str) -> bool:
+def _is_data_field(value: Any, name: str) -> bool:
     """Whether a field is the data behind a result rather than a word about where they are from."""
     return name == "source" and not isinstance(getattr(value, name), str)
 
 
-def _holds(kind: type) -> bool:
+def _is_record_type(kind: type) -> bool:
     return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
-def _is_ours(value: Any) -> bool:
-    return _holds(type(value)) and type(value).__module__.startswith("penchant.")
+def _is_own_record(value: Any) -> bool:
+    return _is_record_type(type(value)) and type(value).__module__.startswith("penchant.")
 
 
-def _name(kind: type) -> str:
+def _qualified_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 Hashes = NDArray[np.uint64]
 
 
-def counted(n: int, noun: str) -> str:
+def format_count(n: int, noun: str) -> str:
     """Write a number and its noun.
 
-    >>> counted(1, "decision"), counted(1200, "row")
+    >>> format_count(1, "decision"), format_count(1200, "row")
     ('1 decision', '1,200 rows')
     """
     return f"{n:,} {noun}" + ("" if n == 1 else "s")
@@ -511,7 +526,9 @@ def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
         advice = either(
             "fit_each fits each", "leave out --pool, or --covariance clustered, to fit each"
         )
-    return (f"{counted(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",)
+    return (
+        f"{format_count(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",
+    )
 
 
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
@@ -520,36 +537,36 @@ def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
     if single == len(sizes):
         raise DataError(
             "explanatory must offer two or more options in some decision; got "
-            f"{counted(single, 'decision')} with one option each: nothing to estimate. "
+            f"{format_count(single, 'decision')} with one option each: nothing to estimate. "
             "Add a row for every option that could have been chosen."
         )
     if not single:
         return ()
-    return (f"{counted(single, 'decision')} with a single option: uninformative.",)
+    return (f"{format_count(single, 'decision')} with a single option: uninformative.",)
 
 
 def weight_notes(weights: Vector | None) -> tuple[str, ...]:
     """Decisions of weight zero are there, but do not count."""
     none = 0 if weights is None else int((weights == 0).sum())
-    return (f"{counted(none, 'decision')} with weight 0: not counted.",) if none else ()
+    return (f"{format_count(none, 'decision')} with weight 0: not counted.",) if none else ()
 
 
 def repeat_notes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> tuple[str, ...]:
     """Decisions that equal another in all variables and the choice, where most do."""
     n = len(chosen)
     picked = _row_hashes(rows[first_row[:-1] + chosen])
-    if 2 * _distinct(picked) >= n:  # decisions are no fewer than the rows chosen in them
+    if 2 * _count_distinct(picked) >= n:  # decisions are no fewer than the rows chosen in them
         return ()
-    repeated = n - _distinct(_decision_hashes(_row_hashes(rows), first_row, chosen))
+    repeated = n - _count_distinct(_decision_hashes(_row_hashes(rows), first_row, chosen))
     if 2 * repeated <= n:
         return ()
     return (
-        f"{counted(repeated, 'decision')} of {n:,} repeat another exactly "
+        f"{format_count(repeated, 'decision')} of {n:,} repeat another exactly "
         "(same variables, same choice).",
     )
 
 
-def _distinct(hashes: Hashes) -> int:
+def _count_distinct(hashes: Hashes) -> int:
     return int((np.diff(np.sort(hashes)) != 0).sum()) + 1
 
 
@@ -572,8 +589,8 @@ def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Ha
     return hashes
 
 
-FEW = 2
-_watched: list[str] = []  # what is being shown: the outermost work only
+MIN_PROGRESS_TOTAL = 2
+_active_progress: list[str] = []  # what is being shown: the outermost work only
 
 
 @contextmanager
@@ -582,17 +599,17 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
     Work inside other work that shows its progress shows none of its own.
     """
-    if total < FEW or _watched or not sys.stderr.isatty():
+    if total < MIN_PROGRESS_TOTAL or _active_progress or not sys.stderr.isatty():
         yield lambda done: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    _watched.append(what)
+    _active_progress.append(what)
     try:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total)
             yield lambda done: bar.advance(task, done)
     finally:
-        _watched.remove(what)
+        _active_progress.remove(what)

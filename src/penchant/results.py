@@ -6,7 +6,7 @@ functions take what others returned: `profile_curve` an estimate, `growth_orders
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazily
+from penchant._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from penchant.assistance.helper import Advice as Advice
@@ -59,4 +59,4 @@ if TYPE_CHECKING:
     from penchant.workflow.selection import select_models as select_models
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

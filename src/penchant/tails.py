@@ -11,38 +11,38 @@ import numpy as np
 from scipy import special
 
 
-def normal_tail(z: Any) -> Any:
+def normal_sf(z: Any) -> Any:
     """P(Z > z) of a standard normal."""
     return special.ndtr(-np.asarray(z, dtype=np.float64))
 
 
-def normal_point(p: Any) -> Any:
+def normal_isf(p: Any) -> Any:
     """The z above which a standard normal lies with probability p."""
     return -special.ndtri(p)
 
 
-def chi_square_tail(x: Any, df: Any) -> Any:
+def chi_square_sf(x: Any, df: Any) -> Any:
     """P(X > x) of chi-square with `df` degrees of freedom."""
     return special.chdtrc(df, np.maximum(x, 0.0))
 
 
-def chi_square_point(p: Any, df: Any) -> Any:
+def chi_square_isf(p: Any, df: Any) -> Any:
     """The x above which chi-square lies with probability p."""
     return special.chdtri(df, p)
 
 
-def t_tail(t: Any, df: Any) -> Any:
+def t_sf(t: Any, df: Any) -> Any:
     """P(T > t) of Student's t with `df` degrees of freedom, which may be infinite."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
     return np.where(np.isposinf(df), special.ndtr(-t), special.stdtr(df, -t))[()]
 
 
-def t_point(p: Any, df: Any) -> Any:
+def t_isf(p: Any, df: Any) -> Any:
     """The t above which Student's t lies with probability p."""
     p, df = np.asarray(p, dtype=np.float64), np.asarray(df, dtype=np.float64)
     return np.where(np.isposinf(df), -special.ndtri(p), -special.stdtrit(df, p))[()]
 
 
-def f_tail(f: Any, df: Any, df_within: Any) -> Any:
+def f_sf(f: Any, df: Any, df_within: Any) -> Any:
     """P(F > f) of F with `df` and `df_within` degrees of freedom."""
     return special.fdtrc(df, df_within, np.maximum(f, 0.0))

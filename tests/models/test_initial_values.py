@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.errors import DataError, in_options
+from penchant.errors import DataError, command_line_wording
 from restless import people
 
 STARTS = {
@@ -87,7 +87,7 @@ def test_a_start_outside_the_rewards_is_said_with_the_remedies(name, sign):
     assert f"{setting} = 0 lies outside the rewards ({low:g} to {high:g})" in notes
     assert f"the middle of the rewards ({setting}={sign * 52.5:g})" in notes
     assert (f"Estimate it ({setting}=None), or give" in notes) == (name in ("q", "ucb1", "kalman"))
-    with in_options():
+    with command_line_wording():
         typed = " ".join(model.doubts([played(rewards)]))
     assert f"--settings {setting}={sign * 52.5:g}" in typed
     assert f"{setting}=None" not in typed

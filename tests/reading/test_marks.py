@@ -6,7 +6,7 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, players, savers
-from penchant.errors import DataError, in_options
+from penchant.errors import DataError, command_line_wording
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)
@@ -60,7 +60,10 @@ def test_a_code_that_may_mean_no_choice_is_asked_about_and_both_answers_are_take
     assert pn.read(file, options=first).n_options == 3
     base = {"base": 1} if codes == (1, 2) else {}
     assert chosen_by(pn.read(file, where=where, gaps="timeout", **base)) == WANTED
-    with in_options(), pytest.raises(DataError, match=r"--gaps timeout for the second\.$"):
+    with (
+        command_line_wording(),
+        pytest.raises(DataError, match=r"--gaps timeout for the second\.$"),
+    ):
         pn.read(file)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import penchant as pn
 from laboratory_files import as_csv, players, savers, shoppers
-from penchant.errors import DataError, in_options
+from penchant.errors import DataError, command_line_wording
 
 PLAYERS = players(4, 12)
 SAVERS = savers(4, 12)
@@ -428,6 +428,9 @@ def test_codes_of_keys_far_apart_are_asked_about_as_codes(tmp_path):
         for c, r in zip(p.chosen, p.rewards, strict=True)
     ]
     file = saved(tmp_path, "codes.csv", as_csv(rows))
-    with in_options(), pytest.raises(DataError, match="or --options 18,23 if they are codes"):
+    with (
+        command_line_wording(),
+        pytest.raises(DataError, match="or --options 18,23 if they are codes"),
+    ):
         pn.read(file)
     assert chosen_by(pn.read(file, options=[18, 23])) == WANTED

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penchant as pn
-from penchant.errors import DataError, in_options
+from penchant.errors import DataError, command_line_wording
 from penchant.reading.asked import ALSO
 
 
@@ -72,7 +72,10 @@ def test_blocks_that_begin_anew_in_every_session_are_asked_about_with_them():
     assert "sesh (1, 2) and seq (1, 2) change once and again within people" in words
     assert "block=('sesh', 'seq') or block='sesh' or block='seq' for the first" in words
     assert len(pn.read(data, **KNOWN, block=("sesh", "seq")).data) == 12
-    with in_options(), pytest.raises(DataError, match="--block sesh,seq or --block sesh or"):
+    with (
+        command_line_wording(),
+        pytest.raises(DataError, match="--block sesh,seq or --block sesh or"),
+    ):
         pn.read(data, **KNOWN)
 
 

@@ -12,7 +12,7 @@ from markupsafe import escape
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.output import number, p_value
+from penchant.output import format_number, format_p_value
 from penchant.report.page import DataTable
 from penchant.report.study_everybody import population_figures, population_section
 from penchant.report.study_figures import study_figures
@@ -110,7 +110,7 @@ def test_groups_are_those_of_the_pooled_estimates(found, text):
             row = next(rows)
             value = np.exp(p.estimate) if p.name.startswith("log ") else p.estimate
             assert row[:2] == [group.performance, group.condition]
-            assert row[4] == number(float(value), 4)
+            assert row[4] == format_number(float(value), 4)
 
 
 def test_table_1_is_that_of_the_paper_with_its_validity(found, text):
@@ -123,8 +123,8 @@ def test_table_1_is_that_of_the_paper_with_its_validity(found, text):
             assert rows[2][1 + 2 * j] == shown(column.mean_log_likelihood)
             for a in range(3):
                 pair = column.theta.estimate[a], column.theta.standard_errors[a]
-                assert rows[3 + a][1 + 2 * j : 3 + 2 * j] == [number(v, 4) for v in pair]
-            assert rows[6][1 + 2 * j].startswith(number(column.ratio, 4))
+                assert rows[3 + a][1 + 2 * j : 3 + 2 * j] == [format_number(v, 4) for v in pair]
+            assert rows[6][1 + 2 * j].startswith(format_number(column.ratio, 4))
             assert ("not small" in rows[6][1 + 2 * j]) is not column.valid
 
 
@@ -133,7 +133,7 @@ def test_table_2_maps_the_average_back_beside_the_exact_estimate(found, text):
     columns = [c for c in found.linearized if c.group.performance == "high"]
     for j, column in enumerate(columns):
         for a in range(3):
-            assert rows[1 + a][1 + 4 * j] == number(column.natural.estimate[a], 4)
+            assert rows[1 + a][1 + 4 * j] == format_number(column.natural.estimate[a], 4)
 
 
 def test_tests_are_those_of_the_comparison(found, text):
@@ -141,8 +141,8 @@ def test_tests_are_those_of_the_comparison(found, text):
     assert len(rows) == len(found.exact_tests.differences)
     for row, d in zip(rows, found.exact_tests.differences, strict=True):
         assert row[:2] == [d.first, d.second]
-        assert row[3] == number(d.difference, 4)
-        assert row[8:10] == [p_value(d.p_value), p_value(d.adjusted_p_value)]
+        assert row[3] == format_number(d.difference, 4)
+        assert row[8:10] == [format_p_value(d.p_value), format_p_value(d.adjusted_p_value)]
 
 
 def test_the_groups_that_are_named_are_compared_before_all_else(found, text):
@@ -157,10 +157,13 @@ def test_the_groups_that_are_named_are_compared_before_all_else(found, text):
         assert read["ranked"] == f"{d.first_ranked}, {d.second_ranked}"
         is_ratio = d.name.startswith("log ")
         assert read["compared as"] == ("ratio" if is_ratio else "difference")
-        assert read["value"] == number(d.ratio if is_ratio else d.difference, 4)
-        assert read["Hedges' g"] == number(d.hedges_g, 3)
-        assert (read["p"], read["rank p"]) == (p_value(d.p_value), p_value(d.rank_p_value))
-        assert read["adjusted p"] == p_value(d.adjusted_p_value)
+        assert read["value"] == format_number(d.ratio if is_ratio else d.difference, 4)
+        assert read["Hedges' g"] == format_number(d.hedges_g, 3)
+        assert (read["p"], read["rank p"]) == (
+            format_p_value(d.p_value),
+            format_p_value(d.rank_p_value),
+        )
+        assert read["adjusted p"] == format_p_value(d.adjusted_p_value)
 
 
 def test_who_is_left_out_stands_in_the_report_with_what_keeps_them(found, text):
@@ -186,7 +189,7 @@ def test_people_and_agents_stand_side_by_side(found, text):
         mine = [s for s in group.subjects if found.fits[s].simulated is not None]
         people = np.mean([found.observed[s].regret[-1] for s in mine])
         agents = np.mean([found.fits[s].simulated.regret[-1] for s in mine])
-        assert row[1:4] == [str(len(mine)), number(people, 4), number(agents, 4)]
+        assert row[1:4] == [str(len(mine)), format_number(people, 4), format_number(agents, 4)]
 
 
 def test_groups_say_how_many_subjects_their_estimate_is_of(found):
@@ -359,9 +362,12 @@ def test_fits_of_the_same_subjects_are_not_counted_as_subjects(within):
     for row, tests, d in zip(rows[1:], more[1:], within.paired_tests, strict=True):
         read = dict(zip(rows[0], row, strict=True)) | dict(zip(more[0], tests, strict=True))
         assert read["pairs"] == f"{d.n_pairs} of {d.n_both}"
-        assert (read["p"], read["adjusted p"]) == (p_value(d.p_value), p_value(d.adjusted_p_value))
-        assert read["Wilcoxon p"] == p_value(d.wilcoxon_p_value)
-        assert read["95 % interval"].startswith(number(d.cohens_dz_low, 3))
+        assert (read["p"], read["adjusted p"]) == (
+            format_p_value(d.p_value),
+            format_p_value(d.adjusted_p_value),
+        )
+        assert read["Wilcoxon p"] == format_p_value(d.wilcoxon_p_value)
+        assert read["95 % interval"].startswith(format_number(d.cohens_dz_low, 3))
 
 
 def test_one_step_ahead_asks_whether_people_choose_as_their_model_expects(within, text):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import penchant as pn
-from penchant.errors import in_options
+from penchant.errors import command_line_wording
 from penchant.models.offers.attributes import Attributes
 from penchant.population.subjects import dragged
 from penchant.report.study_everybody import population_figures
@@ -35,7 +35,7 @@ def found(survey):
     from penchant.cli.studying import read_experiment
     from penchant.cli.workflow_options import Compared, Experiment, Played
 
-    with in_options():
+    with command_line_wording():
         data, model = read_experiment(
             str(survey), Played(), Compared(condition=["region"]), Experiment(price="cost")
         )

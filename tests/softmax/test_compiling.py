@@ -19,7 +19,7 @@ import penchant as pn
 NOBODY = 65534
 SOURCE = Path(penchant.__file__).parent.parent
 MODULE = """
-from penchant._compiled import compiling_words, njit
+from penchant._compiled import compilation_notice, njit
 
 @njit(cache=True)
 def twice(x):
@@ -28,7 +28,7 @@ def twice(x):
 if __name__ != "__main__":
     print(twice(21), twice.stats.cache_path, sum(twice.stats.cache_hits.values()), sep=";")
     import sys
-    print(compiling_words(twice.stats.cache_path), file=sys.stderr)
+    print(compilation_notice(twice.stats.cache_path), file=sys.stderr)
 """
 # May read everything, so that it can run an interpreter in the home of root, and write nothing.
 READER = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--clear-groups"]
@@ -230,8 +230,9 @@ def test_a_new_number_of_weights_compiles_its_own_sums_and_nothing_else():
 
 def test_that_code_is_compiled_is_said_once_per_environment(tmp_path):
     program = (
-        "from penchant._compiled import compiling_words, is_news; import sys;"
-        "print(is_news(sys.argv[1]), is_news(None), compiling_words(sys.argv[1]))"
+        "from penchant._compiled import compilation_notice, is_first_compilation; import sys;"
+        "print(is_first_compilation(sys.argv[1]), is_first_compilation(None),"
+        " compilation_notice(sys.argv[1]))"
     )
     inside = tmp_path / "cache" / "softmax_1"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}

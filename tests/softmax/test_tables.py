@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.output import Table, number, p_value
+from penchant.output import Table, format_number, format_p_value
 
 TABLE = Table(
     caption="A <b>bold</b> caption",
@@ -39,13 +39,13 @@ def test_latex_escapes_its_special_characters():
 
 
 def test_numbers_are_shown_with_their_digits():
-    assert number(1234.5678, 6) == "1234.57"
-    assert number(-np.inf) == "-inf"
-    assert number(np.nan) == "-"
+    assert format_number(1234.5678, 6) == "1234.57"
+    assert format_number(-np.inf) == "-inf"
+    assert format_number(np.nan) == "-"
 
 
 @pytest.mark.parametrize(
     ("value", "shown"), [(0.0, "<0.001"), (0.00099, "<0.001"), (0.0456, "0.046"), (np.nan, "-")]
 )
 def test_p_values_are_never_zero(value, shown):
-    assert p_value(value) == shown
+    assert format_p_value(value) == shown

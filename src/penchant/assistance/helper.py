@@ -29,23 +29,23 @@ from penchant.assistance.knowledge import (
     together,
 )
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.inference.precompilation import compile_fits
 from penchant.models.model import Declared
 from penchant.models.priors import check_kept, model_document, model_of
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
 from penchant.output import (
-    MOST_ROWS,
+    MAX_FRAME_ROWS_SHOWN,
     Backend,
-    Shown,
+    Result,
     Table,
-    came_as,
-    cell_words,
-    counted,
-    decoded,
-    encoded,
-    frame,
+    decode,
+    encode,
+    format_cell,
+    format_count,
+    frame_backend,
+    make_frame,
 )
 
 Mode = Literal["watch", "suggest", "decide"]
@@ -68,7 +68,7 @@ UNASSISTED = 5  # one episode in so many goes without assistance
 
 
 @dataclass(frozen=True, repr=False)
-class Advice(Shown):
+class Advice(Result):
     """What the machine says of a proposal.
 
     Attributes
@@ -103,14 +103,16 @@ class Advice(Shown):
         """The advice as a row."""
         low, high = self.gain_interval
         own = {name: [value] for name, value in vars(self).items() if name != "gain_interval"}
-        return frame({**own, "gain_low": [low], "gain_high": [high]}, backend or came_as(self))
+        return make_frame(
+            {**own, "gain_low": [low], "gain_high": [high]}, backend or frame_backend(self)
+        )
 
     def table(self) -> Table:
         """The advice as a table, its reason below."""
         low, high = self.gain_interval
         cells = (self.option, self.gain, low, high, self.p_better)
         names = ("option", "gain", "low", "high", "p better")
-        words = tuple(map(cell_words, cells))
+        words = tuple(map(format_cell, cells))
         return Table(repr(self).strip("<>"), (), names, (words,), (self.reason,))
 
     def __repr__(self) -> str:
@@ -169,7 +171,7 @@ def assist(
     return helper
 
 
-class Helper(Shown):
+class Helper(Result):
     """The machine in play; see `assist`.
 
     Attributes
@@ -195,7 +197,7 @@ class Helper(Shown):
     ) -> None:
         self.model, self.field = _checked_model(model, field), field
         if mode not in MODES:
-            hint = nearest(str(mode), MODES) or " Choose one."
+            hint = closest_match_hint(str(mode), MODES) or " Choose one."
             raise DataError(f"mode must be one of {', '.join(MODES)}; got {mode!r}.{hint}")
         if unassisted is not None:
             whole_number(unassisted, "unassisted", 1)
@@ -506,7 +508,9 @@ class Helper(Shown):
         """The last decisions as a table."""
         names = ("episode", "t", "proposed", "executed", "reward", "kind", "advised")
         rows = [row for row in self.log if not row.get("ended")]
-        cells = tuple(tuple(cell_words(row[name]) for name in names) for row in rows[-MOST_ROWS:])
+        cells = tuple(
+            tuple(format_cell(row[name]) for name in names) for row in rows[-MAX_FRAME_ROWS_SHOWN:]
+        )
         left = len(rows) - len(cells)
         notes = (f"{left} decisions before: see to_frame().",) if left else ()
         return Table(repr(self).strip("<>"), (), names, cells, notes)
@@ -515,7 +519,7 @@ class Helper(Shown):
         """The log, a row for every decision."""
         rows = [row for row in self.log if not row.get("ended")]
         columns = {name: [row[name] for row in rows] for name in LOGGED}
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def to_dict(self) -> dict[str, Any]:
         """All that is needed to go on later, ready for JSON."""
@@ -523,12 +527,12 @@ class Helper(Shown):
             "format": "penchant-helper",
             "version": 1,
             "model": model_document(self.model),
-            "field": encoded(self.field),
+            "field": encode(self.field),
             "mode": self.mode,
-            "trust": encoded(self.first_trust),
+            "trust": encode(self.first_trust),
             "seed": self.seed,
             "unassisted": self.unassisted,
-            "carried": encoded(self._carried),
+            "carried": encode(self._carried),
             "log": [dict(row) for row in self.log],
             "proposed": self.last,
         }
@@ -539,13 +543,13 @@ class Helper(Shown):
         check_kept(document, "Helper", ("model", "field", "mode", "trust", "seed", "log"))
         again = cls(
             model_of(document["model"], None),
-            decoded(document["field"]),
+            decode(document["field"]),
             document["mode"],
-            decoded(document["trust"]),
+            decode(document["trust"]),
             document["seed"],
             document["unassisted"],
         )
-        carried = decoded(document["carried"])
+        carried = decode(document["carried"])
         if carried is not None:
             again._carry(*carried)
         again = cast("Self", again._after(document["log"], free=True))
@@ -555,7 +559,7 @@ class Helper(Shown):
 
     def __repr__(self) -> str:
         n = sum(not row.get("ended") for row in self.log)
-        return f"<Helper ({self.mode}): {counted(n, 'decision')}, trust {self.trust.mean:.2f}>"
+        return f"<Helper ({self.mode}): {format_count(n, 'decision')}, trust {self.trust.mean:.2f}>"
 
     def fresh(self) -> Helper:
         """The same machine before anything happened."""

@@ -22,14 +22,14 @@ from penchant.assistance.knowledge import LEAST_LEFT, Field, Trust
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret, grid
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit import fit_model
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.model import Agents
 from penchant.models.simulate import agents_of, picked
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Backend, Shown, came_as, frame
+from penchant.output import Backend, Result, frame_backend, make_frame
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")
@@ -207,7 +207,7 @@ class World:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Gains(Shown):
+class Gains(Result):
     """Regret per choice of operators of one kind under every condition.
 
     Attributes
@@ -228,7 +228,7 @@ class Gains(Shown):
         """One row per operator: regret per choice under every condition, and trust."""
         columns: dict[str, Any] = {"kind": [self.kind] * len(self.trust)}
         columns |= {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
-        return frame(columns | {"trust": self.trust.tolist()}, backend or came_as(self))
+        return make_frame(columns | {"trust": self.trust.tolist()}, backend or frame_backend(self))
 
     def __repr__(self) -> str:
         return f"<Gains of {len(self.trust)} operators ({self.kind})>"
@@ -274,7 +274,7 @@ def team_gains(
         Called with the number of each operator done.
     """
     if kind not in KINDS:
-        hint = nearest(str(kind), KINDS) or " Choose one."
+        hint = closest_match_hint(str(kind), KINDS) or " Choose one."
         raise DataError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.{hint}")
     world = World.hard() if world is None else world
     root, model = world.root, world.machine_model()
@@ -335,7 +335,7 @@ TAKEN_OVER = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Apprenticeship(Shown):
+class Apprenticeship(Result):
     """Regret per choice of machines that watched experts, for one number of watched plays.
 
     Attributes
@@ -355,7 +355,9 @@ class Apprenticeship(Shown):
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """One row per expert: regret by what was taken over, and how alike the maps were."""
         columns = {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
-        return frame(columns | {"similarity": self.similarity.tolist()}, backend or came_as(self))
+        return make_frame(
+            columns | {"similarity": self.similarity.tolist()}, backend or frame_backend(self)
+        )
 
     def __repr__(self) -> str:
         return f"<Apprenticeship: {self.n_watched} plays watched of {len(self.similarity)} experts>"

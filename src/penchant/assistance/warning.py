@@ -23,7 +23,7 @@ from penchant.errors import DataError
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Backend, Shown, came_as, frame
+from penchant.output import Backend, Result, frame_backend, make_frame
 from penchant.population.growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
@@ -73,7 +73,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, repr=False)
-class Warned(Shown):
+class Warned(Result):
     """What an early warning says of one play.
 
     Attributes
@@ -92,7 +92,9 @@ class Warned(Shown):
         """One row: the probability, its interval, and the reasons."""
         low, high = self.interval
         columns = {"probability": [self.probability], "low": [low], "high": [high]}
-        return frame(columns | {"reasons": ["; ".join(self.reasons)]}, backend or came_as(self))
+        return make_frame(
+            columns | {"reasons": ["; ".join(self.reasons)]}, backend or frame_backend(self)
+        )
 
     def __repr__(self) -> str:
         low, high = self.interval
@@ -100,7 +102,7 @@ class Warned(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EarlyWarning(Shown):
+class EarlyWarning(Result):
     """A warning that was trained on a task; see `train_warning`."""
 
     task: str
@@ -131,7 +133,7 @@ class EarlyWarning(Shown):
             "weight": self.theta[1:].tolist(),
             "standard_error": errors[1:].tolist(),
         }
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def of(self, play: Episode, *, task: str) -> Warned:
         """The probability that somebody whose play begins like this will do poorly.
@@ -352,7 +354,7 @@ NOISE, LEVEL, OPENNESS, LENGTH = (2.0, 30.0), (0.0, 100.0), (10.0, 2000.0), (1.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WarningScores(Shown):
+class WarningScores(Result):
     """How well a warning does on players whom it has not seen, by what it looks at.
 
     Attributes
@@ -374,7 +376,7 @@ class WarningScores(Shown):
         names = ("auc", "brier", "base_brier", "slope")
         columns: dict[str, Any] = {"by": list(self.by), "at": [self.at] * len(self.by)}
         columns |= {name: [getattr(one, name) for one in self.by.values()] for name in names}
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def __repr__(self) -> str:
         return f"<WarningScores of {len(self.poor)} players after {self.at} choices>"

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import DataError, listing
-from penchant.output import counted
+from penchant.errors import DataError, format_list
+from penchant.output import format_count
 from penchant.tables.events import (
     LARGEST_REWARD,
     NOTHING,
@@ -130,7 +130,7 @@ def _numbers(values: Any, said: str, needed: BoolVector, place: Place) -> Matrix
         cells = (f"{array[k]} at {place(int(k))}" for k in wrong[:11])
         raise DataError(
             f"{said} must be finite and not beyond 1e100 where an option was taken; got "
-            f"{listing(cells, wrong.size)}. Fill them, or leave these events out."
+            f"{format_list(cells, wrong.size)}. Fill them, or leave these events out."
         )
     return array
 
@@ -152,7 +152,7 @@ def _available(available: Any, events: Events, place: Place) -> BoolVector:
         cells = (f"{events.chosen[k]} at {place(int(k))}" for k in wrong[:11])
         raise DataError(
             "chosen must be among the options that are available; got "
-            f"{listing(cells, wrong.size)}. Correct one of them."
+            f"{format_list(cells, wrong.size)}. Correct one of them."
         )
     counts = mask.sum(axis=1)
     odd = np.flatnonzero((counts != counts[0]) | (counts < 2))
@@ -338,12 +338,12 @@ class Episode:
         notes = []
         without = int(np.count_nonzero(self.chosen == NOTHING))
         if without:
-            said = counted(without, "decision")
+            said = format_count(without, "decision")
             notes.append(f"{said} without a choice: counted in time, not scored.")
         if self.learnt_from is not self:
             other = int(np.count_nonzero(self.chosen != self.executed))
             notes.append(
-                f"{counted(other, 'decision')} executed otherwise than chosen: the choice is "
+                f"{format_count(other, 'decision')} executed otherwise than chosen: the choice is "
                 "scored, what was executed is learnt from."
             )
         if self.n_events and self.executed[-1] != NOTHING and np.isnan(self.rewards[-1]):
@@ -434,8 +434,8 @@ subtract 1, options are counted from 0.
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
 
     def __repr__(self) -> str:
-        said = f"Episode: {counted(self.n_decisions, 'decision')} scored of "
-        said += counted(self.n_events, "event")
+        said = f"Episode: {format_count(self.n_decisions, 'decision')} scored of "
+        said += format_count(self.n_events, "event")
         named = labelled(self.subject, self.block)
         return f"{said}, {named}" if named else said
 

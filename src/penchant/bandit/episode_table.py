@@ -12,8 +12,8 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, Seen, read_seen
 from penchant.bandit.landscape import check_locations
-from penchant.errors import DataError, argument, either, listing
-from penchant.output import as_it_came
+from penchant.errors import DataError, argument, either, format_list
+from penchant.output import preserve_frame_backend
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (
@@ -54,7 +54,7 @@ Seeable = str | Sequence[Any] | Mapping[str, Any]
 FEW_BLOCKS = 20  # labels of a column that may name the plays of people
 
 
-@as_it_came
+@preserve_frame_backend
 def episodes_from_frame(
     frame: Any,
     *,
@@ -514,7 +514,7 @@ def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
         place = _row_places(owners)
         cells = (_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
-            f"decision must hold whole numbers; got {listing(cells, wrong.size)}. "
+            f"decision must hold whole numbers; got {format_list(cells, wrong.size)}. "
             f"Number the decisions of every episode from 0 or 1{_unnumbered(name, numbers)}."
         )
     return numbers.astype(np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, argument, listing
+from penchant.errors import DataError, argument, format_list
 from penchant.tables.events import NOTHING
 from penchant.tables.numbers import exact_floats
 
@@ -87,8 +87,8 @@ def _check_finite(matrix: Matrix) -> None:
     if len(wrong):
         described = (f"{matrix[i, a]} at option {i}, coordinate {a}" for i, a in wrong[:11])
         raise DataError(
-            f"{argument('locations')} must be finite; got {listing(described, len(wrong))}. Fill "
-            "these coordinates, or drop the options."
+            f"{argument('locations')} must be finite; got {format_list(described, len(wrong))}. "
+            "Fill these coordinates, or drop the options."
         )
 
 
@@ -102,7 +102,7 @@ def _check_distinct(matrix: Matrix) -> None:
         )
         raise DataError(
             f"{argument('locations')} must differ between options; got "
-            f"{listing(described, same.size)}. Correct them: two options in one place have the "
+            f"{format_list(described, same.size)}. Correct them: two options in one place have the "
             "same reward."
         )
 
@@ -317,7 +317,7 @@ def _checked_means(mean_rewards: Any) -> Vector:
         )
     wrong = np.flatnonzero(~np.isfinite(means))
     if wrong.size:
-        places = listing((f"{means[i]} at option {i}" for i in wrong[:11]), wrong.size)
+        places = format_list((f"{means[i]} at option {i}" for i in wrong[:11]), wrong.size)
         raise DataError(f"mean_rewards must be finite; got {places}. Fill or drop these options.")
     means.flags.writeable = False
     return means

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.errors import DataError, argument, either, listing, nearest
-from penchant.output import Backend, as_it_came, single_option_notes, weight_notes
+from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant.output import Backend, preserve_frame_backend, single_option_notes, weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.layouts import (
@@ -55,8 +55,8 @@ def options_compared(
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
             f"{argument('options')} must name some options, each once, and leave one out to "
-            f"compare with; got {listing(map(repr, options)) or 'none'}. The options are "
-            f"{listing(map(repr, labels))}."
+            f"compare with; got {format_list(map(repr, options)) or 'none'}. The options are "
+            f"{format_list(map(repr, labels))}."
         )
     return codes
 
@@ -64,8 +64,8 @@ def options_compared(
 def _code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     if label not in labels:
         raise DataError(
-            f"{name} must be among the options {listing(map(repr, labels))}; got "
-            f"{label!r}.{nearest(str(label), map(str, labels)) or ' Correct it.'}"
+            f"{name} must be among the options {format_list(map(repr, labels))}; got "
+            f"{label!r}.{closest_match_hint(str(label), map(str, labels)) or ' Correct it.'}"
         )
     return labels.index(label)
 
@@ -92,7 +92,7 @@ def attribute(values: Any, labels: Sequence[Any] | None, codes: IntVector | None
         )
     wrong = np.flatnonzero(~np.isfinite(array))
     if wrong.size:
-        places = listing((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(f"values must be finite; got {places}. Fill or drop these decisions.")
     return array
 
@@ -106,7 +106,7 @@ def _of_subjects(values: Mapping[Any, Any], labels: Sequence[Any] | None) -> Vec
     unknown = [repr(label) for label in labels if label not in values]
     if unknown:
         raise DataError(
-            f"values must have a number for every subject; got none for {listing(unknown)}. "
+            f"values must have a number for every subject; got none for {format_list(unknown)}. "
             "Add them, or drop these subjects."
         )
     return exact_floats([values[label] for label in labels], "values")
@@ -122,7 +122,7 @@ def constant_in_sets(
     values[decision[rows]] = column[rows]
     wrong = np.unique(decision[rows[column[rows] != values[decision[rows]]]])
     if wrong.size:
-        places = listing((f"decision {k}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"{name} must be the same for all options of a decision; got different values at "
             f"{places}. "
@@ -213,7 +213,7 @@ def column_of(choices: Choices, name: str) -> int:
     if name not in choices.names:
         raise DataError(
             f"names must be variables; got {name!r}, but they are {', '.join(choices.names)}."
-            f"{nearest(name, choices.names) or ' Correct it.'}"
+            f"{closest_match_hint(name, choices.names) or ' Correct it.'}"
         )
     return choices.names.index(name)
 
@@ -397,7 +397,7 @@ def from_arrays(
     )
 
 
-@as_it_came
+@preserve_frame_backend
 def from_frame(
     cls: type[Choices],
     frame: Any,
@@ -469,7 +469,7 @@ def from_frame(
     return cls(**long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
-@as_it_came
+@preserve_frame_backend
 def from_wide(
     cls: type[Choices],
     frame: Any,

@@ -20,7 +20,7 @@ from penchant.files.text import source
 from penchant.models.catalogue import entry_of
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.models.priors import PopulationPrior
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns
 from penchant.workflow.ask import Asker, ask
@@ -83,7 +83,7 @@ def _asker(file: str, model: Any, columns: Any, wanted: Wanted) -> tuple[pa.Tabl
             repeats=not wanted.no_repeats,
         )
     n = len(table)
-    say(f"Offers: {counted(n, 'offer')}, for example {offer_words(asker.next().attributes)}")
+    say(f"Offers: {format_count(n, 'offer')}, for example {offer_words(asker.next().attributes)}")
     return table, asker
 
 
@@ -127,7 +127,7 @@ def _say_known(asker: Asker) -> None:
         row = known[name]
         of = " of its logarithm" if row["scale"] == "log" else ""
         say(
-            f"After {counted(asker.n_answers, 'answer')}: {name} {row['median']:.4g} "
+            f"After {format_count(asker.n_answers, 'answer')}: {name} {row['median']:.4g} "
             f"({row['low']:.4g} to {row['high']:.4g}), sd{of} {row['sd']:.3g}"
         )
 

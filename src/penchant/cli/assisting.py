@@ -20,7 +20,7 @@ from penchant.cli.options import Agent
 from penchant.cli.showing import kept
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Assisted, Played, Written
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.files.output import TABLES, json_text, write_table
 from penchant.models.record import rewards_of
 from penchant.tables.events import NOTHING
@@ -41,7 +41,7 @@ def run_assist(
 
 def _simulate(what: str, asked: Assisted, written: Written) -> int:
     if what not in SIMULATED:
-        hint = nearest(what, SIMULATED) or " Choose one."
+        hint = closest_match_hint(what, SIMULATED) or " Choose one."
         raise DataError(f"simulate must be of {', '.join(SIMULATED)}; got {what}.{hint}")
     check_seed(asked.seed)
     least = 2 if what != "warning" else 100

@@ -38,14 +38,14 @@ from penchant.cli.tables import (
     worth_command,
 )
 from penchant.cli.words import refuse, say, wrapped
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.files.output import json_text
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.record import doubts_of
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.reading.asked import FEW
 from penchant.reading.read import reading_of
 from penchant.reading.tasks import task_named
@@ -75,7 +75,7 @@ def _offer_words(estimates: Estimates) -> str:
             lines.append(f"converged: {count} of {len(estimates)}.")
         else:
             message = f"For example {who[0].subject}: {who[0].message}"
-            lines.append(f"{status}: {listing(str(one.subject) for one in who)}. {message}")
+            lines.append(f"{status}: {format_list(str(one.subject) for one in who)}. {message}")
     return "\n".join(lines)
 
 
@@ -252,11 +252,11 @@ def _ranges(reading: Reading, chosen: Matrix) -> dict[str, list[float]]:
 
 def _words(document: dict[str, Any]) -> list[str]:
     lines = [
-        f"Task data: {counted(document['n_subjects'], 'subject')}, "
-        f"{counted(document['n_episodes'], 'block')}, "
-        f"{counted(document['n_decisions'], 'trial')} included of "
-        f"{counted(document['n_events'], 'event')}.",
-        f"Trials per block: {listing(map(str, document['decisions_per_episode']))}.",
+        f"Task data: {format_count(document['n_subjects'], 'subject')}, "
+        f"{format_count(document['n_episodes'], 'block')}, "
+        f"{format_count(document['n_decisions'], 'trial')} included of "
+        f"{format_count(document['n_events'], 'event')}.",
+        f"Trials per block: {format_list(map(str, document['decisions_per_episode']))}.",
     ]
     if document["rewards"] is not None:
         low, high = document["rewards"]
@@ -264,7 +264,7 @@ def _words(document: dict[str, Any]) -> list[str]:
     lines += [f"Note: {note}" for note in document["notes"]]
     if document["few_decisions"]:
         few = document["few_decisions"]
-        lines.append(f"Note: fewer than {FEW} decisions, which tell little: {listing(few)}.")
+        lines.append(f"Note: fewer than {FEW} decisions, which tell little: {format_list(few)}.")
     if document["where"] is not None:
         lines.append(
             "Options are places: models of places (ucl, gp-ucb, locality) read them, with the "

@@ -28,7 +28,7 @@ from penchant.cli.tables import (
 )
 from penchant.cli.words import check_criterion, check_file, refuse, say
 from penchant.cli.workflow_options import Contest, Described, Judged, Played, Rivals, Sets, Written
-from penchant.errors import DataError, named, nearest
+from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.figures.results import overview
 from penchant.files.output import TABLES, write_table
 from penchant.inference.fit import fit
@@ -36,7 +36,7 @@ from penchant.inference.fit_each import fit_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.output import NARROW
+from penchant.output import MAX_TABLE_WIDTH
 from penchant.population.compare import compare_groups
 from penchant.population.comparison import GroupComparison
 from penchant.population.subjects import dragged
@@ -136,8 +136,8 @@ def folds_of(reading: Reading, word: str | None, pool: bool) -> Any:
     if word not in columns:
         raise DataError(
             "--folds must be a number, subject, or a column, for a choice experiment; got "
-            f"{word!r}, but the columns are {named(columns)}.{nearest(word, columns) or ''} Try "
-            "--folds 5."
+            f"{word!r}, but the columns are "
+            f"{format_names(columns)}.{closest_match_hint(word, columns) or ''} Try --folds 5."
         )
     labels = reading.table.column(word).to_pylist()
     first = reading.arguments["rows"][reading.data.first_row[:-1]]
@@ -559,7 +559,7 @@ def _show(found: ModelComparison | None, groups: GroupComparison | None, written
     result = of_table(found.table(), document, lambda: found.to_frame("pyarrow"))
     shown(result, written, lambda: overview(found))
     if groups is not None and not written.json:
-        print(f"\n{groups.table().text(NARROW)}")
+        print(f"\n{groups.table().text(MAX_TABLE_WIDTH)}")
 
 
 def _pairs(words: Sequence[str], models: Sequence[str]) -> list[tuple[str, str]]:

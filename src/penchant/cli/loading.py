@@ -15,7 +15,7 @@ from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
 from penchant.cli.tables import asked_of, opened, read_as
 from penchant.cli.words import say
-from penchant.errors import DataError, argument, named, nearest
+from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.files.folder import Raw
 from penchant.reading.read import reading_of, recognised
 from penchant.reading.tasks import task_of_columns
@@ -175,14 +175,14 @@ def role(given: str | None, usual: tuple[str, ...], columns: list[str], name: st
         if given not in columns:
             raise DataError(
                 f"--{name} must name a column; got {given!r}, but they are "
-                f"{named(columns)}.{nearest(given, columns) or ' Correct it.'}"
+                f"{format_names(columns)}.{closest_match_hint(given, columns) or ' Correct it.'}"
             )
         return given
     found = named_column(usual, columns)
     if found is None:
         raise DataError(
             f"--{name} must be given, as no column is called {' or '.join(usual[:3])}; "
-            f"got columns {named(columns)}. Name the column with --{name}."
+            f"got columns {format_names(columns)}. Name the column with --{name}."
         )
     return found
 
@@ -207,21 +207,22 @@ def long_roles(columns: list[str], data: Data, terms: Terms) -> Data:
     if data.option is None and not data.explanatory and is_offers(columns):
         raise DataError(
             "--model must be given with one-shot choices, one row each; got none, and "
-            f"columns {named(columns)}. Say which, such as --model hyperbolic for delays or "
+            f"columns {format_names(columns)}. Say which, such as --model hyperbolic for delays or "
             "--model prospect for gambles: penchant models lists them."
         )
     task = task_of_columns(columns)
     if data.option is None and not data.explanatory and task is not None:
         raise DataError(
-            f"--model must be given with the columns of a task; got none, and {named(columns)}. "
+            "--model must be given with the columns of a task; got none, and "
+            f"{format_names(columns)}. "
             f"Pass --task {task.name}, or --model {task.command}: penchant check says how codes "
             "are read."
         )
     if data.option is None and not data.explanatory and is_play(columns):
         raise DataError(
             "--model must be given with task data, one row per trial; got none, and "
-            f"columns {named(columns)}. Say which, such as --model q-learning: penchant models "
-            "lists them."
+            f"columns {format_names(columns)}. Say which, such as --model q-learning: penchant "
+            "models lists them."
         )
     if data.option is None and not {*OPTION} & {*columns}:
         refuse_one_row_per_subject(columns, data.subject or named_column(USUAL["subject"], columns))
@@ -250,7 +251,7 @@ def _with_other_columns(roles: Data, terms: Terms, columns: list[str]) -> Data:
     used = {*roles.decision, *parts.values(), *terms.interact}
     left = [column for column in columns if column not in used]
     variables = [column for column in left if plain_name(column) not in SUBJECT]
-    parts["explanatory"] = named(variables)
+    parts["explanatory"] = format_names(variables)
     say("Columns: " + "; ".join(f"{part} = {name}" for part, name in parts.items() if name))
     for column in left:
         if plain_name(column) in SUBJECT:

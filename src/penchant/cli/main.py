@@ -44,9 +44,9 @@ from penchant.errors import (
     DataError,
     NotWrittenError,
     PenchantWarning,
-    in_options,
-    listing,
-    nearest,
+    closest_match_hint,
+    command_line_wording,
+    format_list,
 )
 from penchant.files.atomic import end_at_once
 
@@ -127,7 +127,7 @@ for place, command in enumerate(_IN_ORDER):  # as one comes to need them
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        with in_options(), _warnings_in_words(), _marked_stdout():
+        with command_line_wording(), _warnings_in_words(), _marked_stdout():
             if list(arguments[:1]) == ["help"]:  # of a command, or of all
                 arguments = [*arguments[1:2], "--help", *arguments[2:]]
             page = asked_help(app, arguments)
@@ -199,7 +199,11 @@ def _usage(error: CycloptsError) -> str:
 def _among(got: str, name: str, choices: str, hint: str | None) -> str:
     """One of several words was meant."""
     allowed = [word.strip(' "') for word in choices.split(",")]
-    rule = "be a model of penchant models" if name == "--model" else f"be one of {listing(allowed)}"
+    rule = (
+        "be a model of penchant models"
+        if name == "--model"
+        else f"be one of {format_list(allowed)}"
+    )
     advice = f"Did you mean {hint}?" if hint else "Choose one."
     return f"{name} must {rule}; got {got!r}. {advice}"
 
@@ -512,7 +516,7 @@ def topic_screen(app: Any, command: str, topic: str) -> str:
     if topic not in known:
         raise DataError(
             f"--help must be followed by a topic of penchant {command}; got {topic!r}, but they "
-            f"are {', '.join(known)}.{nearest(topic, known) or ' Choose one.'}"
+            f"are {', '.join(known)}.{closest_match_hint(topic, known) or ' Choose one.'}"
         )
     lines = [f"penchant {command}: {topic}", ""]
     for option in known[topic]:

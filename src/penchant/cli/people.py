@@ -31,7 +31,7 @@ from penchant.cli.showing import VALID, checked_document, kept, of_table, one, r
 from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, load_offers, named_offers, opened
 from penchant.cli.words import check_file, refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Populated, Prediction, Written
-from penchant.errors import DataError, listing, named, nearest
+from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.figures.results import overview
 from penchant.figures.style import save
 from penchant.files.atomic import check_new_folder, locked, new_folder
@@ -157,7 +157,7 @@ def _with_labels(
             )
         return found, largest + 1
     labels = data.options if data.options and not counted_only else sorted(map(str, seen))
-    say(f"Options: {listing(f'{label} = {i}' for i, label in enumerate(labels))}.")
+    say(f"Options: {format_list(f'{label} = {i}' for i, label in enumerate(labels))}.")
     return found.with_arguments(options=list(labels)), len(labels)
 
 
@@ -499,7 +499,8 @@ def _people_of(choices: Choices, file: str | None, data: Data, names: Sequence[s
         columns = table.column_names
         raise DataError(
             f"--covariates must be columns of {file}, or of --people; got {lacking[0]!r}, but they "
-            f"are {named(columns)}.{nearest(lacking[0], columns) or ' Correct it.'}"
+            "are "
+            f"{format_names(columns)}.{closest_match_hint(lacking[0], columns) or ' Correct it.'}"
         )
     known = {str(label) for label in choices.subject_labels or ()}
     found: dict[Any, tuple[Any, ...]] = {}

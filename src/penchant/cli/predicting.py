@@ -22,7 +22,7 @@ from penchant.cli.showing import kept, reserved
 from penchant.cli.tables import check_model_given, load_offers
 from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Believed, Described, Played, Prediction, Written
-from penchant.errors import DataError, NotWrittenError, listing
+from penchant.errors import DataError, NotWrittenError, format_list
 from penchant.figures.play import belief_map
 from penchant.figures.results import overview
 from penchant.figures.style import figure, inline_svg, panels, save
@@ -32,7 +32,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.catalogue import entry_of
 from penchant.models.spatial.belief_map import BeliefMap
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
-from penchant.output import NARROW, counted
+from penchant.output import MAX_TABLE_WIDTH, format_count
 from penchant.reading.offered import TAKEN
 from penchant.reading.played import event_rows
 from penchant.report.page import DataTable, Drawing, Paragraph, Section, page
@@ -176,12 +176,12 @@ def _say_found(found: Latent, model: Any, weights: ParameterPrior | None) -> Non
     if scored.any():
         logs = found["log_probability"][scored]
         say(
-            f"Predicted: {counted(int(scored.sum()), 'decision')}, log-likelihood "
+            f"Predicted: {format_count(int(scored.sum()), 'decision')}, log-likelihood "
             f"{logs.sum():.2f}, geometric mean probability {np.exp(logs.mean()):.3f}."
         )
     if found.without:
         say(
-            f"Note: no finite estimate, and empty cells: {listing(map(str, found.without))}. "
+            f"Note: no finite estimate, and empty cells: {format_list(map(str, found.without))}. "
             "--prior weak has one for everybody with a decision."
         )
 
@@ -242,7 +242,7 @@ def _checked(estimates: Any, prediction: Prediction, written: Written) -> None:
         how = how_fitted(prior(prediction.prior))
         print(json_text(_rows(found.to_frame(backend="pyarrow"), {"prior": how})), end="")
     else:
-        print(found.table().text(NARROW))
+        print(found.table().text(MAX_TABLE_WIDTH))
 
 
 ALL = "everybody"
@@ -280,7 +280,9 @@ def run_believe(file: str | None, table: Played, agent: Agent, asked: Believed) 
 
 def _wrapped(words: str) -> str:
     """Lines that a terminal of 80 columns holds."""
-    lines = (textwrap.wrap(line, NARROW, subsequent_indent="  ") for line in words.split("\n"))
+    lines = (
+        textwrap.wrap(line, MAX_TABLE_WIDTH, subsequent_indent="  ") for line in words.split("\n")
+    )
     return "\n".join(part for line in lines for part in line or [""])
 
 
@@ -302,7 +304,7 @@ def _page(maps: dict[Any, BeliefMap], model: str) -> str:
     for subject, one in maps.items():
         sections.append(Section(_whose(subject), [*_drawn(subject, one), _numbers(one)]))
     title = "Rewards expected before play"
-    return page(title, counted(len(maps), "subject"), sections)
+    return page(title, format_count(len(maps), "subject"), sections)
 
 
 def _whose(subject: Any) -> str:

@@ -15,7 +15,7 @@ from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, R
 from penchant.bandit.landscape import check_locations, grid
 from penchant.cli.options import Agent
 from penchant.cli.words import refuse, say
-from penchant.errors import DataError, named, nearest
+from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.files.output import json_text
 from penchant.files.table import read_table
 from penchant.models.catalogue import CATALOGUE, HBAYESDM, REQUIRED, Entry, Setting, entry_of
@@ -56,7 +56,7 @@ def settings(words: list[str], entry: Entry) -> dict[str, Any]:
             named = f"name {', '.join(known)}" if known else "be left out"
             raise DataError(
                 f"--settings must {named} with --model {entry.name}; got {word!r}."
-                f"{nearest(name, known) or f' See penchant models {entry.name}.'}"
+                f"{closest_match_hint(name, known) or f' See penchant models {entry.name}.'}"
             )
         refuse_twice(name, found)
         found[name] = _value(known[name], value if equals else "true", word)
@@ -184,7 +184,8 @@ def _from_file(file: str) -> Matrix:
     found = [name for name in COORDINATES if name in table.columns]
     if not found:
         raise DataError(
-            f"--locations must have columns x, y or z; got {named(table.columns)}. Rename them."
+            f"--locations must have columns x, y or z; got {format_names(table.columns)}. Rename "
+            "them."
         )
     if "option" in table.columns:
         _check_order(column_floats(table, "option", "option"))

@@ -16,12 +16,12 @@ from penchant.choices import Choices
 from penchant.cli.options import Show
 from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.figures.results import estimate_drawn, estimates_drawn
 from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
-from penchant.output import NARROW, Table
+from penchant.output import MAX_TABLE_WIDTH, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.source import IntervalKind
@@ -101,7 +101,7 @@ def checked_words(choices: Choices, estimates: Sequence[Estimate]) -> str:
         found.setdefault(estimate.status, []).append(estimate)
     lines.append("Subjects: " + ", ".join(f"{len(who)} {status}" for status, who in found.items()))
     lines += [
-        f"{status}: {listing(str(e.subject) for e in who)}. For example {who[0].subject}: "
+        f"{status}: {format_list(str(e.subject) for e in who)}. For example {who[0].subject}: "
         f"{who[0].message}"
         for status, who in found.items()
         if status != "converged"
@@ -229,7 +229,7 @@ def _document(estimate: Estimate, show: Show) -> dict[str, Any]:
 def print_result(result: Result, show: Show) -> None:
     """Print JSON, or a table."""
     if not show.json:
-        print(result.printed.text(NARROW))
+        print(result.printed.text(MAX_TABLE_WIDTH))
         return
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")  # as JSON is, whatever the terminal's letters

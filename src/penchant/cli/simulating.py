@@ -32,7 +32,7 @@ from penchant.cli.workflow_options import (
     Simulated,
     Written,
 )
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.figures.results import overview
 from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
@@ -40,7 +40,7 @@ from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.simulate import simulate
 from penchant.models.task import Task
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.workflow.design import Differ, Narrow, design
 from penchant.workflow.recover import recover
 from penchant.workflow.recover_models import recover_models
@@ -66,7 +66,8 @@ def run_simulate(agent: Agent, world: World) -> int:
             n_subjects=world.agents,
             rng=np.random.default_rng(world.seed),
         )
-        made = f"{counted(world.agents, 'agent')}, {counted(world.decisions, 'decision')} each"
+        agents = format_count(world.agents, "agent")
+        made = f"{agents}, {format_count(world.decisions, 'decision')} each"
         say(f"Play: {made}, seed {world.seed}")
         _write(_table(episodes, model), world)
     return 0
@@ -311,7 +312,7 @@ def _named(
         if name not in wanted:
             raise DataError(
                 f"{option} must name {', '.join(wanted)}; got {word!r}."
-                f"{nearest(name, wanted) or f' Write {form}.'}"
+                f"{closest_match_hint(name, wanted) or f' Write {form}.'}"
             )
         if name in seen:
             raise DataError(f"{option} must name {name} once; got it twice. Drop one.")

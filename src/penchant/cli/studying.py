@@ -42,7 +42,7 @@ from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.output import counted, plain
+from penchant.output import format_count, to_json_numbers
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
@@ -269,7 +269,7 @@ def run_study_command(
             data, landscape, played = read_play(file, table, compared, history, ready)
             model = model_for(ready, played, agent)
         reading = time.perf_counter() - begun
-        say(f"Study: {counted(data.n_people, 'subject')}, {_amount(data)}.")
+        say(f"Study: {format_count(data.n_people, 'subject')}, {_amount(data)}.")
         with when_interrupted(lambda: _kept_words(folder, data)), _kept_said(folder, data):
             found = study(
                 data,
@@ -306,8 +306,8 @@ def _with_model(agent: Agent, file: str, table: Played) -> Agent:
 
 def _amount(data: StudyData) -> str:
     if data.is_play:
-        return counted(len(data.episodes), "episode")
-    return counted(sum(trials.n_decisions for trials in data.episodes), "decision")
+        return format_count(len(data.episodes), "episode")
+    return format_count(sum(trials.n_decisions for trials in data.episodes), "decision")
 
 
 def _refuse_play(where: str, compared: Compared, analysis: Analysis) -> None:
@@ -454,7 +454,7 @@ def _rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _cell(value: Any) -> Any:
-    return plain(value) if isinstance(value, float) else value
+    return to_json_numbers(value) if isinstance(value, float) else value
 
 
 def command_line(file: str, groups: Sequence[Any]) -> str:

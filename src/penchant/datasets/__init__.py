@@ -6,7 +6,7 @@ from importlib.resources import files
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from penchant.errors import DataError, either, nearest
+from penchant.errors import DataError, closest_match_hint, either
 
 __all__ = ["Dataset", "dataset", "load", "names"]
 
@@ -142,7 +142,7 @@ def dataset(name: str) -> Dataset:
         known = ", ".join(names())
         raise DataError(
             f"{either('name', '--example')} must be one of {known}; got "
-            f"{name!r}.{nearest(str(name), names()) or ' Choose one of them.'}"
+            f"{name!r}.{closest_match_hint(str(name), names()) or ' Choose one of them.'}"
         )
     return found
 

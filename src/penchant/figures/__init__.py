@@ -7,7 +7,7 @@ edge, never drawn as a number.
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazily
+from penchant._lazy import lazy_exports
 from penchant.figures.comparison import (
     choice_probability,
     exceedance,
@@ -43,7 +43,7 @@ from penchant.figures.subjects import forest, parameter_scatter
 if TYPE_CHECKING:  # knows of results, whose modules a plain drawing does not need
     from penchant.figures.results import overview as overview
 else:
-    __getattr__, _, _ = lazily(__name__)
+    __getattr__, _, _ = lazy_exports(__name__)
 
 __all__ = [
     "PALETTE",

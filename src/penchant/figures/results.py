@@ -15,7 +15,7 @@ from penchant.figures.letters import in_words, on_axis, range_of
 from penchant.figures.population import coefficients, population
 from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.population.comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.subjects import positive
@@ -184,7 +184,7 @@ def _(result: ModelComparison) -> Any:
         left, result.names, result.totals, errors=result.standard_errors, criterion=criterion
     )
     if result.left_out:
-        remark(left, f"left out, no decision: {counted(len(result.left_out), 'subject')}")
+        remark(left, f"left out, no decision: {format_count(len(result.left_out), 'subject')}")
     chosen = result.selection
     unknown = [float("nan")] * len(result.names)
     exceedance(
@@ -253,7 +253,7 @@ def _(result: PredictiveCheck) -> Any:
     axes = drawn.subplots()
     predictive_intervals(axes, result.names, result.observed, result.replicated)
     if result.left_out:
-        lost = counted(len(result.left_out), "subject")
+        lost = format_count(len(result.left_out), "subject")
         remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
     return drawn
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn
 
-from penchant.errors import DataError, NotWrittenError, argument, nearest
+from penchant.errors import DataError, NotWrittenError, argument, closest_match_hint
 
 _leftovers: set[Path] = set()
 _ending: list[bool] = []
@@ -187,7 +187,11 @@ def _check_existing(given: str, file: Path, overwrite: bool) -> None:
 
 def _check_folder(given: str, folder: Path) -> None:
     if not folder.is_dir():
-        hint = nearest(folder.name, os.listdir(folder.parent)) if folder.parent.is_dir() else ""
+        hint = (
+            closest_match_hint(folder.name, os.listdir(folder.parent))
+            if folder.parent.is_dir()
+            else ""
+        )
         raise DataError(
             f"{argument('output')} must lie in an existing directory; got {given}, but {folder} is "
             f"none.{hint or ' Create it first.'}"

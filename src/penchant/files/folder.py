@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, either, listing
+from penchant.errors import DataError, either, format_list
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table, unbooked
 from penchant.files.text import Source, source
@@ -142,7 +142,7 @@ def read_raw(
     tables = [read_table(one, **read) for one in sources]  # type: ignore[arg-type]
     beside = _side_by_side(tables)
     if beside is not None:
-        named = listing(Path(one.name).name for one in sources)
+        named = format_list(Path(one.name).name for one in sources)
         note = f"{named} taken side by side: a row per subject, a column per decision"
         place = ((sources[0], len(beside)),)
         return Raw(beside, place, str(path), delimiter, encoding, (note,))
@@ -154,7 +154,7 @@ def read_raw(
     whole = joined([_with(table, own) for table, own in zip(tables, told, strict=True)])
     notes = [
         f"{len(left)} file{'s' * (len(left) > 1)} left out, as {why}: "
-        + listing(Path(file).name for file in left)
+        + format_list(Path(file).name for file in left)
         for left, why in ((empty, "nothing is in it"), (others, "no choices are in it"))
         if left
     ]
@@ -286,7 +286,7 @@ def _of_one_kind(
         return kinds[0][1] if len(kinds) == 1 else meant[0]
     names = [[sources[k].name for k in own] for _, own in kinds]
     shown = "; or ".join(
-        f"{listing(files[:3], len(files))} with columns {listing(sorted(columns))}"
+        f"{format_list(files[:3], len(files))} with columns {format_list(sorted(columns))}"
         for (columns, _), files in zip(kinds[:3], names, strict=False)
     )
     raise DataError(
@@ -368,7 +368,7 @@ def _beside(table: pa.Table, people: pa.Table, own: str, rows: Sequence[int | No
 def _unknown(names: pa.ChunkedArray, rows: Sequence[int | None]) -> list[str]:
     pairs = zip(names.to_pylist(), rows, strict=True)
     left = dict.fromkeys(str(name) for name, row in pairs if row is None)
-    return [f"says nothing of {listing(left)}"] if left else []
+    return [f"says nothing of {format_list(left)}"] if left else []
 
 
 def _lower(key: Any) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from penchant.errors import SHOWN, DataError, argument, either, listing
+from penchant.errors import MAX_LISTED, DataError, argument, either, format_list
 from penchant.files import text
 from penchant.files.text import Source, TextStream, source
 
@@ -233,14 +233,14 @@ def check_records(source: Source, header: Header, encoding: str) -> None:
         seen["wrong"] += 1
         seen["one more"] += len(cells) == width + 1
         seen["one more, empty"] += len(cells) == width + 1 and not cells[-1]
-        if seen["wrong"] <= SHOWN:
+        if seen["wrong"] <= MAX_LISTED:
             places.append(_place(first, last, len(cells)))
     if not seen["records"]:
         raise no_rows(source)
     if seen["wrong"]:
         raise DataError(
             f"{source.name} must have as many cells on every line as its header, which has "
-            f"{width}; got {listing(places, seen['wrong'])}. {_advice(header, seen)}"
+            f"{width}; got {format_list(places, seen['wrong'])}. {_advice(header, seen)}"
         )
 
 

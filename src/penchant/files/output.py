@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from penchant.errors import DataError, argument, nearest
+from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.atomic import written
 from penchant.files.text import source
 
@@ -207,7 +207,7 @@ def field(document: Mapping[str, Any], key: str, kind: type | tuple[type, ...], 
     if key not in document:
         raise DataError(
             f"{name} must have a field {key!r}; got none."
-            f"{nearest(key, document) or ' Write it again.'}"
+            f"{closest_match_hint(key, document) or ' Write it again.'}"
         )
     value = document[key]
     kinds = kind if isinstance(kind, tuple) else (kind,)

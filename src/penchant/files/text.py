@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from penchant.errors import DataError, argument, either, nearest
+from penchant.errors import DataError, argument, closest_match_hint, either
 
 STDIN = "-"
 
@@ -153,9 +153,9 @@ def _missing(given: str) -> DataError:
         return DataError(
             f"{either('path', 'FILE')} must be an existing file; got {given}, but the directory "
             f"{file.parent} does not "
-            f"exist.{nearest(_child(folder, file), _names(folder)) or ' Correct it.'}"
+            f"exist.{closest_match_hint(_child(folder, file), _names(folder)) or ' Correct it.'}"
         )
-    hint = nearest(file.name, _names(folder))
+    hint = closest_match_hint(file.name, _names(folder))
     return DataError(
         f"{either('path', 'FILE')} must be an existing file; got {given}, which does not "
         f"exist.{hint or ' Correct the path.'}"

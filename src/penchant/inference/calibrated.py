@@ -23,7 +23,7 @@ from penchant.inference.search.peaks import Peak
 from penchant.models.natural import Natural
 from penchant.output import progress
 from penchant.softmax.calibrated import FACTOR, End, Lattice, Redrawn, calibrated_end, generator_for
-from penchant.tails import chi_square_point
+from penchant.tails import chi_square_isf
 
 NUMBERS = 8_000_000  # of explanatory variables on a lattice
 ACROSS = (48, 20, 10)  # points of a lattice across an interval, by the number of shape parameters
@@ -199,7 +199,7 @@ def _end(
         first = limit  # the end of all there is, such as a learning rate of 1
     if not np.isfinite(first) or first == centre:
         return float(near[side])
-    root = np.sqrt(chi_square_point(1 - level, 1))
+    root = np.sqrt(chi_square_isf(1 - level, 1))
     further = far[side] if np.isfinite(far[side]) else limit
     pace = (further - first) / (root * (np.sqrt(FACTOR) - 1))
     if pace == 0:

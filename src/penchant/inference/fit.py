@@ -12,7 +12,7 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks, ManyPeople
-from penchant.errors import DataError, argument, prior_said
+from penchant.errors import DataError, argument, prior_argument
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.maps import fit_map
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -208,13 +208,13 @@ def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
         return prior.on_variables()
     if isinstance(prior, MapPrior):
         raise DataError(
-            f"{prior_said()} must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
+            f"{prior_argument()} must be a GaussianPrior or ScaledPrior for choices; got MapPrior. "
             "Maps belong to models of places."
         )
     if isinstance(prior, DensityPrior):
         raise DataError(
-            f"{prior_said()} must be a GaussianPrior or ScaledPrior for choices; got NaturalPrior. "
-            "Natural parameters belong to models of episodes."
+            f"{prior_argument()} must be a GaussianPrior or ScaledPrior for choices; got "
+            "NaturalPrior. Natural parameters belong to models of episodes."
         )
     return prior
 

@@ -29,7 +29,7 @@ from penchant.models.record import (
     refuse_word,
 )
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import as_it_came, progress
+from penchant.output import preserve_frame_backend, progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
@@ -76,7 +76,7 @@ def fit_each(
     parameter_prior: Prior | MapPrior | None = None,
     threads: int | None = None,
 ) -> Estimates: ...
-@as_it_came
+@preserve_frame_backend
 def fit_each(
     data: Any,
     model: Model | None = None,

@@ -40,7 +40,7 @@ from penchant.softmax.hypotheses import (
     summed,
 )
 from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
-from penchant.tails import chi_square_tail, normal_point
+from penchant.tails import chi_square_sf, normal_isf
 
 STEPS = 9  # in which a parameter is led to the value of a hypothesis
 
@@ -250,7 +250,7 @@ class FromEpisodes(Source):
             return (fraction.low, fraction.high) if known else (-np.inf, np.inf)
         # a shape parameter counts as it is, also where it is at a limit
         value = natural.value(weights, psi) if natural.is_shape else self.value_of(found, natural)
-        half = float(normal_point((1 - level) / 2)) * self._error(found, natural)
+        half = float(normal_isf((1 - level) / 2)) * self._error(found, natural)
         if natural.is_positive(self.model.shape) and value > 0:
             with np.errstate(over="ignore"):
                 factor = np.exp(half / value)
@@ -336,7 +336,7 @@ class FromEpisodes(Source):
         start = self.peak.point.psi
         held = heights(self.problem(), natural, path, start)[-1]
         statistic = max(2 * (found.log_likelihood - held), 0.0)
-        return TestResult("likelihood-ratio", statistic, 1, float(chi_square_tail(statistic, 1)))
+        return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
     # -- predictions -----------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from penchant.inference.search.climb import Near, climb_together
 from penchant.inference.search.grid import GOOD_TO, Grid, Grids, grid_steps
 from penchant.inference.search.peaks import Peak, Peaks
 from penchant.models.natural import Natural
-from penchant.tails import chi_square_point
+from penchant.tails import chi_square_isf
 
 CLOSE = 1e-9  # of the root of the deviance
 MOST_STEPS = 80
@@ -70,7 +70,7 @@ def profile_positions(
     rising: Matrix | None = None,
 ) -> Matrix:
     """The same as positions along the parameters: the lower end, then the upper one."""
-    drop = float(chi_square_point(1 - level, 1)) / 2
+    drop = float(chi_square_isf(1 - level, 1)) / 2
     ends = np.empty((len(peaks), len(naturals), 2))
     everyone, cells = Peaks.joined(peaks), Grids.joined(grids)
     for a, natural in enumerate(naturals):

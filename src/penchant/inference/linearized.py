@@ -30,7 +30,14 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
-from penchant.errors import DataError, PenchantWarning, argument, either, linearise_anew, nearest
+from penchant.errors import (
+    DataError,
+    PenchantWarning,
+    argument,
+    closest_match_hint,
+    either,
+    linearisation_advice,
+)
 from penchant.inference.fit import fit_model
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.search.peaks import Peak
@@ -39,7 +46,7 @@ from penchant.inference.status import are_lost, estimate_at
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.natural import Shape
 from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output import as_it_came, pooled_notes, progress
+from penchant.output import pooled_notes, preserve_frame_backend, progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import OUTSIDE, Validity, outside_words, small_deviation
 from penchant.softmax.estimate import Estimate
@@ -131,7 +138,8 @@ def _check(model: Model, name: str, value: float, known: list[str]) -> None:
     if name not in known:
         raise DataError(
             f"nominal must hold shape parameters, and ratios of weights to the first: "
-            f"{', '.join(known) or 'none'}; got {name!r}.{nearest(name, known) or ' Leave it out.'}"
+            f"{', '.join(known) or 'none'}; got "
+            f"{name!r}.{closest_match_hint(name, known) or ' Leave it out.'}"
         )
     if not np.isfinite(value):
         raise DataError(f"nominal {name} must be finite; got {value}. Correct it.")
@@ -162,7 +170,7 @@ def check_coordinate(model: Model, coordinate: str) -> None:
         )
 
 
-@as_it_came
+@preserve_frame_backend
 def fit_linearized(
     episodes: Episode | Sequence[Episode],
     model: Model,
@@ -215,7 +223,7 @@ def fit_linearized(
     return found
 
 
-@as_it_came
+@preserve_frame_backend
 def fit_linearized_each(
     episodes: Sequence[Episode],
     model: Model,
@@ -412,7 +420,7 @@ def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = small_deviation(ratio, bounds)
-    ending = "." if small else f": not small, so {linearise_anew()}."
+    ending = "." if small else f": not small, so {linearisation_advice()}."
     likelihood = (
         f"Exact log-likelihood there: {exact:.4f}."
         if np.isfinite(exact)

@@ -26,7 +26,7 @@ from penchant.models.priors import (
 )
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Backend, Shown, Table, counted, decoded, encoded
+from penchant.output import Backend, Result, Table, decode, encode, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
@@ -86,7 +86,7 @@ def fit_so_far(
     return nothing_known(Problem(model, played, others))
 
 
-class Live(Shown):
+class Live(Result):
     """What is known of a person so far; see `live`.
 
     Attributes
@@ -259,7 +259,7 @@ class Live(Shown):
             "version": 1,
             "model": model_document(self.model),
             "prior": prior_document(self.parameter_prior),
-            "blocks": [encoded(episode) for episode in self.episodes],
+            "blocks": [encode(episode) for episode in self.episodes],
         }
 
     @classmethod
@@ -278,10 +278,10 @@ class Live(Shown):
         check_kept(document, "Live", ("model", "prior", "blocks"))
         known = prior_of(document) if prior is None else prior
         again = cls(model_of(document["model"], model), known)
-        blocks = tuple(decoded(block) for block in document["blocks"])
+        blocks = tuple(decode(block) for block in document["blocks"])
         if blocks:
             again._before, again._present = blocks[:-1], blocks[-1]
         return again
 
     def __repr__(self) -> str:
-        return f"<Live: {counted(self.n_decisions, 'decision')}>"
+        return f"<Live: {format_count(self.n_decisions, 'decision')}>"

@@ -26,7 +26,7 @@ from scipy import special
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.errors import DataError, weak_prior
+from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Rows
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -261,8 +261,8 @@ def _log_probabilities(
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
-            f"predict must have a finite estimate; got one that is not. Fit with {weak_prior()} to "
-            "predict."
+            "predict must have a finite estimate; got one that is not. Fit with "
+            f"{weak_prior_argument()} to predict."
         )
     return _Asked.of(model, episodes, psi).log_probabilities(theta)
 

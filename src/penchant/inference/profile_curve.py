@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.inference.from_episodes import heights, model_source
 from penchant.models.model import natural_parameters
 from penchant.models.natural import Natural
@@ -87,7 +87,7 @@ def _named(estimate: Estimate, name: str) -> Natural:
     if name not in known:
         raise DataError(
             f"name must be one of {', '.join(known)}; got {name!r}."
-            f"{nearest(name, known) or ' Choose one.'}"
+            f"{closest_match_hint(name, known) or ' Choose one.'}"
         )
     return known[name]
 

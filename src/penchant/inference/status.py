@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import either, give_a_prior, profile_intervals
+from penchant.errors import either, prior_advice, profile_interval_advice
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.joint_limits import CERTAIN, follow_to_ends, without_maximum
 from penchant.inference.profile.pairs import Points, decisions_of
@@ -204,7 +204,7 @@ def _kink() -> str:
     return (
         "The profile has a kink at its maximum, where a reward equals the value of its option: it "
         "falls to all sides, but has no curvature there, and standard errors are those of the "
-        f"expected information. {profile_intervals()}."
+        f"expected information. {profile_interval_advice()}."
     )
 
 
@@ -523,7 +523,7 @@ class _Cases:
         if status == "stopped early":
             solved = re.split(" Allow more| To be sure", sentence)[0]
             return status, (
-                f"{solved} The choices hardly bound the weights: {give_a_prior()}; until then this "
+                f"{solved} The choices hardly bound the weights: {prior_advice()}; until then this "
                 "is not an estimate."
             )
         if not peak.converged and not (self.loose[k].any() and _is_level(self.profiles, peak)):
@@ -544,7 +544,7 @@ class _Cases:
             )
             return "weakly identified", (
                 f"The profile has a ridge: {which} can move across its whole range while the other "
-                f"parameters make up for it. {profile_intervals()}, or hold it fixed."
+                f"parameters make up for it. {profile_interval_advice()}, or hold it fixed."
             )
         run_off = run_off_words(self.profiles, peak)
         if status == "converged" and run_off:

@@ -28,7 +28,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import argument, give_a_prior, profile_intervals, weak_prior
+from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
 from penchant.inference.intervals import still_above
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.proportional import SMALL, points_along_ridges
@@ -45,7 +45,7 @@ from penchant.softmax.separation import (
     negligible_differences,
 )
 from penchant.softmax.solution import Solution, prepared
-from penchant.tails import chi_square_point, normal_point
+from penchant.tails import chi_square_isf, normal_isf
 
 NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
 
@@ -299,15 +299,17 @@ def separated_advice(sentence: str, problem: Problem) -> str:
         if not natural.is_shape and not _has_density(problem, natural)
     ]
     if not free:
-        return sentence.replace(f"Use {argument('method', 'firth')} or {weak_prior()}, or r", "R")
+        return sentence.replace(
+            f"Use {argument('method', 'firth')} or {weak_prior_argument()}, or r", "R"
+        )
     density = f"ive {' and '.join(free)} a density too"
     return sentence.replace(
-        f"Use {argument('method', 'firth')} or {weak_prior()}", f"G{density}"
-    ).replace(f"{give_a_prior()} or use {argument('method', 'firth')}", f"g{density}")
+        f"Use {argument('method', 'firth')} or {weak_prior_argument()}", f"G{density}"
+    ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")
 
 
-REACH = float(normal_point(0.025))  # on the logarithm: a standard error as large as the parameter
-DROP = float(chi_square_point(0.05, 1)) / 2
+REACH = float(normal_isf(0.025))  # on the logarithm: a standard error as large as the parameter
+DROP = float(chi_square_isf(0.05, 1)) / 2
 # Below this standard error of the logarithm, the ends are eight standard errors away: no profile is
 # so skewed that it is worth a climb.
 SURE = 0.25
@@ -317,8 +319,8 @@ FEW = 5  # decisions for each parameter: of so few no order of magnitude is expe
 
 def _advice() -> str:
     return (
-        f"{profile_intervals()}, and do not interpret its size. Hold it fixed, {give_a_prior()}, "
-        "or collect more decisions."
+        f"{profile_interval_advice()}, and do not interpret its size. Hold it fixed, "
+        f"{prior_advice()}, or collect more decisions."
     )
 
 
@@ -398,7 +400,7 @@ def few_words(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
         return ()
     return (
         f"{n_decisions} decisions for {n_parameters} parameters: too few to rest on standard "
-        f"errors; {profile_intervals('read')}.",
+        f"errors; {profile_interval_advice('read')}.",
     )
 
 
@@ -487,7 +489,7 @@ class _Positive:
             return
         drops = np.full(2, DROP)
         if self.natural.is_logarithmic:
-            drops[1] = float(chi_square_point(0.05, 1 + self.profiles.n_shape)) / 2
+            drops[1] = float(chi_square_isf(0.05, 1 + self.profiles.n_shape)) / 2
         n, twice = len(some), np.tile(self.which[some], 2)
         cells = grids_of(self.grids, self.which[some])
         found = still_above(

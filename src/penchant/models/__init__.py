@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazily
+from penchant._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from penchant.choices import NaturalParameters as NaturalParameters
@@ -72,4 +72,4 @@ if TYPE_CHECKING:
     from penchant.models.worlds import reversal_schedule as reversal_schedule
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -13,7 +13,7 @@ from inspect import getdoc
 from typing import Any, Literal, NamedTuple
 
 from penchant.bandit.landscape import grid
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.models.clinic.aversive import AversiveLearning
 from penchant.models.clinic.balloons import Balloons
 from penchant.models.clinic.beads import Beads
@@ -314,8 +314,8 @@ def entry_of(name: str) -> Entry:
     """The model of this name."""
     if name not in CATALOGUE:
         raise DataError(
-            f"model must be one of {listing(CATALOGUE)}; got {name!r}."
-            f"{nearest(name, CATALOGUE) or ' Choose one.'}"
+            f"model must be one of {format_list(CATALOGUE)}; got {name!r}."
+            f"{closest_match_hint(name, CATALOGUE) or ' Choose one.'}"
         )
     return CATALOGUE[name]
 

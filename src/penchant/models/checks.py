@@ -18,11 +18,11 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, Seen, learnt_from
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers.offers import Offers
-from penchant.output import Backend, Shown, came_as, counted, frame
+from penchant.output import Backend, Result, format_count, frame_backend, make_frame
 from penchant.tables.events import places_of
 
 
@@ -47,7 +47,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class ModelCheck(Shown):
+class ModelCheck(Result):
     """What a check of a model found.
 
     Attributes
@@ -72,7 +72,9 @@ class ModelCheck(Shown):
     def summary(self) -> str:
         """What was found, as text."""
         head = f"{self.model}: " + (
-            "nothing wrong was found." if self.ok else f"{counted(len(self.problems), 'problem')}."
+            "nothing wrong was found."
+            if self.ok
+            else f"{format_count(len(self.problems), 'problem')}."
         )
         found = [_paragraph(f"{k}. {finding}") for k, finding in enumerate(self.problems, 1)]
         right = [_paragraph(f"Right: {', '.join(self.passed)}.")] if self.passed else []
@@ -83,7 +85,7 @@ class ModelCheck(Shown):
         found = {
             word: [getattr(one, word) for one in self.problems] for word in ("code", "message")
         }
-        return frame(found, backend or came_as(self))
+        return make_frame(found, backend or frame_backend(self))
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"
@@ -240,7 +242,7 @@ def _positive(model: Any) -> Iterator[str]:
     positive = Declared(model).positive
     for name in (positive,) if isinstance(positive, str) else positive:
         if name not in model.weights:
-            hint = nearest(str(name), model.weights) or " Name weights only."
+            hint = closest_match_hint(str(name), model.weights) or " Name weights only."
             yield f"positive must be among the weights {model.weights!r}; got {name!r}.{hint}"
     if isinstance(positive, str):
         yield f"positive must be a tuple of names; got the text {positive!r}. Add a comma."

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters, positive_weights
 from penchant.models.natural import Natural, Shape
@@ -213,7 +213,7 @@ def _check_names(asked: Mapping[str, Any], known: list[str]) -> None:
         if name not in known:
             raise DataError(
                 f"links must name parameters; got {name!r}, but they are {', '.join(known)}."
-                f"{nearest(str(name), known) or ' Correct it.'}"
+                f"{closest_match_hint(str(name), known) or ' Correct it.'}"
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 
 LinkName = Literal["identity", "log", "negative log", "logit"]
 FURTHEST = 300.0  # |h| beyond which a logarithm or logit is at its end
@@ -108,5 +108,5 @@ def read_link(name: str, asked: Any) -> Link:
             return Link("logit", low, high)
     raise DataError(
         f"links[{name!r}] must be one of {', '.join(known)} or ('logit', low, high); got "
-        f"{asked!r}.{nearest(str(asked), known) or ' Choose one.'}"
+        f"{asked!r}.{closest_match_hint(str(asked), known) or ' Choose one.'}"
     )

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, nearest, prior_said
+from penchant.errors import DataError, closest_match_hint, prior_argument
 from penchant.files.output import read_document, write_json
 from penchant.models.coordinates import Coordinates
 from penchant.models.links import Link, read_link
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural, ShapeParameter
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import decoded, encoded, numbers, plain
+from penchant.output import decode, encode, from_json_numbers, to_json_numbers
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -85,8 +85,9 @@ class NaturalPrior:
         for name in self.densities:
             if name not in known:
                 raise DataError(
-                    f"{prior_said()} must name natural parameters of the model; got {name!r}, but "
-                    f"they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
+                    f"{prior_argument()} must name natural parameters of the model; got {name!r}, "
+                    "but they are "
+                    f"{', '.join(known)}.{closest_match_hint(name, known) or ' Correct it.'}"
                 )
 
     def of_model(self, model: Model) -> Density:
@@ -273,7 +274,7 @@ class PopulationPrior:
         own = Coordinates.of_names(model, self.names, links)
         if set(own.names) != set(self.names):
             raise DataError(
-                f"{prior_said()} must be of the model's parameters {', '.join(own.names)}; got "
+                f"{prior_argument()} must be of the model's parameters {', '.join(own.names)}; got "
                 f"{', '.join(self.names)}. Fit the population with the same model."
             )
         return own
@@ -294,7 +295,7 @@ class PopulationPrior:
         for name, link in zip(self.names, self.links, strict=True):
             if link.name != "identity":
                 raise DataError(
-                    f"{prior_said()} must be normal in the weights for choices; got {name} on "
+                    f"{prior_argument()} must be normal in the weights for choices; got {name} on "
                     f"{link}. Use fit_population for such a population."
                 )
         return GaussianPrior(self.mean, self.covariance)
@@ -314,8 +315,8 @@ class PopulationPrior:
             "version": 1,
             "names": list(self.names),
             "links": [link.to_dict() for link in self.links],
-            "mean": plain(self.mean),
-            "covariance": plain(self.covariance),
+            "mean": to_json_numbers(self.mean),
+            "covariance": to_json_numbers(self.covariance),
         }
 
     @classmethod
@@ -328,8 +329,8 @@ class PopulationPrior:
             )
         return cls(
             names=tuple(document["names"]),
-            mean=numbers(document["mean"]),
-            covariance=numbers(document["covariance"]),
+            mean=from_json_numbers(document["mean"]),
+            covariance=from_json_numbers(document["covariance"]),
             links=tuple(Link(**link) for link in document["links"]),
         )
 
@@ -427,7 +428,7 @@ class OnLinks(NamedTuple):
 def model_document(model: Any) -> Any:
     """A model of the library with its settings; None for another."""
     own = type(model).__module__.startswith("penchant.")
-    return encoded(model) if own else None
+    return encode(model) if own else None
 
 
 def model_of(document: Any, given: Any) -> Any:
@@ -439,7 +440,7 @@ def model_of(document: Any, given: Any) -> Any:
             "model must be given, as the session was kept with one that is not of the library; got "
             "none. Pass model=."
         )
-    return decoded(document)
+    return decode(document)
 
 
 def prior_document(prior: Any) -> dict[str, Any] | None:
@@ -447,7 +448,7 @@ def prior_document(prior: Any) -> dict[str, Any] | None:
     if prior is None:
         return None
     if isinstance(prior, MapPrior):
-        return {"kind": "map", "prior": encoded(prior)}
+        return {"kind": "map", "prior": encode(prior)}
     if isinstance(prior, PopulationPrior):
         return {"kind": "population", "prior": prior.to_dict()}
     if isinstance(prior, ScaledPrior):
@@ -466,7 +467,7 @@ def prior_of(document: Mapping[str, Any]) -> Any:
     if given is None:
         return None
     if given["kind"] == "map":
-        return decoded(given["prior"])
+        return decode(given["prior"])
     if given["kind"] == "population":
         return PopulationPrior.from_dict(given["prior"])
     if given["kind"] == "scaled":

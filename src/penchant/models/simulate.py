@@ -18,7 +18,7 @@ from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import Landscape
 from penchant.choices import Choices
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import (
     Agents,
     Declared,
@@ -602,7 +602,7 @@ def check_parameters(model: Model, names: Iterable[str], advice: str = ALL) -> N
     if unknown:
         raise DataError(
             f"parameters must be among {', '.join(known)}; got {unknown[0]!r}."
-            f"{nearest(unknown[0], known) or ' Correct it.'}"
+            f"{closest_match_hint(unknown[0], known) or ' Correct it.'}"
         )
 
 

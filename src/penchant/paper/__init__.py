@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from penchant._lazy import lazily
+from penchant._lazy import lazy_exports
 
 if TYPE_CHECKING:
     from penchant.bandit.landscape import IntegerNoise as IntegerNoise
@@ -17,4 +17,4 @@ if TYPE_CHECKING:
     from penchant.population.pool import back_map as back_map
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__, __all__ = lazily(__name__)
+    __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -27,7 +27,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit_choices
 from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, settled
 from penchant.softmax.likelihood import available_threads
-from penchant.tails import normal_point
+from penchant.tails import normal_isf
 
 FINITE = ("converged", "weakly identified")
 
@@ -193,7 +193,7 @@ def first_true(condition: Callable[[int], bool], end: int) -> int:
     return low
 
 
-HALF_WIDTHS = float(normal_point((1 - LEVEL) / 2))
+HALF_WIDTHS = float(normal_isf((1 - LEVEL) / 2))
 
 
 @dataclass(frozen=True, eq=False)

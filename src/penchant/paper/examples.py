@@ -27,7 +27,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices, NaturalParameters
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.tables.arrays import check_finite, chosen_positions
 from penchant.tables.numbers import exact_floats
 
@@ -148,7 +148,7 @@ def _times(times: Any, n: int) -> Vector:
         )
     wrong = np.flatnonzero(~(t >= 1) | np.isinf(t))
     if wrong.size:
-        places = listing((f"{t[k]:g} at decision {k}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"{t[k]:g} at decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(f"times must be at least 1; got {places}. The first decision is t = 1.")
     return t
 

@@ -16,7 +16,7 @@ from penchant.figures.letters import in_words
 from penchant.figures.style import panels
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
-from penchant.output import number
+from penchant.output import format_number
 from penchant.paper.figures import reproduction_figure
 from penchant.paper.published import Claim
 from penchant.paper.reproduction import Reproduction, Result
@@ -182,7 +182,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return number(value, 4)
+        return format_number(value, 4)
     return "" if value is None else in_words(str(value))
 
 

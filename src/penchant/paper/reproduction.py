@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from penchant.arguments import check_threads
-from penchant.errors import DataError, argument, nearest
+from penchant.errors import DataError, argument, closest_match_hint
 from penchant.paper.figure_1 import experiment, figure_1
 from penchant.paper.figure_2_3 import figure_2, figure_3
 from penchant.paper.figure_4_5_6 import (
@@ -166,7 +166,7 @@ def chosen_experiments(only: Sequence[str]) -> tuple[str, ...]:
         if name not in EXPERIMENTS:
             raise DataError(
                 f"{argument('only')} must name experiments among {', '.join(EXPERIMENTS)}; got "
-                f"{name!r}.{nearest(name, EXPERIMENTS) or ' Choose one.'}"
+                f"{name!r}.{closest_match_hint(name, EXPERIMENTS) or ' Choose one.'}"
             )
     return tuple(name for name in EXPERIMENTS if not only or name in only)
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, named
-from penchant.output import as_it_came
+from penchant.errors import DataError, format_names
+from penchant.output import preserve_frame_backend
 from penchant.population.comparison import (
     Adjustment,
     Difference,
@@ -39,7 +39,7 @@ from penchant.population.subjects import (
     subject_estimates,
     with_logarithms,
 )
-from penchant.tails import normal_point, t_point, t_tail
+from penchant.tails import normal_isf, t_isf, t_sf
 
 
 class Covariates(NamedTuple):
@@ -141,7 +141,7 @@ def least_squares(x: Matrix, y: Matrix, names: Sequence[str]) -> LeastSquares:
     if n <= k or np.linalg.matrix_rank(x) < k:
         raise DataError(
             f"covariates must be told apart from the groups by more subjects than columns; got {n} "
-            f"subjects, and {k} columns of groups and {named(names)}. Leave one out."
+            f"subjects, and {k} columns of groups and {format_names(names)}. Leave one out."
         )
     bread: Matrix = np.asarray(np.linalg.inv(x.T @ x), dtype=np.float64)
     coefficients = bread @ x.T @ y
@@ -223,10 +223,10 @@ def _rows(
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = gap / error
         plain = np.where(fit.residual_sd > 0, gap / fit.residual_sd, np.nan)
-    half = t_point((1 - level) / 2, df) * error
+    half = t_isf((1 - level) / 2, df) * error
     correction = hedges_correction(df)
     spread = np.sqrt(contrast @ fit.bread @ contrast + plain**2 / (2 * df))
-    wide = normal_point((1 - level) / 2) * correction * spread
+    wide = normal_isf((1 - level) / 2) * correction * spread
     return {
         "difference": gap,
         "standard_error": error,
@@ -234,7 +234,7 @@ def _rows(
         "degrees_of_freedom": np.full(len(gap), df),
         "low": gap - half,
         "high": gap + half,
-        "p_value": np.asarray(2 * t_tail(np.abs(statistic), df)),
+        "p_value": np.asarray(2 * t_sf(np.abs(statistic), df)),
         "adjusted_p_value": np.full(len(gap), np.nan),
         "hedges_g": correction * plain,
         "hedges_g_low": correction * plain - wide,
@@ -276,7 +276,7 @@ class _Pair:
             (a.standard_errors, b.standard_errors),
             self.degrees_of_freedom,
         )
-        half = t_point((1 - self.level) / 2, found.degrees_of_freedom) * found.standard_error
+        half = t_isf((1 - self.level) / 2, found.degrees_of_freedom) * found.standard_error
         effect = self._effect()
         columns = {
             **found._asdict(),
@@ -310,7 +310,7 @@ class _Pair:
         return PairTest(self.labels[0], self.labels[1], found, np.nan)
 
 
-@as_it_came
+@preserve_frame_backend
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,

@@ -11,24 +11,24 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, either, listing
+from penchant.errors import DataError, either, format_list
 from penchant.output import (
-    NARROW,
+    MAX_TABLE_WIDTH,
     Backend,
-    Shown,
+    Result,
     Table,
-    came_as,
-    counted,
-    frame,
-    number,
-    p_value,
-    plain,
-    plain_label,
+    format_count,
+    format_number,
+    format_p_value,
+    frame_backend,
+    make_frame,
+    to_json_label,
+    to_json_numbers,
 )
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.significance import NAMES as RELATED
 from penchant.population.significance import Relation, relations_table
-from penchant.tails import chi_square_tail, f_tail, normal_point, t_tail
+from penchant.tails import chi_square_sf, f_sf, normal_isf, t_sf
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 RULES = {"mean-sample": "plain mean"}  # of subjects, in words
@@ -109,7 +109,7 @@ def welch(
     with np.errstate(divide="ignore", invalid="ignore"):
         df = np.divide(total**2, variances[0] ** 2 / f + variances[1] ** 2 / g)
         statistic = (first - second) / np.sqrt(total)
-    p = 2 * t_tail(np.abs(statistic), df)
+    p = 2 * t_sf(np.abs(statistic), df)
     return Welch(first - second, np.sqrt(total), statistic, df, np.asarray(p))
 
 
@@ -141,7 +141,7 @@ def welch_of_several(means: Vector, errors: Vector, degrees_of_freedom: Vector) 
     left = float(((1.0 - share) ** 2 / degrees_of_freedom).sum())
     statistic = spread / (1.0 + 2.0 * (k - 2) / (k**2 - 1) * left)
     df = (k - 1.0, (k**2 - 1) / (3.0 * left))
-    return SeveralMeans(statistic, df, float(f_tail(statistic, *df)))
+    return SeveralMeans(statistic, df, float(f_sf(statistic, *df)))
 
 
 @dataclass(frozen=True)
@@ -204,12 +204,12 @@ def joint_test(
         share = covariance / np.outer(unit, unit) @ inverse
         spread += (np.trace(share @ share) + np.trace(share) ** 2) / df
     if spread == 0:
-        return JointTest("chi-square", distance, (p, np.inf), float(chi_square_tail(distance, p)))
+        return JointTest("chi-square", distance, (p, np.inf), float(chi_square_sf(distance, p)))
     v = p * (p + 1) / spread
     if v <= p - 1:
         return _no_test(f"too few subjects for {p} parameters")
     f = distance * (v - p + 1) / (v * p)
-    return JointTest("F", f, (p, v - p + 1), float(f_tail(f, p, v - p + 1)))
+    return JointTest("F", f, (p, v - p + 1), float(f_sf(f, p, v - p + 1)))
 
 
 def _no_test(why: str) -> JointTest:
@@ -242,7 +242,7 @@ def hedges_g(
     with np.errstate(divide="ignore", invalid="ignore"):
         plain = np.where(pooled > 0, difference / pooled, np.nan)
     error = correction * np.sqrt((n + m) / (n * m) + plain**2 / (2 * f))
-    half = normal_point((1 - level) / 2) * error
+    half = normal_isf((1 - level) / 2) * error
     g = correction * plain
     return EffectSize(g, g - half, g + half)
 
@@ -307,7 +307,7 @@ def _left_out(label: Any, population: PopulationEstimate) -> str:
     """Who is not in a population's mean."""
     lost = population.left_out
     everyone = population.n_subjects + len(lost)
-    return f"Left out of {label}, {len(lost)} of {everyone}: {listing(map(str, lost))}."
+    return f"Left out of {label}, {len(lost)} of {everyone}: {format_list(map(str, lost))}."
 
 
 NAMES = tuple(field.name for field in fields(Difference))
@@ -315,7 +315,7 @@ LABELS = ("first", "second", "name")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupComparison(Shown):
+class GroupComparison(Result):
     """Tests between groups.
 
     Attributes
@@ -365,21 +365,21 @@ class GroupComparison(Shown):
             rows += [
                 (
                     f"  {d.name}",
-                    number(d.difference, 4),
-                    number(d.low, 3),
-                    number(d.high, 3),
-                    number(d.statistic, 3),
-                    number(d.degrees_of_freedom, 3),
-                    p_value(d.p_value),
-                    p_value(d.adjusted_p_value),
-                    number(d.hedges_g, 3),
+                    format_number(d.difference, 4),
+                    format_number(d.low, 3),
+                    format_number(d.high, 3),
+                    format_number(d.statistic, 3),
+                    format_number(d.degrees_of_freedom, 3),
+                    format_p_value(d.p_value),
+                    format_p_value(d.adjusted_p_value),
+                    format_number(d.hedges_g, 3),
                 )
                 for d in found
             ]
         percent = f"{100 * self.level:g} %"
         header = ("", "difference", f"{percent} low", "high", "t", "df", "p", "adj. p", "g")
         facts = tuple(
-            (str(label), f"{counted(p.n_subjects, 'subject')}, {RULES.get(p.rule, p.rule)}")
+            (str(label), f"{format_count(p.n_subjects, 'subject')}, {RULES.get(p.rule, p.rule)}")
             for label, p in self.populations.items()
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)
@@ -391,7 +391,9 @@ class GroupComparison(Shown):
             *map(str, self.joint),
             *doubts,
         )
-        return Table("Differences between groups", facts, header, tuple(rows), notes, NARROW)
+        return Table(
+            "Differences between groups", facts, header, tuple(rows), notes, MAX_TABLE_WIDTH
+        )
 
     def _lost_words(self, label: str = "") -> tuple[str, ...]:
         """Who is in no mean, and what would keep them."""
@@ -407,8 +409,8 @@ class GroupComparison(Shown):
         what = "adds to the logarithm" if self.relations else "is of logarithms"
         subject = "a slope" if self.relations else "a difference"
         return (
-            f"{listing(self.logs)} on the logarithmic scale, as positive parameters spread over "
-            f"orders of magnitude: {subject} {what}, 0.69 for a factor of 2.",
+            f"{format_list(self.logs)} on the logarithmic scale, as positive parameters spread "
+            f"over orders of magnitude: {subject} {what}, 0.69 for a factor of 2.",
         )
 
     def _adjusted_words(self) -> tuple[str, ...]:
@@ -417,12 +419,12 @@ class GroupComparison(Shown):
             return ()
         if self.relations:
             return (
-                f"Slopes and correlations at the same {listing(self.covariates)}: least squares, "
-                "and what it leaves.",
+                f"Slopes and correlations at the same {format_list(self.covariates)}: least "
+                "squares, and what it leaves.",
             )
         return (
-            f"Differences at the same {listing(self.covariates)}: least squares with HC3 errors; "
-            "g in standard deviations left within groups.",
+            f"Differences at the same {format_list(self.covariates)}: least squares with HC3 "
+            "errors; g in standard deviations left within groups.",
         )
 
     def __repr__(self) -> str:
@@ -436,7 +438,7 @@ class GroupComparison(Shown):
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
         columns = {name: [getattr(one, name) for one in found] for name in names}
         columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
@@ -448,22 +450,25 @@ class GroupComparison(Shown):
             "logarithms": list(self.logs),
             **({"covariates": list(self.covariates)} if self.covariates else {}),
             "groups": [
-                {"group": plain_label(label), "n_subjects": p.n_subjects, "rule": p.rule}
+                {"group": to_json_label(label), "n_subjects": p.n_subjects, "rule": p.rule}
                 for label, p in self.populations.items()
             ],
             "differences": [
-                {n: (plain_label if n in LABELS else plain)(getattr(d, n)) for n in NAMES}
+                {
+                    n: (to_json_label if n in LABELS else to_json_numbers)(getattr(d, n))
+                    for n in NAMES
+                }
                 for d in self.differences
             ],
             "joint": [
                 {
-                    "first": plain_label(t.first),
-                    "second": plain_label(t.second),
+                    "first": to_json_label(t.first),
+                    "second": to_json_label(t.second),
                     "kind": t.test.kind,
-                    "statistic": plain(t.test.statistic),
-                    "degrees_of_freedom": [plain(df) for df in t.test.degrees_of_freedom],
-                    "p_value": plain(t.test.p_value),
-                    "adjusted_p_value": plain(t.adjusted_p_value),
+                    "statistic": to_json_numbers(t.test.statistic),
+                    "degrees_of_freedom": [to_json_numbers(df) for df in t.test.degrees_of_freedom],
+                    "p_value": to_json_numbers(t.test.p_value),
+                    "adjusted_p_value": to_json_numbers(t.adjusted_p_value),
                     "note": t.test.note,
                 }
                 for t in self.joint

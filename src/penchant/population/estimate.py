@@ -11,11 +11,20 @@ import scipy
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, listing
-from penchant.output import Backend, Shown, Table, came_as, frame, number, plain, plain_label
+from penchant.errors import DataError, format_list
+from penchant.output import (
+    Backend,
+    Result,
+    Table,
+    format_number,
+    frame_backend,
+    make_frame,
+    to_json_label,
+    to_json_numbers,
+)
 from penchant.population.subjects import LeftOut, Scale
 from penchant.softmax.hypotheses import Parameter
-from penchant.tails import chi_square_tail, t_point
+from penchant.tails import chi_square_sf, t_isf
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +106,14 @@ class Heterogeneity:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
         return {
-            "q": plain(self.q),
+            "q": to_json_numbers(self.q),
             "degrees_of_freedom": self.degrees_of_freedom,
-            "p_value": plain(self.p_value),
-            "i2": plain(self.i2),
-            "q_each": plain(self.q_each),
-            "p_each": plain(self.p_each),
-            "i2_each": plain(self.i2_each),
-            "between": plain(self.between),
+            "p_value": to_json_numbers(self.p_value),
+            "i2": to_json_numbers(self.i2),
+            "q_each": to_json_numbers(self.q_each),
+            "p_each": to_json_numbers(self.p_each),
+            "i2_each": to_json_numbers(self.i2_each),
+            "between": to_json_numbers(self.between),
         }
 
     def __str__(self) -> str:
@@ -132,10 +141,10 @@ def heterogeneity(
     return Heterogeneity(
         q,
         df,
-        float(chi_square_tail(q, df)),
+        float(chi_square_sf(q, df)),
         float(_beyond(np.array([q]), df)[0]),
         each,
-        np.asarray(chi_square_tail(each, n - 1)),
+        np.asarray(chi_square_sf(each, n - 1)),
         _beyond(each, n - 1),
         between,
     )
@@ -268,7 +277,7 @@ MOSTLY_TOLD = 0.75  # share of the differences between estimates that is between
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate(Shown):
+class PopulationEstimate(Result):
     """What the subjects of a population have in common.
 
     Attributes
@@ -392,7 +401,7 @@ class PopulationEstimate(Shown):
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
         rows = [
-            [p.name, *(number(v) for v in (p.estimate, p.standard_error)), *_ends(p)]
+            [p.name, *(format_number(v) for v in (p.estimate, p.standard_error)), *_ends(p)]
             for p in self.parameters_at(level)
         ]
         header = ["", "estimate", "std. error", f"{100 * level:g} % low", "high"]
@@ -404,13 +413,13 @@ class PopulationEstimate(Shown):
             if known.tau2 is not None:
                 header.append("sd between")
                 for row, variance in zip(rows, known.tau2, strict=True):
-                    row.append(number(float(np.sqrt(variance)), 4))
+                    row.append(format_number(float(np.sqrt(variance)), 4))
         facts = [("Status", self.status), ("Subjects", str(self.n_subjects))]
         facts += [("Left out", str(len(self.left_out)))] if self.left_out else []
         facts += [("Heterogeneity", str(known))] if known is not None else []
         if self.log_likelihood is not None:
             facts.append(("Log-likelihood", f"{self.log_likelihood:.4f}"))
-        left = (f"Left out: {listing(map(str, self.left_out))}.",) if self.left_out else ()
+        left = (f"Left out: {format_list(map(str, self.left_out))}.",) if self.left_out else ()
         said = (self.message, *left, self.caution)
         notes = tuple(filter(None, said))
         body = tuple(tuple(row) for row in rows)
@@ -443,7 +452,7 @@ class PopulationEstimate(Shown):
         return self.table(level).text()
 
     def __repr__(self) -> str:
-        values = (f"{n}={number(v)}" for n, v in zip(self.names, self.estimate, strict=True))
+        values = (f"{n}={format_number(v)}" for n, v in zip(self.names, self.estimate, strict=True))
         people = f"{self.n_subjects} subject{'s' * (self.n_subjects != 1)}"
         return f"<PopulationEstimate {self.rule} of {people}: {', '.join(values)}>"
 
@@ -453,7 +462,7 @@ class PopulationEstimate(Shown):
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """One row per parameter."""
-        return frame(self._columns(level), backend or came_as(self))
+        return make_frame(self._columns(level), backend or frame_backend(self))
 
     def _columns(self, level: float) -> dict[str, list[Any]]:
         found = self.parameters_at(level)
@@ -482,22 +491,24 @@ class PopulationEstimate(Shown):
             "message": self.message,
             "caution": self.caution,
             "n_subjects": self.n_subjects,
-            "subjects": [plain_label(subject) for subject in self.subjects],
-            "left_out": [{"subject": plain_label(x.subject), "why": x.why} for x in self.left_out],
+            "subjects": [to_json_label(subject) for subject in self.subjects],
+            "left_out": [
+                {"subject": to_json_label(x.subject), "why": x.why} for x in self.left_out
+            ],
             "level": level,
             "parameters": [
-                {k: v if k == "name" else plain(v) for k, v in vars(p).items()}
+                {k: v if k == "name" else to_json_numbers(v) for k, v in vars(p).items()}
                 for p in self.parameters_at(level)
             ],
-            "covariance": plain(self.covariance),
-            "degrees_of_freedom": plain(self.degrees_of_freedom),
+            "covariance": to_json_numbers(self.covariance),
+            "degrees_of_freedom": to_json_numbers(self.degrees_of_freedom),
             "heterogeneity": self.heterogeneity and self.heterogeneity.to_dict(),
-            "log_likelihood": plain(self.log_likelihood),
+            "log_likelihood": to_json_numbers(self.log_likelihood),
         }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
+class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
     """One population estimate per category."""
 
     populations: Mapping[Any, PopulationEstimate]
@@ -519,7 +530,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
             label = [category] * len(population.names)
             for name, found in {"category": label, **own}.items():
                 columns.setdefault(name, []).extend(found)
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def summary(self, level: float = 0.95) -> str:
         """All categories as text."""
@@ -529,7 +540,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
         """What it says, as JSON has it: a list with the categories."""
         return {
             "categories": [
-                {"category": plain_label(c), **p.document(level)}
+                {"category": to_json_label(c), **p.document(level)}
                 for c, p in self.populations.items()
             ]
         }
@@ -540,9 +551,9 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Shown):
 
 
 def _around(centre: Vector, errors: Vector, df: float, level: float) -> Matrix:
-    half = float(t_point((1 - level) / 2, df)) * errors if df > 0 else np.nan * errors
+    half = float(t_isf((1 - level) / 2, df)) * errors if df > 0 else np.nan * errors
     return np.column_stack([centre - half, centre + half])
 
 
 def _ends(parameter: Parameter) -> tuple[str, str]:
-    return number(parameter.low, 4), number(parameter.high, 4)
+    return format_number(parameter.low, 4), format_number(parameter.high, 4)

@@ -25,7 +25,14 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.output import Backend, Shown, came_as, frame, plain, plain_label
+from penchant.output import (
+    Backend,
+    Result,
+    frame_backend,
+    make_frame,
+    to_json_label,
+    to_json_numbers,
+)
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # the index that stands for no growth at all
@@ -199,7 +206,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class GrowthOrder(Shown):
+class GrowthOrder(Result):
     """How a subject's cumulative regret grows, and how sure that is.
 
     Attributes
@@ -297,15 +304,15 @@ class GrowthOrder(Shown):
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
         return {
-            "subject": plain_label(self.subject),
+            "subject": to_json_label(self.subject),
             "status": self.status,
             "order": self.order,
             "category": self.category,
             "n_decisions": self.n_decisions,
-            "margin": plain(self.margin),
-            "category_margin": plain(self.category_margin),
-            "category_weight": plain(self.category_weight),
-            "confidence": plain(self.confidence),
+            "margin": to_json_numbers(self.margin),
+            "category_margin": to_json_numbers(self.category_margin),
+            "category_weight": to_json_numbers(self.category_weight),
+            "confidence": to_json_numbers(self.confidence),
             "curves": [vars(curve) | {"order": curve.order} for curve in self.curves],
             "words": self.words,
         }
@@ -319,7 +326,7 @@ class GrowthOrder(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GrowthOrders(Sequence[GrowthOrder], Shown):
+class GrowthOrders(Sequence[GrowthOrder], Result):
     """The growth orders of many subjects: by position, `of(subject)`, or all in `to_frame()`."""
 
     subjects: tuple[Any, ...]
@@ -369,7 +376,7 @@ class GrowthOrders(Sequence[GrowthOrder], Shown):
                     getattr(order.curves[k], what) if order.curves else float("nan")
                     for order in self.orders
                 ]
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.counts().items())

@@ -25,11 +25,11 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import fit
 from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
-from penchant.output import as_it_came
+from penchant.output import preserve_frame_backend
 from penchant.population.estimate import (
     PopulationEstimate,
     PopulationEstimates,
@@ -130,7 +130,7 @@ def pool(
     names: Sequence[str] | None = ...,
     subjects: Sequence[Any] | None = ...,
 ) -> PopulationEstimates: ...
-@as_it_came
+@preserve_frame_backend
 def pool(
     estimates: Any,
     covariances: Any = None,
@@ -188,7 +188,7 @@ def pool(
     if rule not in (*RULES, "joint"):
         raise DataError(
             f"rule must be one of {', '.join((*RULES, 'joint'))}; got {rule!r}."
-            f"{nearest(str(rule), (*RULES, 'joint')) or ' Choose one.'}"
+            f"{closest_match_hint(str(rule), (*RULES, 'joint')) or ' Choose one.'}"
         )
     places = None if categories is None else _places(categories, len(estimates))
     if rule == "joint":
@@ -261,7 +261,7 @@ def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
 def _weak(used: SubjectEstimates) -> str:
     """That some estimates are finite but hardly known."""
     weak = [str(s) for s, k in zip(used.subjects, used.status, strict=True) if k == WEAK]
-    return f"Weakly identified, and kept: {listing(weak)}." if weak else ""
+    return f"Weakly identified, and kept: {format_list(weak)}." if weak else ""
 
 
 def _mean_pooled(used: SubjectEstimates) -> Pooled:

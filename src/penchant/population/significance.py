@@ -17,9 +17,9 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.output import NARROW, Table, number, p_value
+from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_value
 from penchant.population.subjects import SubjectEstimates
-from penchant.tails import normal_point, t_point, t_tail
+from penchant.tails import normal_isf, t_isf, t_sf
 
 FEWEST = 4  # subjects below which a correlation has no interval
 
@@ -106,7 +106,7 @@ def _relation(
     slope = float(away @ values) / spread
     left = values - values.mean() - slope * away
     error = float(np.sqrt(left @ left / df / spread))
-    half = float(t_point((1 - level) / 2, df)) * error
+    half = float(t_isf((1 - level) / 2, df)) * error
     r, rank = _correlation(values, scores), _correlation(*ranked.T)
     t = slope / error if error > 0 else float(np.sign(slope)) * np.inf
     return Relation(
@@ -118,13 +118,13 @@ def _relation(
         slope + half,
         t,
         df,
-        float(2 * t_tail(abs(t), df)),
+        float(2 * t_sf(abs(t), df)),
         float("nan"),
         r,
         *_fisher(r, 1.0, n, level),
         rank,
         *_fisher(rank, 1.0 + rank**2 / 2, n, level),
-        float(2 * t_tail(abs(rank) * np.sqrt(df / max(1 - rank**2, 1e-300)), df)),
+        float(2 * t_sf(abs(rank) * np.sqrt(df / max(1 - rank**2, 1e-300)), df)),
     )
 
 
@@ -145,7 +145,7 @@ def _fisher(r: float, variance: float, n: int, level: float) -> tuple[float, flo
     """Interval by the inverse hyperbolic tangent, whose variance is this over n - 3."""
     if n < FEWEST or not abs(r) < 1:
         return (r, r) if abs(r) == 1 else (float("nan"), float("nan"))
-    half = float(normal_point((1 - level) / 2)) * np.sqrt(variance / (n - 3))
+    half = float(normal_isf((1 - level) / 2)) * np.sqrt(variance / (n - 3))
     low, high = np.tanh(np.arctanh(r) + half * np.array([-1.0, 1.0]))
     return float(low), float(high)
 
@@ -157,26 +157,28 @@ def relations_table(found: Sequence[Relation], score: str, level: float) -> Tabl
     rows = tuple(
         (
             one.name,
-            number(one.slope, 4),
-            f"{number(one.low, 3)} to {number(one.high, 3)}",
-            number(one.statistic, 3),
-            number(one.degrees_of_freedom, 3),
-            p_value(one.p_value),
-            p_value(one.adjusted_p_value),
-            number(one.correlation, 3),
-            number(one.rank_correlation, 3),
+            format_number(one.slope, 4),
+            f"{format_number(one.low, 3)} to {format_number(one.high, 3)}",
+            format_number(one.statistic, 3),
+            format_number(one.degrees_of_freedom, 3),
+            format_p_value(one.p_value),
+            format_p_value(one.adjusted_p_value),
+            format_number(one.correlation, 3),
+            format_number(one.rank_correlation, 3),
         )
         for one in found
     )
     notes = tuple(
-        f"{one.name}: r {number(one.correlation, 3)} ({percent} {number(one.correlation_low, 3)} "
-        f"to {number(one.correlation_high, 3)}), rank r {number(one.rank_correlation, 3)} "
-        f"({number(one.rank_correlation_low, 3)} to {number(one.rank_correlation_high, 3)}, "
-        f"p {p_value(one.rank_p_value)})."
+        f"{one.name}: r {format_number(one.correlation, 3)} ({percent} "
+        f"{format_number(one.correlation_low, 3)} "
+        f"to {format_number(one.correlation_high, 3)}), rank r "
+        f"{format_number(one.rank_correlation, 3)} "
+        f"({format_number(one.rank_correlation_low, 3)} to "
+        f"{format_number(one.rank_correlation_high, 3)}, p {format_p_value(one.rank_p_value)})."
         for one in found
     )
     facts = (("Subjects", str(found[0].n_subjects)), ("Score", score))
-    return Table(f"Parameters against {score}", facts, header, rows, notes, NARROW)
+    return Table(f"Parameters against {score}", facts, header, rows, notes, MAX_TABLE_WIDTH)
 
 
 MOST_SPLITS = 20_000  # ways to split people into two groups that are all counted

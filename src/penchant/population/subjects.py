@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, listing, named, nearest
+from penchant.errors import DataError, closest_match_hint, format_list, format_names
 from penchant.models.model import Model, natural_parameters
 from penchant.models.offers.attributes import Attributes
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.tables.columns import USUAL, named_column
@@ -150,7 +150,7 @@ def subject_estimates(
     kinds = {found[0] for found in made}
     if len(kinds) > 1:
         raise DataError(
-            f"estimates must have the same parameters; got {listing(map(str, sorted(kinds)))}. "
+            f"estimates must have the same parameters; got {format_list(map(str, sorted(kinds)))}. "
             "Pool one model at a time."
         )
     labels = _labels_of(estimates, fits) if subjects is None else tuple(subjects)
@@ -285,7 +285,7 @@ def _check_labels(labels: tuple[Any, ...], names: tuple[str, ...], values: Matri
     twice = [str(s) for i, s in enumerate(labels) if s in labels[:i]]
     if twice:
         raise DataError(
-            f"subjects must be there once each; got {listing(twice)} again. "
+            f"subjects must be there once each; got {format_list(twice)} again. "
             "Fit all episodes of a subject together."
         )
 
@@ -313,8 +313,8 @@ def labels_by(estimates: Any, by: Any, people: Any) -> list[Any]:
     ]
     if lost:
         raise DataError(
-            f"by must say something of every subject; got nothing of {named(lost)}. Add them, or "
-            "leave them out of the estimates."
+            f"by must say something of every subject; got nothing of {format_names(lost)}. Add "
+            "them, or leave them out of the estimates."
         )
     return found
 
@@ -367,19 +367,20 @@ def _column(table: Any, name: str | None) -> dict[Any, Any]:
     if who is None:
         raise DataError(
             "people must have a column of subjects; got columns "
-            f"{named(frame.columns)}. Call it subject."
+            f"{format_names(frame.columns)}. Call it subject."
         )
     others = [column for column in frame.columns if column != who]
     if name is None and len(others) != 1:
         raise DataError(
-            f"by must name a column where a table has several; got {named(others)}. Write by="
-            f"{others[0] if others else 'group'!r}, people=table."
+            f"by must name a column where a table has several; got {format_names(others)}. Write "
+            f"by={others[0] if others else 'group'!r}, people=table."
         )
     wanted = others[0] if name is None else name
     if wanted not in frame.columns:
         raise DataError(
-            f"by must be a column of people; got {wanted!r}, but they are {named(frame.columns)}."
-            f"{nearest(wanted, frame.columns) or ' Correct it.'}"
+            f"by must be a column of people; got {wanted!r}, but they are "
+            f"{format_names(frame.columns)}."
+            f"{closest_match_hint(wanted, frame.columns) or ' Correct it.'}"
         )
     people, labels = (column_labels(frame, column, column) for column in (who, wanted))
     found: dict[Any, Any] = {}
@@ -443,7 +444,7 @@ def dragged(fits: Iterable[tuple[Any, Estimate]], model: Any = None) -> str:
     if not lost:
         return ""
     return (
-        f"The sensitivity to {price} of {counted(len(lost), 'subject')} of {n} may be 0 "
-        f"({listing(lost)}): their willingness to pay may be anything, and drags means of worth. "
-        "Ranks, a prior or the population are steadier."
+        f"The sensitivity to {price} of {format_count(len(lost), 'subject')} of {n} may be 0 "
+        f"({format_list(lost)}): their willingness to pay may be anything, and drags means of "
+        "worth. Ranks, a prior or the population are steadier."
     )

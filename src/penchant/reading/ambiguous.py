@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode_table import episode_rows
-from penchant.errors import DataError, argument, either, listing
+from penchant.errors import DataError, argument, either, format_list
 from penchant.files.table import typed
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.reading.asked import seen_words, with_column, word
 from penchant.tables.cells import amount, is_nothing
 from penchant.tables.columns import (
@@ -82,7 +82,7 @@ def ask_about_codes(
             continue
         quoted = [name if name.isidentifier() else f"`{name}`" for name in names]
         kept = " and ".join(f"{name} != {odd:g}" for name in quoted)
-        rows = counted(int((values == odd).sum()), "cell")
+        rows = format_count(int((values == odd).sum()), "cell")
         raise DataError(
             f"{argument('where')} must be given, as {odd:g} in {' and '.join(names)} ({rows}) can "
             f"be read in two ways: {attribute} of an option, or a mark of what is not known. Pass "
@@ -144,7 +144,7 @@ def without_marks(
         kept = [None if row in {*rows} else cell for row, cell in enumerate(own)]
         table = with_column(table, name, typed(kept))
     said = f"{odd} in {chosen}, where {reward} has no number of its own, taken for no choice"
-    return table, (f"{said}: {counted(len(rows), 'row')}",)
+    return table, (f"{said}: {format_count(len(rows), 'row')}",)
 
 
 def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> None:
@@ -174,8 +174,8 @@ def ask_about_marks(table: pa.Table, chosen: str, counted_in: str | None) -> Non
     options = either(f"options={named!r}", f"--options {','.join(labels)}")
     raise DataError(
         f"{argument('options')} must be given, as {odd!r} in {chosen} "
-        f"({counted(seen[odd], 'row')}) can be read in two ways: an option beside "
-        f"{listing(others)}, or a mark of decisions that nobody made. Pass "
+        f"({format_count(seen[odd], 'row')}) can be read in two ways: an option beside "
+        f"{format_list(others)}, or a mark of decisions that nobody made. Pass "
         f"{options} for the first, or "
         f"{where_said(f'{column} != {odd if is_number else repr(odd)}')}{gaps} for the second."
     )
@@ -258,8 +258,8 @@ def ask_about_flags(
         gaps = f" and {argument('gaps', 'timeout')}" if counted_in else ""
         kept = f"not {column}" if pa.types.is_boolean(table[name].type) else _unset(table, name)
         raise DataError(
-            f"{argument('where')} must be given, as {name} is set in {counted(both, 'row')} with a "
-            f"choice in {chosen}, which can be read in two ways: decisions that nobody made "
+            f"{argument('where')} must be given, as {name} is set in {format_count(both, 'row')} "
+            f"with a choice in {chosen}, which can be read in two ways: decisions that nobody made "
             f"in time, or choices that count all the same. Pass {where_said(kept)}{gaps} for the "
             f"first, or {argument('chosen', chosen)} for the second."
         )
@@ -626,7 +626,7 @@ def _ask_about_numbers(table: pa.Table, found: PlayColumns, blocks: Sequence[Int
     if _is_running(values, given, plain_name(name) in _SUMS):
         raise DataError(
             f"{argument('reward')} must be given, as {name} "
-            f"({listing(f'{v:g}' for v in values[given[0]][:6])} ...) moves as a running total "
+            f"({format_list(f'{v:g}' for v in values[given[0]][:6])} ...) moves as a running total "
             "does, and can be read in two ways: what each choice paid, or what was earned so far. "
             f"Pass {first} for the first, or {argument('reward', f'diff({name})')} for the second."
         )
@@ -637,8 +637,8 @@ def _ask_about_numbers(table: pa.Table, found: PlayColumns, blocks: Sequence[Int
         gaps = f" and {argument('gaps', 'timeout')}" if found.decision else ""
         raise DataError(
             f"{argument('reward')} must be given, as {odd:g} in {name} "
-            f"({counted(int((values[rows] == odd).sum()), 'row')} with a choice) can be read in "
-            "two ways: what a choice paid, or a mark of rewards that are not known. Pass "
+            f"({format_count(int((values[rows] == odd).sum()), 'row')} with a choice) can be read "
+            "in two ways: what a choice paid, or a mark of rewards that are not known. Pass "
             f"{first} for the first, or {where_said(f'{column} != {odd:g}')}{gaps} for the second."
         )
 

@@ -13,8 +13,16 @@ import pyarrow as pa
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode
 from penchant.bandit.episode_table import episode_rows
-from penchant.errors import SHOWN, DataError, argument, listing, named, nearest, ticked
-from penchant.output import counted
+from penchant.errors import (
+    MAX_LISTED,
+    DataError,
+    argument,
+    closest_match_hint,
+    format_list,
+    format_names,
+    quoted_argument,
+)
+from penchant.output import format_count
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import COORDINATES, PlayColumns, named_column
 from penchant.tables.events import NOTHING
@@ -116,16 +124,16 @@ def chosen_column(table: pa.Table, asked: Asked, usual: Sequence[str]) -> str:
         if given not in names:
             raise DataError(
                 f"{argument('chosen')} must name a column; got {given!r}, but they are "
-                f"{named(names)}."
-                f"{nearest(str(given), names) or ' Correct it.'}"
+                f"{format_names(names)}."
+                f"{closest_match_hint(str(given), names) or ' Correct it.'}"
             )
         return str(given)
     found = named_column(usual, names)
     if found is None:
         raise DataError(
             f"{argument('chosen')} must be given, as no column is called "
-            f"{' or '.join(usual[:3])}; got columns {named(names)}. Name the column with "
-            f"{ticked('chosen')}."
+            f"{' or '.join(usual[:3])}; got columns {format_names(names)}. Name the column with "
+            f"{quoted_argument('chosen')}."
         )
     return found
 
@@ -175,17 +183,19 @@ def data_notes(episodes: Sequence[Episode]) -> tuple[str, ...]:
             late[episode.subject] = late.get(episode.subject, 0) + missed
     if late:
         notes.append(
-            f"{counted(sum(late.values()), 'decision')} without a choice, in "
+            f"{format_count(sum(late.values()), 'decision')} without a choice, in "
             f"{_who(late, len({e.subject for e in episodes}))}: counted in time, not scored."
         )
     shown = sum(int((~e.is_choice).sum()) for e in episodes)
     if shown:
-        notes.append(f"{counted(shown, 'option')} shown before or between choices: learnt from.")
+        notes.append(
+            f"{format_count(shown, 'option')} shown before or between choices: learnt from."
+        )
     ended = [e for e in episodes if e.executed[-1] != NOTHING and np.isnan(e.rewards[-1])]
     if ended:
         notes.append(
-            f"The last reward is missing in {counted(len(ended), 'episode')}{_listed(ended)}: the "
-            "last choice is used all the same."
+            f"The last reward is missing in {format_count(len(ended), 'episode')}{_listed(ended)}: "
+            "the last choice is used all the same."
         )
     return (*notes, *_silent(episodes))
 
@@ -196,8 +206,8 @@ def _listed(episodes: Sequence[Episode]) -> str:
     words = [
         ", ".join(f"{name} {label}" for name, label in pair if label is not None) for pair in labels
     ]
-    more = ", ..." if len(words) > SHOWN else ""
-    return f" ({'; '.join(words[:SHOWN])}{more})" if all(words) else ""
+    more = ", ..." if len(words) > MAX_LISTED else ""
+    return f" ({'; '.join(words[:MAX_LISTED])}{more})" if all(words) else ""
 
 
 def near_duplicates(labels: Iterable[str]) -> list[str]:
@@ -215,13 +225,13 @@ def near_duplicates(labels: Iterable[str]) -> list[str]:
 def same_people(subjects: Iterable[Any]) -> tuple[str, ...]:
     """A doubt about subjects whose names differ by case and blanks alone."""
     alike = near_duplicates(str(subject) for subject in subjects)
-    return (f"{listing(alike)} are taken for different subjects.",) if alike else ()
+    return (f"{format_list(alike)} are taken for different subjects.",) if alike else ()
 
 
 def offer_notes(decisions: Sequence[Any]) -> tuple[str, ...]:
     """Timeouts, and subjects without a decision, of choices among offers."""
     missed = sum(int((one.chosen == NOTHING).sum()) for one in decisions)
-    notes = [f"{counted(missed, 'decision')} without a choice: not scored."] if missed else []
+    notes = [f"{format_count(missed, 'decision')} without a choice: not scored."] if missed else []
     return (*notes, *_silent(decisions))
 
 
@@ -238,9 +248,9 @@ def _silent(episodes: Sequence[Any]) -> list[str]:
 def _who(subjects: Iterable[Any], total: int) -> str:
     """How many subjects, and who they are, unless they are everybody and too many to be listed."""
     named = [str(subject) for subject in subjects]
-    if len(named) == total > SHOWN:
+    if len(named) == total > MAX_LISTED:
         return f"all {total} subjects"
-    return f"{counted(len(named), 'subject')} ({listing(named)})"
+    return f"{format_count(len(named), 'subject')} ({format_list(named)})"
 
 
 def play_doubts(
@@ -271,7 +281,7 @@ def play_doubts(
         if e.n_decisions >= FEW and (np.diff(e.scored_options) == 0).mean() > 0.8
     ]
     if stuck:
-        names = listing(dict.fromkeys(stuck))
+        names = format_list(dict.fromkeys(stuck))
         doubts.append(f"More than 80 % of the choices repeat the one before: {names}.")
     return (*doubts, *_shown_doubts(episodes, table, found))
 

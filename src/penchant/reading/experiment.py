@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, listing, named
-from penchant.output import counted
+from penchant.errors import DataError, argument, format_list, format_names
+from penchant.output import format_count
 from penchant.reading.ambiguous import ask_about_codes
 from penchant.reading.asked import Asked, Built, Place, chosen_column, seen_words, word
 from penchant.reading.offered import lone_column, offers_said, part_of, rank_of, whose_column
@@ -177,7 +177,7 @@ def from_wide(clean: Cleaned, asked: Asked, chosen: str, layout: WideLayout, pla
     made = np.array([_is_made(cell, layout) for cell in picked])
     notes = []
     if not made.all():
-        missed = counted(int((~made).sum()), "decision")
+        missed = format_count(int((~made).sum()), "decision")
         notes.append(f"{missed} without a choice left out")
     rows: IntVector = np.flatnonzero(made)
     if not rows.size:
@@ -278,9 +278,9 @@ def _check_outcomes(table: pa.Table, layout: WideLayout) -> None:
     if len(paid) == len(chances) > 1:
         way = f"Pass {offers_said({'outcome': paid, 'probability': chances})} for these, or "
     raise DataError(
-        f"{argument('offers')} must be given, as {listing(map(str, chances[0]))} add up to 1: they "
-        f"can be chances of the outcomes of one option, or of the options "
-        f"{listing(layout.options)}. {way}"
+        f"{argument('offers')} must be given, as {format_list(map(str, chances[0]))} add up to 1: "
+        "they can be chances of the outcomes of one option, or of the options "
+        f"{format_list(layout.options)}. {way}"
         f"{argument('attributes', ' + '.join(layout.attributes))} for the options."
     )
 
@@ -314,7 +314,7 @@ def _without_availability(
         if any(k is not None and not on[k] for k, on in zip(places, found, strict=True)):
             continue  # taken all the same: an attribute
         left = replace(layout, attributes=others)
-        return left, found, [f"{listing(map(str, columns))} say which options were on offer"]
+        return left, found, [f"{format_list(map(str, columns))} say which options were on offer"]
     return layout, None, []
 
 
@@ -466,7 +466,7 @@ def _ask_about_levels(sets: _Sets) -> None:
     if len(highest) < 2 or max(highest.values()) < FEWEST_CODES:
         return
     ways = [" + ".join(form.format(name) for name in highest) for form in ("C({})", "{}")]
-    shown = listing(f"{name} 1 to {high}" for name, high in highest.items())
+    shown = format_list(f"{name} 1 to {high}" for name, high in highest.items())
     raise DataError(
         f"{argument('attributes')} must be given, as all count from 1 on ({shown}), which can be "
         f"read in two ways: codes of levels, as designs have them, or amounts. Pass "
@@ -499,10 +499,10 @@ def _taken(
             return [str(o) in said[key] for key, o in zip(decision, option, strict=True)]
     odd = sorted(seen - labels - {"0"})
     if seen & labels and not seen <= {"0", "1", "True", "False", "TRUE", "FALSE", "yes", "no"}:
-        got = f"{listing(odd)}, no option of the table" if odd else listing(sorted(seen))
+        got = f"{format_list(odd)}, no option of the table" if odd else format_list(sorted(seen))
         raise DataError(
             f"{column} must be 1 for the option that was taken and 0 for others, or its label in "
-            f"all rows of a decision; got {got}, where options are {listing(sorted(labels))}. "
+            f"all rows of a decision; got {got}, where options are {format_list(sorted(labels))}. "
             + ("Add rows of that option." if odd else "Write 0 and 1.")
         )
     return list(cells)
@@ -557,7 +557,8 @@ def _ask_about_untaken(
         name = column if column.isidentifier() else f"`{column}`"
         kept = where_said(f"{name} != {label}" if str(label).isdigit() else f"{name} != {label!r}")
         raise DataError(
-            f"{argument('opt_out')} must be given, as option {label} has 0 in {listing(worded)}, "
+            f"{argument('opt_out')} must be given, as option {label} has 0 in "
+            f"{format_list(worded)}, "
             "where others have words, and nobody took it: it may be none of those shown. Pass "
             f"{argument('opt_out', str(label))} for that, or {kept} to leave it out."
         )
@@ -667,13 +668,14 @@ def _all_attributes(sets: _Sets, columns: Columns, asked: Asked, notes: list[str
         else:
             kept.append(name)
     if same:
-        notes.append(f"{listing(same)} not used: the same for all options of a decision")
+        notes.append(f"{format_list(same)} not used: the same for all options of a decision")
     if many:
-        notes.append(f"{listing(many)} not used: more than {MOST_LEVELS} different words")
+        notes.append(f"{format_list(many)} not used: more than {MOST_LEVELS} different words")
     if not kept:
         raise DataError(
             f"{argument('attributes')} must be given, as no column tells the options of a "
-            f"decision apart; got columns {named(sets.attributes) or 'of parts alone'}. Name them "
+            f"decision apart; got columns {format_names(sets.attributes) or 'of parts alone'}. "
+            "Name them "
             f"with attributes, or pass {argument('attributes', '1')} for a constant of each option."
         )
     return Formula(tuple((Factor(name),) for name in kept))

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import Vector
-from penchant.errors import DataError, argument, either, listing, ticked
+from penchant.errors import DataError, argument, either, format_list, quoted_argument
 from penchant.files.table import typed
 from penchant.models.offers.offers import offers_from_frame
 from penchant.reading.ambiguous import ask_about_codes
@@ -143,9 +143,9 @@ def _check_chances(name: str, columns: Sequence[str | None], layout: WideLayout)
         for p in (1, 0)
     )
     raise DataError(
-        f"{name} must be told of every option; got {listing(told)}, but none of option "
-        f"{listing(without)}, which can be read in two ways: it comes for sure (1), or never (0). "
-        f"Pass {offers_said(sure)}, or {offers_said(never)}."
+        f"{name} must be told of every option; got {format_list(told)}, but none of option "
+        f"{format_list(without)}, which can be read in two ways: it comes for sure (1), or never "
+        f"(0). Pass {offers_said(sure)}, or {offers_said(never)}."
     )
 
 
@@ -507,7 +507,7 @@ def _with_chances(table: pa.Table, found: OfferColumns) -> tuple[pa.Table, tuple
     if low.size:
         raise DataError(
             f"probability must be in percent or not; got {low[0]:g} and {given.max():g} in "
-            f"{listing(names)}, of which the first can be read in two ways: {low[0]:g}, or "
+            f"{format_list(names)}, of which the first can be read in two ways: {low[0]:g}, or "
             f"{low[0]:g} percent. Write all of them from 0 to 1."
         )
     for name in names:
@@ -528,9 +528,9 @@ def _no_amounts(table: pa.Table, names: Sequence[str], what: str, decimal: str) 
                 comma = f" Pass {typed} if it is a decimal comma." if "," in str(cell) else ""
                 return DataError(
                     f"{name} must hold numbers, as {what} of an option; got {cell!r} at row {row}."
-                    + (comma or f" Correct it, or leave its row out by {ticked('where')}.")
+                    + (comma or f" Correct it, or leave its row out by {quoted_argument('where')}.")
                 )
-    return DataError(f"{what} must be known of some decisions; got none in {listing(names)}.")
+    return DataError(f"{what} must be known of some decisions; got none in {format_list(names)}.")
 
 
 class _Taken:
@@ -637,7 +637,7 @@ def _asked_place(value: Any, labels: Sequence[str]) -> int:
     fitting = [k for k, label in enumerate(labels) if str(value) in label]
     if len(fitting) != 1:
         raise DataError(
-            f"{argument('options')} must map words to the options {listing(labels)}; got "
+            f"{argument('options')} must map words to the options {format_list(labels)}; got "
             f"{value!r}. "
             "Write their number, from 0."
         )
@@ -722,8 +722,8 @@ def _first_number(cells: Sequence[Any], seen: set[int], m: int, column: str) -> 
         return 1
     row = [word(cell) for cell in cells].index(str(high))
     shown = (
-        f"{column} holds {listing(map(str, sorted(seen)))} ({high} at {row_place(row)}), and there "
-        f"are {m} options"
+        f"{column} holds {format_list(map(str, sorted(seen)))} ({high} at {row_place(row)}), and "
+        f"there are {m} options"
     )
     both = "counted from 0"
     if low == 0:
@@ -761,7 +761,7 @@ def _not_understood(
 ) -> DataError:
     pair = [*seen[:2], "..."][:2] if len(seen) > 1 else [seen[0], "..."]
     return DataError(
-        f"{argument('options')} must say what {listing(map(repr, unknown))} in {found.chosen} "
+        f"{argument('options')} must say what {format_list(map(repr, unknown))} in {found.chosen} "
         f"means, as it can be read in two ways. Pass {options_said(pair)} if {pair[0]!r} is "
         f"{labels[0]}, or {options_said(pair[::-1])} if it is {labels[-1]}."
     )
@@ -785,7 +785,7 @@ def _check_others(cells: Sequence[Any], seen: Sequence[str], column: str, m: int
     name = column if column.isidentifier() else f"`{column}`"
     others = [key for key in seen if key != odd]
     raise DataError(
-        f"{argument('where')} must be given, as {column} holds {listing(map(repr, seen))}, and "
+        f"{argument('where')} must be given, as {column} holds {format_list(map(repr, seen))}, and "
         f"{m} options are described: {odd!r}, which is rarest, may mark decisions that nobody "
         f"made. Pass {where_said(f'{name} != {odd!r}')} to leave these rows out, or "
         f"{options_said(others)} with the words of the options in their order."

@@ -12,7 +12,7 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.bandit.episode import highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument, either, listing, named, ticked
+from penchant.errors import DataError, argument, either, format_list, format_names, quoted_argument
 from penchant.reading.ambiguous import (
     ask_about_flags,
     ask_about_marks,
@@ -248,7 +248,7 @@ def _options(
         _ask_beside_flag(labels, str(found.chosen))
     base = asked.base or 0
     if labels is not None and asked.options is None:
-        typed = ticked("options")
+        typed = quoted_argument("options")
         said = f"options are sorted; {typed} for another order, or if there were more"
         return labels, words, base, (said,)
     if labels is None and isinstance(found.chosen, str) and not words:
@@ -336,7 +336,7 @@ def _ask_for_needed(clean: Cleaned, given: Mapping[str, Any]) -> None:
             if said:
                 raise DataError(
                     f"{argument(part)} must be given, as no column is called "
-                    f"{' or '.join(USUAL[part][:3])}; got columns {named(names)}. Pass "
+                    f"{' or '.join(USUAL[part][:3])}; got columns {format_names(names)}. Pass "
                     f"{' or '.join(said)}."
                 )
     if questions.has("chosen"):
@@ -460,7 +460,8 @@ def _ask_about_alike(labels: Sequence[Any] | None, chosen: str) -> None:
         number.setdefault(label.strip().lower(), len(number))
     one = {str(label): number[str(label).strip().lower()] for label in labels or ()}
     raise DataError(
-        f"{argument('options')} must be given, as {listing(alike)} in {chosen} can be read in two "
+        f"{argument('options')} must be given, as {format_list(alike)} in {chosen} can be read in "
+        "two "
         f"ways: as one option, or as different ones. Pass {options_said(one)} for the first, or "
         f"{options_said([str(label) for label in labels or ()])} for the second."
     )
@@ -500,8 +501,8 @@ def _check_other_tasks(table: pa.Table, found: PlayColumns) -> None:
             kept = " or ".join(f"{column} == {kind!r}" for kind in paying)
             raise DataError(
                 f"{argument('where')} must be given, as nothing is paid where {name} is "
-                f"{listing(map(repr, others))}, which can be read in two ways: another task, or "
-                f"choices without feedback. Pass {where_said(kept)} for the first, or "
+                f"{format_list(map(repr, others))}, which can be read in two ways: another task, "
+                f"or choices without feedback. Pass {where_said(kept)} for the first, or "
                 f"{argument('missing_reward', 'skip')} for the second."
             )
 

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, either, named
+from penchant.errors import DataError, argument, either, format_names
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import Source
 from penchant.models.offers.attributes import Attributes
-from penchant.output import came_as, marked
+from penchant.output import frame_backend, with_frame_backend
 from penchant.reading.ambiguous import (
     MOST_LABELS,
     TOTAL,
@@ -254,8 +254,8 @@ def read(
     else:
         raw = Raw(check_frame(source))
     found = reading_of(raw, asked, where=where, kind=kind)
-    marked(found.data, came_as(source))
-    return marked(found, came_as(source))
+    with_frame_backend(found.data, frame_backend(source))
+    return with_frame_backend(found, frame_backend(source))
 
 
 def has_choices(names: Sequence[str]) -> bool:
@@ -465,8 +465,8 @@ def _with_answers(clean: Cleaned, asked: Asked) -> Asked:
         if found is None and by_rank(clean.table, known, names, asked) is None:
             raise DataError(
                 f"{argument('chosen')} must be given, as {known} is named by no option that "
-                f"columns describe; got columns {named(names)}. Pass {argument('chosen')} with a "
-                "column that says the option."
+                f"columns describe; got columns {format_names(names)}. Pass {argument('chosen')} "
+                "with a column that says the option."
             )
     else:
         found = None if known else _answers(clean, asked)
@@ -677,8 +677,8 @@ def _kind(
         raise DataError(
             f"{argument('reward')} must be given, as {pressed} was pressed in a table of "
             f"{clean.program}, and no column has a usual name of rewards; got columns "
-            f"{named(free)}. Pass {ways}; or name offers by {argument('offers')}, attributes by "
-            f"{argument('attributes')}."
+            f"{format_names(free)}. Pass {ways}; or name offers by {argument('offers')}, "
+            f"attributes by {argument('attributes')}."
         )
     _ask_for_part(clean, asked)
     lists = listed_columns(clean.table)
@@ -689,7 +689,8 @@ def _kind(
     raise DataError(
         f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
-        f"{named(names)}. Name the columns: {argument('offers')} for offers, {argument('option')} "
+        f"{format_names(names)}. Name the columns: {argument('offers')} for offers, "
+        f"{argument('option')} "
         f"and {argument('attributes')} for choices, in a wide table {argument('options')}; "
         f"{argument('chosen')} and {argument('reward')} for play{both}."
     )
@@ -869,8 +870,8 @@ def _ask_for_part(clean: Cleaned, asked: Asked) -> None:
         return
     raise DataError(
         f"{argument(part)} must be given, as {found} holds {what}, and no column has a usual name "
-        f"of {'rewards' if part == 'reward' else 'choices'}; got columns {named(free)}. Pass "
-        f"{' or '.join(ways)} if that is it; or, if these are "
+        f"of {'rewards' if part == 'reward' else 'choices'}; got columns {format_names(free)}. "
+        f"Pass {' or '.join(ways)} if that is it; or, if these are "
         f"no task data, name offers by {argument('offers')}, attributes by "
         f"{argument('attributes')}."
     )
@@ -894,8 +895,8 @@ def _refuse_totals(clean: Cleaned, names: Sequence[str]) -> None:
         raise DataError(
             f"{argument('reward')} must be given, as no column has a usual name of rewards, and "
             f"{total} sounds like what was earned so far, not by each choice; got columns "
-            f"{named(names)}. Pass {argument('reward')} with the column of what each choice paid, "
-            f"{argument('reward', total)} if that is one{ways}; of a running total, "
+            f"{format_names(names)}. Pass {argument('reward')} with the column of what each choice "
+            f"paid, {argument('reward', total)} if that is one{ways}; of a running total, "
             f"{argument('reward', f'diff({total})')}."
         )
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError, either, named, nearest
-from penchant.output import counted
+from penchant.errors import DataError, closest_match_hint, either, format_names
+from penchant.output import format_count
 from penchant.reading.asked import Asked, Built, Place, with_column
 from penchant.reading.offered import from_offers
 from penchant.reading.task_columns import rewritten
@@ -459,7 +459,7 @@ def task_named(name: str) -> NamedTask:
     if name not in TASKS:
         raise DataError(
             f"task must be one of {', '.join(TASKS)}; got {name!r}."
-            f"{nearest(name, TASKS) or ' Choose one.'}"
+            f"{closest_match_hint(name, TASKS) or ' Choose one.'}"
         )
     return TASKS[name]
 
@@ -506,7 +506,7 @@ def from_task(clean: Cleaned, asked: Asked, task: NamedTask, place: Place) -> Bu
     if missing:
         raise DataError(
             f"task {task.name} must have columns {', '.join(task.columns)}; got none for "
-            f"{', '.join(missing)}, but {named(names)}. Rename them."
+            f"{', '.join(missing)}, but {format_names(names)}. Rename them."
         )
     cells = _numbers(clean.table, found)
     columns = {name: str(column) for name, column in found.items()}
@@ -623,7 +623,7 @@ def _played(clean: Cleaned, asked: Asked, task: NamedTask, cells: Columns) -> Bu
     }
     episodes = episodes_from_frame(table, **arguments)
     left = len(there) - len(kept)
-    notes = (f"{counted(left, 'row')} with a gap left out",) if left else ()
+    notes = (f"{format_count(left, 'row')} with a gap left out",) if left else ()
     columns = {"subject": whose} if whose else {}
     columns |= {"block": block} if block else {}
     nothing = ("options", "locations", "decision", "is_choice", "scored", "executed")

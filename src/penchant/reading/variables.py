@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, Vector
-from penchant.errors import DataError, argument, listing, named, nearest
+from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
 from penchant.reading.asked import Asked, word
 from penchant.tables.cells import Amounts, amount, amounts, is_nothing
 from penchant.tables.frames import row_place
@@ -73,7 +73,7 @@ def formula_of(given: str | Sequence[str], names: Sequence[str]) -> Formula:
             raise DataError(
                 f"{argument('attributes')} must name columns or attributes; got "
                 f"{factor.name!r}, but they are "
-                f"{named(names)}.{nearest(factor.name, names) or ' Correct it.'}"
+                f"{format_names(names)}.{closest_match_hint(factor.name, names) or ' Correct it.'}"
             )
     if not found.terms and not found.constants:
         raise DataError(
@@ -253,7 +253,7 @@ class Columns:
         if len(levels) < 2:
             raise DataError(
                 f"{argument('attributes')} must vary; got {name}, which holds "
-                f"{listing(map(repr, levels))} only. "
+                f"{format_list(map(repr, levels))} only. "
                 "Leave it out."
             )
         reference = word(self.asked.reference.get(name, levels[0]))
@@ -261,12 +261,12 @@ class Columns:
             raise DataError(
                 f"{argument('reference')} must be a level of {name}; got {reference!r}, but "
                 "they are "
-                f"{listing(map(repr, levels))}. Choose one."
+                f"{format_list(map(repr, levels))}. Choose one."
             )
         if name not in self.references:
             self.references[name] = reference
             self.notes.append(
-                f"{name} holds words: {listing(levels)}; compared with {reference} (reference)"
+                f"{name} holds words: {format_list(levels)}; compared with {reference} (reference)"
             )
         given = [
             None if is_no_level(cell) or (out and is_nothing(cell)) else word(cell)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penchant.errors import DataError, argument, listing, named
+from penchant.errors import DataError, argument, format_list, format_names
 from penchant.tables.cells import is_nothing
 from penchant.tables.columns import NO_COLUMN, SESSION, USUAL, PlayColumns, is_called, plain_name
 from penchant.tables.designs import first_words, label_codes
@@ -87,7 +87,7 @@ def ask_for_people(table: pa.Table, found: PlayColumns, own: Collection[str]) ->
         said = " or ".join(argument("subject", name) for name in ways[:8])
         raise DataError(
             f"{argument('subject')} must be given, as no column has a usual name of people; got "
-            f"columns {named(table.column_names)}. Pass {said} if that names them, or "
+            f"columns {format_names(table.column_names)}. Pass {said} if that names them, or "
             f"{argument('subject', 'none')} if all rows are of one person."
         )
 
@@ -354,7 +354,7 @@ def ask_about_plays(table: pa.Table, found: PlayColumns, own: Collection[str]) -
     runs = {name: _runs(table[name].to_pylist(), people)[0] for name in (*blocks, *several)}
     both = sorted(runs, key=lambda name: len(runs[name]))  # a session has several blocks
     told = [
-        f"{name} ({listing(dict.fromkeys(str(label) for label, _ in runs[name]))})"
+        f"{name} ({format_list(dict.fromkeys(str(label) for label, _ in runs[name]))})"
         for name in several
     ]
     some = [own for k in range(len(several) - 1, 0, -1) for own in combinations(several, k)]
@@ -412,8 +412,8 @@ def ask_about_first_rows(table: pa.Table, found: PlayColumns, own: Collection[st
         raise DataError(
             f"{argument('where')} must be given, as everybody's first rows have {word!r} in "
             f"{name}, which can be read in two ways: practice, or decisions like those with "
-            f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to leave "
-            f"them out, or {where_said(f'{column} in {[word, *others]!r}')} to keep them."
+            f"{format_list(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
+            f"leave them out, or {where_said(f'{column} in {[word, *others]!r}')} to keep them."
         )
 
 

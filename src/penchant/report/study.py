@@ -13,12 +13,18 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.arguments import check_threads
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.figures.letters import in_words
 from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
-from penchant.output import Kept, Table, as_it_came, numbers, plain
+from penchant.output import (
+    JsonDocument,
+    Table,
+    from_json_numbers,
+    preserve_frame_backend,
+    to_json_numbers,
+)
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.growth import GrowthOrders, growth_orders
 from penchant.population.pool import pool
@@ -156,8 +162,8 @@ def _with_payoffs(data: StudyData, n_options: int) -> StudyData:
     if not paid.recognised:
         check_count(paid.n_options, n_options)
     remark = (
-        f"Columns {listing(paid.columns)} are not taken for payoffs of the options, of which the "
-        f"model has {n_options}."
+        f"Columns {format_list(paid.columns)} are not taken for payoffs of the options, of which "
+        f"the model has {n_options}."
     )
     return replace(data, payoffs=None, remarks=(*data.remarks, remark))
 
@@ -209,11 +215,11 @@ def _joint(group: Group, data: StudyData, plan: Plan) -> dict[str, Any]:
     pooled = pool(scored, model=plan.model, rule="joint", scale="natural")
     return {
         "names": list(pooled.names),
-        "estimate": plain(pooled.estimate),
-        "covariance": plain(pooled.covariance),
+        "estimate": to_json_numbers(pooled.estimate),
+        "covariance": to_json_numbers(pooled.covariance),
         "status": pooled.status,
         "message": pooled.message,
-        "log_likelihood": plain(pooled.log_likelihood),
+        "log_likelihood": to_json_numbers(pooled.log_likelihood),
     }
 
 
@@ -221,15 +227,15 @@ def _population(document: Any, group: Group, name: str) -> PopulationEstimate:
     try:
         return PopulationEstimate(
             names=tuple(document["names"]),
-            estimate=numbers(document["estimate"]),
-            covariance=numbers(document["covariance"]),
+            estimate=from_json_numbers(document["estimate"]),
+            covariance=from_json_numbers(document["covariance"]),
             rule="joint",
             n_subjects=len(group.subjects),
             subjects=group.subjects,
             status=document["status"],
             message=document["message"],
             scale="natural",
-            log_likelihood=float(numbers(document["log_likelihood"])),
+            log_likelihood=float(from_json_numbers(document["log_likelihood"])),
         )
     except (KeyError, TypeError, ValueError):
         raise DataError(
@@ -241,7 +247,7 @@ def _population(document: Any, group: Group, name: str) -> PopulationEstimate:
 PAPER: Literal["paper"] = "paper"
 
 
-class Study(Findings, Kept):
+class Study(Findings, JsonDocument):
     """All that was found of the subjects of a study, one by one and in groups.
 
     Its tables are in `to_frame(name)`; `write(folder)` writes them with figures and a report.
@@ -306,7 +312,7 @@ class Study(Findings, Kept):
         )
 
 
-@as_it_came
+@preserve_frame_backend
 def study(
     data: StudyData,
     model: Model,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import listing, prior_said, weak_prior
+from penchant.errors import format_list, prior_argument, weak_prior_argument
 from penchant.figures.letters import in_words
-from penchant.output import number, p_value
+from penchant.output import format_number, format_p_value
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.studies.comparisons import PairedDifference
 from penchant.studies.findings import Findings
@@ -37,7 +37,7 @@ def answers(study: Findings) -> list[str]:
     compared = study.group_tests.differences or study.paired_tests
     if study.everybody is None and study.plan.parameter_prior is not None and compared:
         said.append(
-            f"No population model is fitted with {prior_said()}, as the population would be a "
+            f"No population model is fitted with {prior_argument()}, as the population would be a "
             "second prior: leave it out to compare groups by the population model."
         )
     return said
@@ -67,7 +67,7 @@ def p_words(value: float) -> str:
     >>> p_words(0.0301), p_words(1e-9)
     ('= 0.030', '< 0.001')
     """
-    said = p_value(value)
+    said = format_p_value(value)
     return f"< {said[1:]}" if said.startswith("<") else f"= {said}"
 
 
@@ -116,7 +116,7 @@ def _kept(study: Findings) -> str:
     ranks = "Rank tests keep every subject whose choices tell a rank; " if tests else ""
     if study.plan.parameter_prior is not None:
         return f"{ranks[:-2]}." if ranks else ""
-    prior = f"{weak_prior()} gives every subject an estimate."
+    prior = f"{weak_prior_argument()} gives every subject an estimate."
     return f"{ranks}{prior}"
 
 
@@ -174,7 +174,9 @@ def _population_answer(study: Findings, key: Key) -> list[str]:
                 f"{_link_ends(contrast, a)}), p {p_words(adjusted[a])}."
             )
     several = len(found.groups[key[0]]) > 2
-    yes = [f"{name}{f' ({listing(own)})' if several else ''}" for name, own in clear.items() if own]
+    yes = [
+        f"{name}{f' ({format_list(own)})' if several else ''}" for name, own in clear.items() if own
+    ]
     no = [name for name, own in clear.items() if not own]
     said = [f"yes, in {', '.join(yes)}"] if yes else []
     said += [f"no difference is shown in {', '.join(no)}"] if no else []
@@ -194,9 +196,9 @@ def _link_effect(contrast: Contrast, a: int, first: str, second: str) -> str:
     """A difference on its link; as a ratio where logarithms are compared."""
     value = float(contrast.difference[a])
     if contrast.links[a] == "log":
-        return f"{first} / {second} = {number(math.exp(value), 3)}"
+        return f"{first} / {second} = {format_number(math.exp(value), 3)}"
     scale = "" if contrast.links[a] == "identity" else f" on the {contrast.links[a]} scale"
-    return f"{first} - {second} = {number(value, 3)}{scale}"
+    return f"{first} - {second} = {format_number(value, 3)}{scale}"
 
 
 def _link_ends(contrast: Contrast, a: int) -> str:
@@ -204,7 +206,7 @@ def _link_ends(contrast: Contrast, a: int) -> str:
     if contrast.links[a] == "log":
         with np.errstate(over="ignore"):
             ends = np.exp(ends).tolist()
-    return f"{number(ends[0], 3)} to {number(ends[1], 3)}"
+    return f"{format_number(ends[0], 3)} to {format_number(ends[1], 3)}"
 
 
 def _of(tests: Sequence[Any], key: Key) -> list[Any]:
@@ -258,8 +260,8 @@ def _difference_line(d: GroupDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
         f"rank test of {d.first_ranked} and {d.second_ranked}: p {p_words(d.rank_p_value)}, "
-        f"adjusted {p_value(d.adjusted_rank_p_value)}, probability of a higher rank in {first} "
-        f"{number(d.superiority, 2)}"
+        f"adjusted {format_p_value(d.adjusted_rank_p_value)}, probability of a higher rank in "
+        f"{first} {format_number(d.superiority, 2)}"
     )
     if np.isnan(d.rank_p_value):
         ranked = "no rank test, as too few subjects have a rank"
@@ -267,12 +269,12 @@ def _difference_line(d: GroupDifference, percent: str) -> str:
         few = f"no test of means, as only {d.first_n} and {d.second_n} subjects have estimates"
         return f"{plain_name(d.name)}: {few}; {ranked}."
     return (
-        f"{plain_name(d.name)}: {first} {number(d.first_mean, 3)}, {second} "
-        f"{number(d.second_mean, 3)} ({_means(d.name)} of {d.first_n} and {d.second_n}); "
-        f"{_effect(d, first, second, percent)}, Hedges' g {number(d.hedges_g, 2)} "
-        f"({number(d.hedges_g_low, 2)} to {number(d.hedges_g_high, 2)}), Welch's "
-        f"t({number(d.degrees_of_freedom, 3)}) = {number(d.statistic, 3)}, "
-        f"p {p_words(d.p_value)}, adjusted {p_value(d.adjusted_p_value)}; {ranked}."
+        f"{plain_name(d.name)}: {first} {format_number(d.first_mean, 3)}, {second} "
+        f"{format_number(d.second_mean, 3)} ({_means(d.name)} of {d.first_n} and {d.second_n}); "
+        f"{_effect(d, first, second, percent)}, Hedges' g {format_number(d.hedges_g, 2)} "
+        f"({format_number(d.hedges_g_low, 2)} to {format_number(d.hedges_g_high, 2)}), Welch's "
+        f"t({format_number(d.degrees_of_freedom, 3)}) = {format_number(d.statistic, 3)}, "
+        f"p {p_words(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
     )
 
 
@@ -287,7 +289,7 @@ def _effect(d: Any, first: str, second: str, percent: str) -> str:
     if d.name.startswith(LOG):
         with np.errstate(over="ignore"):
             values, sign = [float(np.exp(v)) for v in values], "/"
-    value, low, high = (number(v, 3) for v in values)
+    value, low, high = (format_number(v, 3) for v in values)
     return f"{first} {sign} {second} = {value} ({percent} interval {low} to {high})"
 
 
@@ -295,7 +297,7 @@ def _paired_line(d: PairedDifference, percent: str) -> str:
     first, second = (group_name(d.column, label) for label in (d.first, d.second))
     ranked = (
         f"signed-rank test of {d.n_ranked}: p {p_words(d.wilcoxon_p_value)}, adjusted "
-        f"{p_value(d.adjusted_wilcoxon_p_value)}"
+        f"{format_p_value(d.adjusted_wilcoxon_p_value)}"
     )
     if np.isnan(d.wilcoxon_p_value):
         ranked = "no signed-rank test, as too few subjects have a rank"
@@ -303,27 +305,27 @@ def _paired_line(d: PairedDifference, percent: str) -> str:
         few = f"no test of means, as only {d.n_pairs} of {d.n_both} subjects have both estimates"
         return f"{plain_name(d.name)}: {few}; {ranked}."
     return (
-        f"{plain_name(d.name)}: {first} {number(d.first_mean, 3)}, {second} "
-        f"{number(d.second_mean, 3)} ({_means(d.name)} of {d.n_pairs} of {d.n_both} pairs); "
-        f"{_effect(d, first, second, percent)}, Cohen's dz {number(d.cohens_dz, 2)} "
-        f"({number(d.cohens_dz_low, 2)} to {number(d.cohens_dz_high, 2)}), paired "
-        f"t({number(d.degrees_of_freedom, 3)}) = {number(d.statistic, 3)}, "
-        f"p {p_words(d.p_value)}, adjusted {p_value(d.adjusted_p_value)}; {ranked}."
+        f"{plain_name(d.name)}: {first} {format_number(d.first_mean, 3)}, {second} "
+        f"{format_number(d.second_mean, 3)} ({_means(d.name)} of {d.n_pairs} of {d.n_both} pairs); "
+        f"{_effect(d, first, second, percent)}, Cohen's dz {format_number(d.cohens_dz, 2)} "
+        f"({format_number(d.cohens_dz_low, 2)} to {format_number(d.cohens_dz_high, 2)}), paired "
+        f"t({format_number(d.degrees_of_freedom, 3)}) = {format_number(d.statistic, 3)}, "
+        f"p {p_words(d.p_value)}, adjusted {format_p_value(d.adjusted_p_value)}; {ranked}."
     )
 
 
 def _overall_line(test: OverallTest) -> str:
     ranked = (
         f"Kruskal-Wallis test of {test.n_ranked} subjects: p {p_words(test.rank_p_value)}, "
-        f"adjusted {p_value(test.adjusted_rank_p_value)}"
+        f"adjusted {format_p_value(test.adjusted_rank_p_value)}"
     )
     if np.isnan(test.p_value):
         few = "no test of means, as too few subjects have estimates"
         return f"{plain_name(test.name)}: {few}; {ranked}."
     return (
-        f"{plain_name(test.name)}: Welch's F({test.df_1:g}, {number(test.df_2, 3)}) = "
-        f"{number(test.statistic, 3)} over {test.n_subjects} subjects, p {p_words(test.p_value)}, "
-        f"adjusted {p_value(test.adjusted_p_value)}; {ranked}."
+        f"{plain_name(test.name)}: Welch's F({test.df_1:g}, {format_number(test.df_2, 3)}) = "
+        f"{format_number(test.statistic, 3)} over {test.n_subjects} subjects, p "
+        f"{p_words(test.p_value)}, adjusted {format_p_value(test.adjusted_p_value)}; {ranked}."
     )
 
 
@@ -347,4 +349,6 @@ def _paired_headline(tests: Sequence[Any], named: Sequence[str], key: Key) -> st
     for test in sorted(tests, key=lambda t: np.nan_to_num(t.adjusted_p_value, nan=2.0)):
         least.setdefault(test.name, test)
     in_order = [least[name] for name in dict.fromkeys(test.name for test in tests)]
-    return _headline(in_order, f"{len(named)} conditions ({listing(named)})", key, " in any pair")
+    return _headline(
+        in_order, f"{len(named)} conditions ({format_list(named)})", key, " in any pair"
+    )

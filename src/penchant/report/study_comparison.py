@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from penchant.errors import either, weak_prior
-from penchant.output import p_value
+from penchant.errors import either, weak_prior_argument
+from penchant.output import format_p_value
 from penchant.report.page import Block, DataTable, Paragraph
 from penchant.report.study_answers import plain_name, population_decides
 from penchant.report.study_groups import MANY, some_columns
@@ -139,7 +139,7 @@ def _difference_table(
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
         row += [f"{d.first_n}, {d.second_n}", shown(d.first_mean), shown(d.second_mean)]
         row += _effect_cells(d)
-        rows.append([*row, p_value(d.adjusted_p_value)] if tested else row)
+        rows.append([*row, format_p_value(d.adjusted_p_value)] if tested else row)
     words = {header.index(name) for name in ("parameter", "first", "second", "compared as")}
     words |= {1} if strata else set()
     caption = f"{column}: every pair of groups, parameter by parameter"
@@ -154,9 +154,9 @@ def _tests_table(column: str, tests: Sequence[Any], percent: str) -> DataTable:
     for d in tests:
         row = [plain_name(d.name), *([d.stratum] if strata else []), d.first, d.second]
         row += [shown(d.hedges_g, 3), _interval(d.hedges_g_low, d.hedges_g_high, 3)]
-        row += [_t(d), p_value(d.p_value)]
+        row += [_t(d), format_p_value(d.p_value)]
         row += [f"{d.first_ranked}, {d.second_ranked}", shown(d.superiority, 2)]
-        row += [p_value(d.rank_p_value), p_value(d.adjusted_rank_p_value)]
+        row += [format_p_value(d.rank_p_value), format_p_value(d.adjusted_rank_p_value)]
         rows.append(row)
     words = frozenset(range(3 + strata))
     caption = f"{column}: effect sizes and tests"
@@ -191,8 +191,12 @@ def _overall_table(column: str, tests: Sequence[Any]) -> DataTable:
         row = [plain_name(t.name), *([t.stratum] if strata else [])]
         row += [str(t.n_groups), str(t.n_subjects)]
         row += [shown(v) for v in (t.statistic, t.df_1, t.df_2)]
-        row += [p_value(t.p_value), p_value(t.adjusted_p_value), str(t.n_ranked)]
-        row += [shown(t.rank_statistic), p_value(t.rank_p_value), p_value(t.adjusted_rank_p_value)]
+        row += [format_p_value(t.p_value), format_p_value(t.adjusted_p_value), str(t.n_ranked)]
+        row += [
+            shown(t.rank_statistic),
+            format_p_value(t.rank_p_value),
+            format_p_value(t.adjusted_rank_p_value),
+        ]
         rows.append(row)
     words = frozenset((0, 1)) if strata else frozenset((0,))
     return DataTable(f"{column}: all groups at once", header, rows, words=words)
@@ -209,7 +213,7 @@ def _paired_table(study: Findings, percent: str, *, tested: bool = True) -> Data
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
         row += [f"{d.n_pairs} of {d.n_both}", shown(d.first_mean), shown(d.second_mean)]
         row += _effect_cells(d)
-        rows.append([*row, p_value(d.adjusted_p_value)] if tested else row)
+        rows.append([*row, format_p_value(d.adjusted_p_value)] if tested else row)
     words = {0, 1, 2, header.index("compared as")} | ({3} if strata else set())
     caption = "Conditions within subjects" + (": paired t tests" if tested else "")
     return DataTable(caption, header, rows, words=frozenset(words))
@@ -223,9 +227,9 @@ def _paired_tests_table(study: Findings, percent: str) -> DataTable:
     for d in study.paired_tests:
         row = [d.first, d.second, plain_name(d.name), *([d.stratum] if strata else [])]
         row += [shown(d.cohens_dz, 3), _interval(d.cohens_dz_low, d.cohens_dz_high, 3)]
-        row += [_t(d), p_value(d.p_value)]
-        row += [str(d.n_ranked), p_value(d.wilcoxon_p_value)]
-        rows.append([*row, p_value(d.adjusted_wilcoxon_p_value)])
+        row += [_t(d), format_p_value(d.p_value)]
+        row += [str(d.n_ranked), format_p_value(d.wilcoxon_p_value)]
+        rows.append([*row, format_p_value(d.adjusted_wilcoxon_p_value)])
     caption = "Conditions within subjects: effect sizes and rank tests"
     return DataTable(caption, header, rows, words=frozenset(range(3 + strata)))
 
@@ -234,7 +238,7 @@ def _with_prior(study: Findings, command: str) -> list[Block]:
     """The command that gives everybody an estimate, where somebody has none."""
     if study.plan.parameter_prior is not None or not any(r.n_left_out for r in study.left_out):
         return []
-    weaker, weak = either("ScaledPrior(0.03)", "--prior weak:0.03"), weak_prior()
+    weaker, weak = either("ScaledPrior(0.03)", "--prior weak:0.03"), weak_prior_argument()
     said = (
         "A weak prior on the weights gives every subject an estimate, so that nobody is left out. "
         f"It draws very consistent subjects somewhat towards chance ({weaker} less than {weak}): "

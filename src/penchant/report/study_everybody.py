@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import either, listing
+from penchant.errors import either, format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.letters import in_sentence, in_words, row_height
 from penchant.figures.style import WIDTHS
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
 from penchant.models.links import Link
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.population.hierarchy.assemble import CODING
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.report.page import Block, DataTable, Drawing, Listing
@@ -83,8 +83,8 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
             "No difference is shown after adjustment for all comparisons of the population."
         )
     said.append(
-        f"All {counted(fit.n_subjects, 'subject')} are included, also subjects without a finite "
-        f"estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
+        f"All {format_count(fit.n_subjects, 'subject')} are included, also subjects without a "
+        f"finite estimate alone. Status: {for_reader(fit.status, (*fit.names, *fit.links))}."
     )
     told = [*fit.reliability.items()]
     said += [_told(*told[a]) for a in _in_order(study, [name for name, _ in told])]
@@ -252,7 +252,7 @@ def _reference(found: StudyPopulation) -> str:
     """What coefficients are differences from: the first group, or the mean over conditions."""
     if not found.between:
         return "the average of all conditions"
-    return listing([str(found.groups[column][0]) for column in found.between])
+    return format_list([str(found.groups[column][0]) for column in found.between])
 
 
 def _links(fit: PopulationFit) -> list[Link]:

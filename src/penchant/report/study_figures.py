@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector
-from penchant.errors import listing
+from penchant.errors import format_list
 from penchant.figures import (
     choice_map,
     figure,
@@ -24,7 +24,7 @@ from penchant.figures.letters import columns_fit, in_words
 from penchant.figures.style import WIDTHS, give_room, heading
 from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
 from penchant.models.model import Declared, Model
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.population.growth import ORDERS
 from penchant.population.subjects import positive, shares
 from penchant.report.study_words import (
@@ -237,8 +237,8 @@ def _without(study: Findings, fits: Sequence[Estimate]) -> str:
     cross = "an orange cross at the edge: no value is known" if any(unknown) else ""
     said = ", ".join(filter(None, (marks, cross)))
     return (
-        f" Without a finite estimate of some parameter: {counted(len(lost), 'subject')} "
-        f"({listing(lost)}){f'; {said}' if said else ''}."
+        f" Without a finite estimate of some parameter: {format_count(len(lost), 'subject')} "
+        f"({format_list(lost)}){f'; {said}' if said else ''}."
     )
 
 
@@ -273,7 +273,7 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         "scatter",
         f"{capital(in_words(names[second]))} against {in_words(names[first])}",
         f"{capital(exact_words(study))} estimates of {int(shown.sum())} of "
-        f"{counted(len(people), unit)}{', by group' if len(study.groups) > 1 else ''}."
+        f"{format_count(len(people), unit)}{', by group' if len(study.groups) > 1 else ''}."
         f"{_lacking(np.isfinite(x), np.isfinite(y), unit)}{edges_said(made)}",
         made,
     )
@@ -282,8 +282,12 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
 def _lacking(x: BoolVector, y: BoolVector, unit: str) -> str:
     """Where subjects are who lack one estimate, or both."""
     one, neither = int((x != y).sum()), int((~x & ~y).sum())
-    said = f" At the edge: {counted(one, unit)} with only one of the two estimates." if one else ""
-    return f"{said} Not shown: {counted(neither, unit)} with neither." if neither else said
+    said = (
+        f" At the edge: {format_count(one, unit)} with only one of the two estimates."
+        if one
+        else ""
+    )
+    return f"{said} Not shown: {format_count(neither, unit)} with neither." if neither else said
 
 
 def _populations(study: Findings) -> Iterator[Drawn]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
-from penchant.errors import listing
+from penchant.errors import format_list
 from penchant.figures.letters import in_words
 from penchant.models.model import Declared
-from penchant.output import p_value
+from penchant.output import format_p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
 from penchant.report.study_words import (
     capital,
@@ -68,7 +68,7 @@ def some_columns(
 
 def _cell(column: str, value: Any) -> str:
     if column in SHOWN_AS_P:
-        return p_value(value)
+        return format_p_value(value)
     return in_words(value) if column in ("parameter", "name") else shown(value)
 
 
@@ -196,7 +196,7 @@ def _left_out(study: Findings) -> str:
     lost = {
         str(left) for rules in study.exact.values() for left in rules["random-effects"].left_out
     }
-    return f"Left out: {listing(in_natural_order(lost))}." if lost else ""
+    return f"Left out: {format_list(in_natural_order(lost))}." if lost else ""
 
 
 def linearized_section(study: Findings) -> list[Block]:
@@ -206,7 +206,7 @@ def linearized_section(study: Findings) -> list[Block]:
     points = [f"{name}: {nominal_words(point)}" for name, point in study.plan.nominals.items()]
     worst = [column.group.label for column in study.linearized if not column.valid]
     doubt = (
-        f"It is not small for {listing(worst)}: the prior variance means nothing there."
+        f"It is not small for {format_list(worst)}: the prior variance means nothing there."
         if worst
         else "It is small for every group."
     )

@@ -7,10 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 from penchant._version import __version__
-from penchant.errors import listing, profile_intervals
+from penchant.errors import format_list, profile_interval_advice
 from penchant.figures.letters import attribute_words, in_words
 from penchant.models.model import Declared
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
 from penchant.report.study_comparison import comparison_section, paired_section
 from penchant.report.study_everybody import population_section
@@ -94,7 +94,7 @@ def study_page(
         Section("Methods", [Paragraph(text) for text in methods(study)]),
         Section("How to reproduce this report", _reproduce(study, command)),
     ]
-    made = f"{counted(study.data.n_people, 'subject')}; made by Penchant {__version__}"
+    made = f"{format_count(study.data.n_people, 'subject')}; made by Penchant {__version__}"
     return page(title, made, [section for section in sections if section.blocks])
 
 
@@ -179,8 +179,8 @@ def _doubtful(study: Findings) -> str:
     if not unsure:
         return "Every category holds in 90 % of the bootstrap replicates or more."
     return (
-        f"The category of {counted(len(unsure), 'subject')} holds in fewer than 90 % of the "
-        f"bootstrap replicates: {listing(unsure)}."
+        f"The category of {format_count(len(unsure), 'subject')} holds in fewer than 90 % of the "
+        f"bootstrap replicates: {format_list(unsure)}."
     )
 
 
@@ -231,7 +231,7 @@ def _failures(study: Findings) -> list[Block]:
             words_of.get(estimator, estimator),
             status,
             str(len(places)),
-            listing(str(table["subject"][i]) for i in places),
+            format_list(str(table["subject"][i]) for i in places),
             _advised(study, str(table["message"][places[0]])),
         ]
         for (estimator, status), places in kinds.items()
@@ -252,7 +252,7 @@ def _failures(study: Findings) -> list[Block]:
 
 def _advised(study: Findings, message: str) -> str:
     """A message about a fit, without the advice to read intervals that the report has anyway."""
-    asked = profile_intervals("ead")
+    asked = profile_interval_advice("ead")
     if study.plan.intervals == "profile":
         message = message.replace(asked, "ead its interval")
     model = study.plan.model

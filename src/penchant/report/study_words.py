@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from penchant._version import __version__
-from penchant.errors import listing
+from penchant.errors import format_list
 from penchant.figures.letters import PARAMETERS, in_sentence, in_words
 from penchant.models.offers.attributes import Attributes
-from penchant.output import counted, number
+from penchant.output import format_count, format_number
 from penchant.population.subjects import dragged, positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
@@ -25,7 +25,7 @@ from penchant.tables.labels import in_natural_order
 def asked(study: Findings) -> str:
     """What the study asks."""
     model = model_words(study.plan.model).split("," if study.plan.model.shape else ", worth")[0]
-    who = counted(study.data.n_people, "subject")
+    who = format_count(study.data.n_people, "subject")
     alone = f"The choices of {who} are modelled with {_own_words(study, model)}"
     modelled = f"{alone}, subject by subject." if study.data.n_people > 1 else f"{alone}."
     questions = [_groups_asked(column, study) for column in study.data.conditions]
@@ -60,7 +60,10 @@ def _groups_asked(column: str, study: Findings) -> str:
     named = [group_name(column, str(label)) for label in labels]
     if len(named) == 2:
         return f"Do {' and '.join(named)} (column {column}) differ in their parameters?"
-    return f"Do the {len(named)} groups of column {column} ({listing(named)}) differ in parameters?"
+    return (
+        f"Do the {len(named)} groups of column {column} ({format_list(named)}) "
+        "differ in parameters?"
+    )
 
 
 _ADVICE = re.compile(r", at the edge of them: [^)]*")  # on what else might be expected before play
@@ -104,8 +107,8 @@ def in_short(study: Findings) -> list[str]:
     """The findings, each in one sentence."""
     data = study.data
     decisions = sum(fit.exact.n_decisions for fit in study.fits.values())
-    played = f"{counted(len(data.episodes), 'block')}, " if data.is_play else ""
-    who, trials = counted(data.n_people, "subject"), counted(decisions, "trial")
+    played = f"{format_count(len(data.episodes), 'block')}, " if data.is_play else ""
+    who, trials = format_count(data.n_people, "subject"), format_count(decisions, "trial")
     said = [f"Data: {who}, {played}{trials} included."]
     said += [f"Note: {note}" for note in data.notes if data.people is not None][-1:]
     said += answers(study)
@@ -162,7 +165,7 @@ def _differences(study: Findings) -> list[str]:
     ]
     return [
         f"Tests by performance: {len(clear)} of {done} differences have p < 0.05 after Holm's "
-        f"adjustment: {listing(named)}."
+        f"adjustment: {format_list(named)}."
     ]
 
 
@@ -182,8 +185,8 @@ def _agreement(study: Findings) -> list[str]:
     people, agents = np.mean(pairs, axis=0)
     return [
         f"Forward simulation: {_who(study, len(pairs))} end with a regret of "
-        f"{number(float(people), 4)} on average, agents with their estimates with "
-        f"{number(float(agents), 4)}."
+        f"{format_number(float(people), 4)} on average, agents with their estimates with "
+        f"{format_number(float(agents), 4)}."
     ]
 
 
@@ -197,8 +200,8 @@ def _rewards_agree(study: Findings) -> list[str]:
         return []
     people, agents = np.mean(pairs, axis=0)
     return [
-        f"Forward simulation: {_who(study, len(pairs))} receive {number(float(people), 4)} "
-        f"a trial on average, agents with their estimates {number(float(agents), 4)}."
+        f"Forward simulation: {_who(study, len(pairs))} receive {format_number(float(people), 4)} "
+        f"a trial on average, agents with their estimates {format_number(float(agents), 4)}."
     ]
 
 
@@ -223,8 +226,8 @@ def _ahead(study: Findings) -> list[str]:
 def _who(study: Findings, n: int) -> str:
     """How many subjects; where each is fitted once in every condition, how many fits."""
     if study.data.people is None:
-        return counted(n, "subject")
-    return f"{counted(study.data.n_people, 'subject')} ({counted(n, 'fit')})"
+        return format_count(n, "subject")
+    return f"{format_count(study.data.n_people, 'subject')} ({format_count(n, 'fit')})"
 
 
 def simulation_words(study: Findings) -> str:
@@ -256,7 +259,7 @@ def not_simulated(study: Findings) -> str:
     grouped = {subject for group in study.groups for subject in group.subjects}
     alone = [subject for subject in study.subjects if subject not in grouped]
     return "".join(
-        f" Left out, {why}: {counted(len(who), 'subject')} ({listing(map(str, who))})."
+        f" Left out, {why}: {format_count(len(who), 'subject')} ({format_list(map(str, who))})."
         for why, who in (("without a finite estimate", lost), ("as they are in no group", alone))
         if who
     )
@@ -441,7 +444,7 @@ def _regret(study: Findings) -> str:
 def _noise(study: Findings) -> str:
     if study.landscapes.binary:
         return "0 or 1 with the option's mean as probability"
-    return f"normal, with variance {number(study.landscapes.noise_for(study.plan.model), 4)}"
+    return f"normal, with variance {format_number(study.landscapes.noise_for(study.plan.model), 4)}"
 
 
 def _bootstrap(n: int) -> str:
@@ -461,5 +464,5 @@ def shown(value: Any, digits: int = 4) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, (float, np.floating)):
-        return number(float(value), digits).replace("inf", "∞")
+        return format_number(float(value), digits).replace("inf", "∞")
     return str(value)

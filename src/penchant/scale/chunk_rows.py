@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns
-from penchant.errors import DataError, named, nearest, ticked
+from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
 from penchant.scale.stored import FILE, ROW
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
@@ -105,10 +105,10 @@ def check_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
     for role, names in columns.roles().items():
         for name in names:
             if name not in schema.names:
-                hint = nearest(str(name), schema.names) or " Correct the name."
+                hint = closest_match_hint(str(name), schema.names) or " Correct the name."
                 raise DataError(
                     f"{role} must name a column; got {name!r}, but {file} has "
-                    f"{named(schema.names)}.{hint}"
+                    f"{format_names(schema.names)}.{hint}"
                 )
 
 
@@ -195,7 +195,8 @@ def numbers(
     if wrong.size:
         raise DataError(
             f"{role} must be finite; got {values[wrong[0]]} in {name} at {rows.place(wrong[0])}. "
-            f"Mark options that were not on offer in {ticked('available')}, or correct this cell."
+            f"Mark options that were not on offer in {quoted_argument('available')}, or correct "
+            "this cell."
         )
     return values
 

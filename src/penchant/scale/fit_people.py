@@ -32,7 +32,7 @@ from penchant._version import __version__
 from penchant.arguments import check_threads
 from penchant.errors import DataError, argument
 from penchant.files.atomic import check_writable, locked, written
-from penchant.output import Backend, Framed, Table, counted, number, progress
+from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
 from penchant.scale.portions import Limits, Portion, Span, portions_of
 from penchant.scale.stored import StoredFile
 from penchant.softmax.estimate import Estimate
@@ -289,7 +289,7 @@ SHARES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StoredEstimates(Framed):
+class StoredEstimates(FrameExport):
     """One row per subject in a Parquet file: status, parameters, errors, intervals, message.
 
     Nothing is in memory but what is asked for. `Estimates.to_frame` has the same columns.
@@ -398,10 +398,10 @@ class StoredEstimates(Framed):
         for one in self.quantiles():
             name, count, *ends = one.values()
             header = ["", "subjects", *list(one)[2:]]
-            rows.append((name, f"{count:,}", *(number(end, 4) for end in ends)))
+            rows.append((name, f"{count:,}", *(format_number(end, 4) for end in ends)))
         facts = tuple((status, f"{count:,}") for status, count in self.counts().items())
         notes = (f"{self.words}. Estimates with status {' or '.join(SOUND)}, where finite.",)
-        caption = f"Estimates of {counted(len(self), 'subject')}"
+        caption = f"Estimates of {format_count(len(self), 'subject')}"
         return Table(caption, facts, tuple(header), tuple(rows), notes)
 
     def summary(self) -> str:
@@ -429,7 +429,7 @@ class StoredEstimates(Framed):
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count:,} {status}" for status, count in self.counts().items())
-        return f"<StoredEstimates of {counted(len(self), 'subject')}: {said}>"
+        return f"<StoredEstimates of {format_count(len(self), 'subject')}: {said}>"
 
 
 MOST_ROWS = 20_000_000  # that are read at once

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.bandit.episode_table import episodes_from_frame
-from penchant.errors import DataError, named, nearest
+from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.models.offers.offers import offers_from_frame
-from penchant.output import counted, progress
+from penchant.output import format_count, progress
 from penchant.scale.chunk_rows import Rows, check_one_type
 from penchant.scale.fit_people import OfPeople, People
 from penchant.scale.portions import Limits, Portion, joined, located
@@ -83,7 +83,7 @@ class HistoryScan(OfPeople):
 
     def described(self) -> str:
         """What there is to read, in words."""
-        return f"{counted(self.n_rows, 'row')} of {counted(len(self.files), 'file')}"
+        return f"{format_count(self.n_rows, 'row')} of {format_count(len(self.files), 'file')}"
 
     def __repr__(self) -> str:
         whose = "" if self.reader.subject is None else f", subjects in {self.reader.subject}"
@@ -149,9 +149,9 @@ def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
         schema = file.schema()
         for name in plain:
             if name not in schema.names:
-                hint = nearest(name, schema.names) or " Name files that have it."
+                hint = closest_match_hint(name, schema.names) or " Name files that have it."
                 raise DataError(
-                    f"{name} must be a column of all files; got {named(schema.names)} in "
+                    f"{name} must be a column of all files; got {format_names(schema.names)} in "
                     f"{file.name}.{hint}"
                 )
         check_one_type(seen, file.name, schema, plain)

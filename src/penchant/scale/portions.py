@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
-from penchant.output import counted, progress
+from penchant.output import format_count, progress
 from penchant.scale.chunk_rows import Rows, check_present, exact_column, plain, starts_of
 from penchant.scale.stored import FILE, ROW, StoredFile, stamp_of
 
@@ -121,7 +121,7 @@ class Cost:
         """In words."""
         size = max(self.n_bytes / MEGABYTE, 0.1)
         return (
-            f"{counted(self.n_rows, 'row')} x {counted(self.n_columns, 'column')}, about "
+            f"{format_count(self.n_rows, 'row')} x {format_count(self.n_columns, 'column')}, about "
             f"{size:,.1f} MB, and twice that on the disk for a while"
         )
 

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from penchant._typing import IntVector
 from penchant.choices import Choices
-from penchant.errors import DataError, named
-from penchant.output import counted, progress
+from penchant.errors import DataError, format_names
+from penchant.output import format_count, progress
 from penchant.scale.chunk_rows import (
     Layout,
     Part,
@@ -199,11 +199,11 @@ class Scan(OfPeople):
 
     def described(self) -> str:
         """What there is to read, in words."""
-        files, chunks = counted(self.n_files, "file"), counted(self.n_chunks, "chunk")
-        return f"{counted(self.n_rows, 'row')} of {files} in {chunks}"
+        files, chunks = format_count(self.n_files, "file"), format_count(self.n_chunks, "chunk")
+        return f"{format_count(self.n_rows, 'row')} of {files} in {chunks}"
 
     def __repr__(self) -> str:
-        return f"Scan: {self.described()}, {counted(len(self.names), 'variable')} " + (
+        return f"Scan: {self.described()}, {format_count(len(self.names), 'variable')} " + (
             f"({', '.join(self.names)})"
         )
 
@@ -388,7 +388,7 @@ def _layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile) -> La
         if given[name] is None:
             raise DataError(
                 f"{name} must be given for a scan of choices; got none, and columns "
-                f"{named(first.schema().names)}. Name its column; of play, name that of the "
+                f"{format_names(first.schema().names)}. Name its column; of play, name that of the "
                 "reward."
             )
     columns = LongColumns(

@@ -20,10 +20,10 @@ from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, interval_kind
+from penchant.errors import DataError, interval_kind_argument
 from penchant.softmax import _redrawn_kernels as compiled
 from penchant.softmax.constraints import null_basis
-from penchant.tails import chi_square_point, chi_square_tail
+from penchant.tails import chi_square_isf, chi_square_sf
 
 N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
 FEWEST = 39  # two beyond a quantile of 0.95
@@ -328,13 +328,14 @@ def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool
     """The seed that a generator gives, where choices can be drawn from what was estimated."""
     if has_prior:
         raise DataError(
-            f"{interval_kind('calibrated')} must have plain maximum likelihood; got a prior, a "
-            f"penalty or constraints. Fit without them, or use {interval_kind('profile')}."
+            f"{interval_kind_argument('calibrated')} must have plain maximum likelihood; got a "
+            "prior, a "
+            f"penalty or constraints. Fit without them, or use {interval_kind_argument('profile')}."
         )
     if not isinstance(rng, np.random.Generator):
         raise DataError(
-            f"rng must be a numpy.random.Generator with {interval_kind('calibrated')}; got "
-            f"{rng!r}. Pass numpy.random.default_rng(1)."
+            f"rng must be a numpy.random.Generator with {interval_kind_argument('calibrated')}; "
+            f"got {rng!r}. Pass numpy.random.default_rng(1)."
         )
     if n_drawn < FEWEST:
         raise DataError(f"n_drawn must be at least {FEWEST}; got {n_drawn}. {N_DRAWN} is usual.")
@@ -406,8 +407,9 @@ class LinearCase:
         choices = self.choices
         if choices.weights is not None:
             raise DataError(
-                f"choices must count once each with {interval_kind('calibrated')}; got weights. "
-                f"Repeat the decisions instead, or use {interval_kind('profile')}."
+                f"choices must count once each with {interval_kind_argument('calibrated')}; got "
+                "weights. "
+                f"Repeat the decisions instead, or use {interval_kind_argument('profile')}."
             )
         sizes = np.diff(choices.first_row)
         n, m = len(sizes), int(sizes.max())
@@ -433,7 +435,7 @@ def found_end(
     """An end, from those of profile intervals; infinite where these are, or far beyond them."""
     if not np.isfinite(near) or near == centre:
         return near
-    root = np.sqrt(chi_square_point(1 - level, 1))
+    root = np.sqrt(chi_square_isf(1 - level, 1))
     side = np.sign(near - centre)
     pace = abs(far - near) / (root * (np.sqrt(FACTOR) - 1)) if np.isfinite(far) else np.inf
     known = abs(near - centre) / root if np.isfinite(centre) else np.inf
@@ -446,4 +448,4 @@ def found_end(
 
 def further_level(level: float) -> float:
     """The level at which the likelihood ratio of large samples is `FACTOR` times as large."""
-    return float(1.0 - chi_square_tail(FACTOR * chi_square_point(1 - level, 1), 1))
+    return float(1.0 - chi_square_sf(FACTOR * chi_square_isf(1 - level, 1), 1))

@@ -19,7 +19,7 @@ import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, either, nearest
+from penchant.errors import DataError, closest_match_hint, either
 from penchant.softmax import separation as separating
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
@@ -110,7 +110,8 @@ class Constraints:
             if name not in known:
                 raise DataError(
                     f"{either('constraints', '--constraint')} must name variables; got {name!r}, "
-                    f"but they are {', '.join(known)}.{nearest(name, known) or ' Correct it.'}"
+                    "but they are "
+                    f"{', '.join(known)}.{closest_match_hint(name, known) or ' Correct it.'}"
                 )
         matrix = np.zeros((len(bounds), len(known)))
         for i, name in enumerate(bounds):

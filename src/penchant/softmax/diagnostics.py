@@ -12,10 +12,10 @@ from penchant._typing import Vector
 from penchant.errors import (
     argument,
     either,
-    give_a_prior,
-    linearise_anew,
-    profile_intervals,
-    weak_prior,
+    linearisation_advice,
+    prior_advice,
+    profile_interval_advice,
+    weak_prior_argument,
 )
 
 LARGEST_RATIO = 1.0  # a deviation larger than the nominal value is not a small one
@@ -27,7 +27,7 @@ def outside_words() -> str:
     return (
         "theta gives parameters that the model cannot have, such as a decision noise or a "
         "prior variance that is not positive, so there are no natural parameters: "
-        f"{linearise_anew()}."
+        f"{linearisation_advice()}."
     )
 
 
@@ -223,7 +223,7 @@ def not_identified_sentence(
     advice = (
         "Drop a variable"
         + (f", {_interacted(alone[0])}" if alone else "")
-        + f", {give_a_prior()}, or collect at least {needed} more decision"
+        + f", {prior_advice()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )
     return (
@@ -246,7 +246,8 @@ def separated_sentence(separation: Separation) -> str:
         f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
         f"{separation.supremum:.6g} along {in_words(separation.direction)} and has no maximum, so "
         f"there is no estimate and no standard error in that direction.{why} Use "
-        f"{argument('method', 'firth')} or {weak_prior()}, or {profile_intervals('read')}."
+        f"{argument('method', 'firth')} or {weak_prior_argument()}, or "
+        f"{profile_interval_advice('read')}."
     )
 
 
@@ -255,7 +256,7 @@ def weak_sentence(condition: float, names: list[str]) -> str:
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
         f"the effects of {', '.join(names)} are hardly identifiable separately. Standard errors "
-        f"are right but large in that direction; drop one of these variables or {give_a_prior()}."
+        f"are right but large in that direction; drop one of these variables or {prior_advice()}."
     )
 
 
@@ -264,7 +265,7 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
     return (
         "theta is weakly identified: but for differences below a thousandth of a standard "
         f"deviation the choices are separated along {in_words(direction)}. Do not interpret the "
-        f"size of these weights; {give_a_prior()} or use {argument('method', 'firth')}."
+        f"size of these weights; {prior_advice()} or use {argument('method', 'firth')}."
     )
 
 
@@ -272,7 +273,7 @@ def bound_sentence(bounds: tuple[str, ...]) -> str:
     """That a constraint decides the estimate."""
     return (
         f"The estimate lies at a bound ({', '.join(bounds)}): parameters held there have no "
-        f"standard error. {profile_intervals()}, or ask whether the constraint is right."
+        f"standard error. {profile_interval_advice()}, or ask whether the constraint is right."
     )
 
 
@@ -288,5 +289,5 @@ def undecided_sentence() -> str:
     """That it is not known whether there is a maximum."""
     return (
         "Whether the likelihood has a maximum could not be decided: the linear program that tells "
-        f"was given up. To be sure of one, {give_a_prior()}; until then this is not an estimate."
+        f"was given up. To be sure of one, {prior_advice()}; until then this is not an estimate."
     )

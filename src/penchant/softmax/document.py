@@ -8,8 +8,8 @@ from typing import Any, get_args
 import numpy as np
 
 from penchant._version import __version__
-from penchant.errors import DataError, listing
-from penchant.output import numbers, plain, plain_label
+from penchant.errors import DataError, format_list
+from penchant.output import from_json_numbers, to_json_label, to_json_numbers
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
     Combination,
@@ -35,7 +35,7 @@ def check(content: Mapping[str, Any]) -> None:
     names = content["names"]
     _must(_texts(names) and len(names) > 0, "names", "be a list of names", names)
     twice = sorted({name for name in names if names.count(name) > 1})
-    _must(not twice, "names", "differ", listing(twice))
+    _must(not twice, "names", "differ", format_list(twice))
     of_model = content["format"] == MODEL_FORMAT
     _one_of(content, "status", get_args(Status))
     _text(content, "message")
@@ -129,7 +129,7 @@ def _diagnostics(found: Any, names: list[str]) -> None:
         _mapping(separation, "diagnostics.separation")
         place = "diagnostics.separation."
         odd = sorted(set(separation) - {"kind", "direction", "supremum", "n_resolved"})
-        _must(not odd, "diagnostics.separation", "have known fields", listing(map(str, odd)))
+        _must(not odd, "diagnostics.separation", "have known fields", format_list(map(str, odd)))
         _one_of(separation, "kind", KINDS, place)
         _direction(separation["direction"], names, f"{place}direction")
         _shaped(separation, "supremum", (), place)
@@ -159,7 +159,7 @@ def _mapping(value: Any, field: str) -> None:
 def _direction(value: Any, names: list[str], field: str) -> None:
     _mapping(value, field)
     odd = sorted(str(name) for name in value if name not in names)
-    _must(not odd, field, f"name parameters ({', '.join(names)})", listing(odd))
+    _must(not odd, field, f"name parameters ({', '.join(names)})", format_list(odd))
     wrong = [one for one in value.values() if not _is_number(one)]
     _must(not wrong, field, "hold numbers", wrong)
 
@@ -243,30 +243,30 @@ def to_dict(
         "format": FORMAT if of_choices else MODEL_FORMAT,
         "version": VERSION,
         **first,
-        "subject": plain_label(estimate.subject),
+        "subject": to_json_label(estimate.subject),
         "status": estimate.status,
         "message": estimate.message,
         **(_about(estimate) if of_choices else {"model": source.model_words}),
         **({} if of_choices or estimate.prior is None else {"prior": estimate.prior}),
-        "log_likelihood": plain(estimate.log_likelihood),
-        "null_log_likelihood": plain(estimate.null_log_likelihood),
-        "log_posterior": plain(estimate.log_posterior),
+        "log_likelihood": to_json_numbers(estimate.log_likelihood),
+        "null_log_likelihood": to_json_numbers(estimate.null_log_likelihood),
+        "log_posterior": to_json_numbers(estimate.log_posterior),
         **(_criteria(estimate) if of_choices else _counts(estimate)),
         "level": level,
         **({} if of_choices else {"intervals": kind}),
         "parameters": [
-            {"name": p.name} | {word: plain(getattr(p, word)) for word in NUMBERS}
+            {"name": p.name} | {word: to_json_numbers(getattr(p, word)) for word in NUMBERS}
             for p in parameters
         ],
         "names": list(estimate.names),
-        "theta": plain(estimate.theta),
-        "covariance": plain(estimate.covariance),
+        "theta": to_json_numbers(estimate.theta),
+        "covariance": to_json_numbers(estimate.covariance),
         **(_added_dict(estimate) if of_choices else {}),
         "diagnostics": diagnostics_dict(estimate.diagnostics),
         "notes": list(estimate.notes),
         **({"n_subjects": estimate.n_subjects} if of_choices else {}),
         **({"ratios": True} if source.has_ratios(estimate) else {}),
-        **({"natural_covariance": plain(estimate.natural_covariance)} if is_kept else {}),
+        **({"natural_covariance": to_json_numbers(estimate.natural_covariance)} if is_kept else {}),
     }
     return content if estimate.validity is None else content | _validity(estimate)
 
@@ -283,7 +283,7 @@ def _about(estimate: Any) -> dict[str, Any]:
 
 
 def _criteria(estimate: Any) -> dict[str, Any]:
-    return {name: plain(getattr(estimate, name)) for name in ("pseudo_r2", "aic", "bic")}
+    return {name: to_json_numbers(getattr(estimate, name)) for name in ("pseudo_r2", "aic", "bic")}
 
 
 def _counts(estimate: Any) -> dict[str, Any]:
@@ -293,8 +293,8 @@ def _counts(estimate: Any) -> dict[str, Any]:
 def _added_dict(estimate: Any) -> dict[str, Any]:
     quadratic, rows = estimate.source.quadratic, estimate.source.constraints
     return {
-        "inverse_information": plain(estimate.inverse_information),
-        "scale": plain(estimate.source.scale),
+        "inverse_information": to_json_numbers(estimate.inverse_information),
+        "scale": to_json_numbers(estimate.source.scale),
         "quadratic": None if quadratic is None else _quadratic(quadratic),
         "constraints": None if rows is None else _rows(rows),
     }
@@ -307,10 +307,10 @@ def _validity(estimate: Any) -> dict[str, Any]:
         "model": estimate.source.model_words,
         "nominal": nominal_dict(validity.nominal),
         "coordinate": validity.coordinate,
-        "ratio": plain(validity.ratio),
-        "bounds": [plain(bound) for bound in validity.bounds],
+        "ratio": to_json_numbers(validity.ratio),
+        "bounds": [to_json_numbers(bound) for bound in validity.bounds],
         "valid": validity.valid,
-        "exact_log_likelihood": plain(validity.exact_log_likelihood),
+        "exact_log_likelihood": to_json_numbers(validity.exact_log_likelihood),
         "without_meaning": list(validity.without_meaning),
     }
 
@@ -324,9 +324,9 @@ def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
         "decisions_needed": d.decisions_needed,
         "separation": None if d.separation is None else _separation(d.separation),
         "near_separation": None if d.near_separation is None else dict(d.near_separation),
-        "condition": plain(d.condition),
+        "condition": to_json_numbers(d.condition),
         "iterations": d.iterations,
-        "decrement": plain(d.decrement),
+        "decrement": to_json_numbers(d.decrement),
         "certificate": d.certificate,
         "bounds": list(d.bounds),
     }
@@ -334,16 +334,16 @@ def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
 
 def _quadratic(quadratic: Quadratic) -> dict[str, Any]:
     return {
-        "precision": plain(quadratic.precision),
-        "linear": plain(quadratic.linear),
-        "constant": plain(quadratic.constant),
+        "precision": to_json_numbers(quadratic.precision),
+        "linear": to_json_numbers(quadratic.linear),
+        "constant": to_json_numbers(quadratic.constant),
     }
 
 
 def _rows(constraints: Constraints) -> dict[str, Any]:
     return {
-        "matrix": plain(constraints.matrix),
-        "bound": plain(constraints.bound),
+        "matrix": to_json_numbers(constraints.matrix),
+        "bound": to_json_numbers(constraints.bound),
         "labels": list(constraints.labels),
     }
 
@@ -351,8 +351,8 @@ def _rows(constraints: Constraints) -> dict[str, Any]:
 def _combination(c: Combination) -> dict[str, Any]:
     return {
         "weights": dict(c.weights),
-        "estimate": plain(c.estimate),
-        "standard_error": plain(c.standard_error),
+        "estimate": to_json_numbers(c.estimate),
+        "standard_error": to_json_numbers(c.standard_error),
     }
 
 
@@ -360,7 +360,7 @@ def _separation(s: Separation) -> dict[str, Any]:
     return {
         "kind": s.kind,
         "direction": dict(s.direction),
-        "supremum": plain(s.supremum),
+        "supremum": to_json_numbers(s.supremum),
         "n_resolved": s.n_resolved,
     }
 
@@ -396,11 +396,11 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         "status": content["status"],
         "message": content["message"],
         "names": tuple(content["names"]),
-        "theta": numbers(content["theta"]),
-        "covariance": numbers(content["covariance"]),
-        "log_likelihood": numbers(content["log_likelihood"]),
-        "null_log_likelihood": numbers(content["null_log_likelihood"]),
-        "log_posterior": None if posterior is None else numbers(posterior),
+        "theta": from_json_numbers(content["theta"]),
+        "covariance": from_json_numbers(content["covariance"]),
+        "log_likelihood": from_json_numbers(content["log_likelihood"]),
+        "null_log_likelihood": from_json_numbers(content["null_log_likelihood"]),
+        "log_posterior": None if posterior is None else from_json_numbers(posterior),
         "diagnostics": _read_diagnostics(content["diagnostics"]),
         "n_decisions": content["n_decisions"],
         "subject": content["subject"],
@@ -409,7 +409,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         "validity": _read_validity(content) if "ratio" in content else None,
     }
     kept = tuple(
-        Parameter(one["name"], *(float(numbers(one[word])) for word in NUMBERS))
+        Parameter(one["name"], *(float(from_json_numbers(one[word])) for word in NUMBERS))
         for one in content["parameters"]
     )
     spread = content.get("natural_covariance")
@@ -418,7 +418,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         content["level"],
         content.get("intervals", "wald"),
         content.get("model", ""),
-        None if spread is None else numbers(spread),
+        None if spread is None else from_json_numbers(spread),
         ratios=bool(content.get("ratios")),
     )
     if content["format"] == MODEL_FORMAT:
@@ -432,7 +432,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         }
     own = [p.name for p in kept] == content["names"]
     return shared | {
-        "inverse_information": numbers(content["inverse_information"]),
+        "inverse_information": from_json_numbers(content["inverse_information"]),
         "total_weight": content["total_weight"],
         "n_options": tuple(content["n_options"]),
         "method": content["method"],
@@ -446,16 +446,20 @@ def _read_choices(content: Mapping[str, Any], kept: Kept | None) -> FromChoices:
     quadratic, rows = content["quadratic"], content["constraints"]
     return FromChoices(
         data=None,
-        scale=numbers(content["scale"]),
+        scale=from_json_numbers(content["scale"]),
         constraints=None
         if rows is None
-        else Constraints(numbers(rows["matrix"]), numbers(rows["bound"]), tuple(rows["labels"])),
+        else Constraints(
+            from_json_numbers(rows["matrix"]),
+            from_json_numbers(rows["bound"]),
+            tuple(rows["labels"]),
+        ),
         quadratic=None
         if quadratic is None
         else Quadratic(
-            numbers(quadratic["precision"]),
-            numbers(quadratic["linear"]),
-            numbers(quadratic["constant"]),
+            from_json_numbers(quadratic["precision"]),
+            from_json_numbers(quadratic["linear"]),
+            from_json_numbers(quadratic["constant"]),
         ),
         map=kept,
         model_words=content.get("model", ""),
@@ -463,13 +467,13 @@ def _read_choices(content: Mapping[str, Any], kept: Kept | None) -> FromChoices:
 
 
 def _read_validity(content: Mapping[str, Any]) -> Validity:
-    low, high = (float(numbers(bound)) for bound in content["bounds"])
+    low, high = (float(from_json_numbers(bound)) for bound in content["bounds"])
     return Validity(
         nominal=content["nominal"],
         coordinate=content["coordinate"],
-        ratio=float(numbers(content["ratio"])),
+        ratio=float(from_json_numbers(content["ratio"])),
         bounds=(low, high),
-        exact_log_likelihood=float(numbers(content["exact_log_likelihood"])),
+        exact_log_likelihood=float(from_json_numbers(content["exact_log_likelihood"])),
         of_shape=tuple(content["without_meaning"]),
     )
 
@@ -480,17 +484,21 @@ def _read_diagnostics(d: Mapping[str, Any]) -> Diagnostics:
         rank=d["rank"],
         null_directions=tuple(d["null_directions"]),
         combinations=tuple(
-            Combination(c["weights"], numbers(c["estimate"]), numbers(c["standard_error"]))
+            Combination(
+                c["weights"],
+                from_json_numbers(c["estimate"]),
+                from_json_numbers(c["standard_error"]),
+            )
             for c in d["combinations"]
         ),
         decisions_needed=d["decisions_needed"],
         separation=None
         if separation is None
-        else Separation(**{**separation, "supremum": numbers(separation["supremum"])}),
+        else Separation(**{**separation, "supremum": from_json_numbers(separation["supremum"])}),
         near_separation=d["near_separation"],
-        condition=numbers(d["condition"]),
+        condition=from_json_numbers(d["condition"]),
         iterations=d["iterations"],
-        decrement=numbers(d["decrement"]),
+        decrement=from_json_numbers(d["decrement"]),
         certificate=d["certificate"],
         bounds=tuple(d["bounds"]),
     )

@@ -12,8 +12,16 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, interval_kind, nearest
-from penchant.output import Backend, Framed, Table, came_as, frame, number, p_value
+from penchant.errors import DataError, closest_match_hint, interval_kind_argument
+from penchant.output import (
+    Backend,
+    FrameExport,
+    Table,
+    format_number,
+    format_p_value,
+    frame_backend,
+    make_frame,
+)
 from penchant.softmax import document
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import nominal_words
@@ -29,7 +37,7 @@ from penchant.softmax.hypotheses import (
     wald_test,
 )
 from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Space
-from penchant.tails import normal_tail
+from penchant.tails import normal_sf
 
 KINDS = ("wald", "profile", "calibrated")
 INTERVAL_WORDS = {
@@ -40,11 +48,11 @@ INTERVAL_WORDS = {
 
 
 def _better() -> str:
-    by = interval_kind("profile")
+    by = interval_kind_argument("profile")
     return f"; those by {by} hold the truth more often where decisions are few"
 
 
-class Estimate(Found, Framed):
+class Estimate(Found, FrameExport):
     """What decisions tell of theta: the result of every fit.
 
     Of choices, theta are the weights of the variables, and the estimate is read by them. Of a
@@ -142,7 +150,7 @@ class Estimate(Found, Framed):
     @property
     def p_values(self) -> Vector:
         """Two-sided p-values of theta = 0."""
-        return np.asarray(2 * normal_tail(np.abs(self.z_values)))
+        return np.asarray(2 * normal_sf(np.abs(self.z_values)))
 
     @property
     def aic(self) -> float:
@@ -223,7 +231,7 @@ class Estimate(Found, Framed):
         wrong = next((name for name in asked if name not in every), asked[0])
         raise DataError(
             f"parameters must be among {', '.join(every)}; got {wrong!r}."
-            f"{nearest(wrong, every) or ' Correct it.'}"
+            f"{closest_match_hint(wrong, every) or ' Correct it.'}"
         )
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
@@ -296,7 +304,7 @@ class Estimate(Found, Framed):
         known = dict.fromkeys((*self.natural_names, *self.names))
         raise DataError(
             f"name must be one of {', '.join(known)}; got {name!r}."
-            f"{nearest(str(name), known) or ' Choose one.'}"
+            f"{closest_match_hint(str(name), known) or ' Choose one.'}"
         )
 
     def transform(
@@ -321,7 +329,7 @@ class Estimate(Found, Framed):
         if name not in self.names:
             raise DataError(
                 f"parameters must be among {', '.join(self.names)}; got {name!r}."
-                f"{nearest(name, self.names) or ' Correct it.'}"
+                f"{closest_match_hint(name, self.names) or ' Correct it.'}"
             )
         return self.names.index(name)
 
@@ -449,10 +457,10 @@ class Estimate(Found, Framed):
         rows = tuple(
             (
                 p.name,
-                number(p.estimate),
-                number(p.standard_error),
-                number(p.low, 4),
-                number(p.high, 4),
+                format_number(p.estimate),
+                format_number(p.standard_error),
+                format_number(p.low, 4),
+                format_number(p.high, 4),
             )
             for p in self.parameters_at(level, kind, rng)
         )
@@ -474,12 +482,12 @@ class Estimate(Found, Framed):
         rows = [
             (
                 name,
-                number(self.theta[a]),
-                number(errors[a]),
-                number(z[a], 3),
-                p_value(p[a]),
-                number(low_high[a, 0], 4),
-                number(low_high[a, 1], 4),
+                format_number(self.theta[a]),
+                format_number(errors[a]),
+                format_number(z[a], 3),
+                format_p_value(p[a]),
+                format_number(low_high[a, 0], 4),
+                format_number(low_high[a, 1], 4),
             )
             for a, name in enumerate(self.names)
         ]
@@ -528,12 +536,13 @@ class Estimate(Found, Framed):
         """A natural parameter in words; of one without meaning, why it has none."""
         if self.validity is not None and p.name in self.validity.without_meaning:
             return (
-                f"{p.name} = {number(p.estimate)} (no standard error: it means nothing, as "
+                f"{p.name} = {format_number(p.estimate)} (no standard error: it means nothing, as "
                 f"Delta / nominal = {self.validity.ratio:.4g} is not small)"
             )
         return (
-            f"{p.name} = {number(p.estimate)} (std. error {number(p.standard_error)}, "
-            f"{100 * level:g} % {number(p.low, 4)} to {number(p.high, 4)})"
+            f"{p.name} = {format_number(p.estimate)} (std. error "
+            f"{format_number(p.standard_error)}, "
+            f"{100 * level:g} % {format_number(p.low, 4)} to {format_number(p.high, 4)})"
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
@@ -550,7 +559,7 @@ class Estimate(Found, Framed):
             found = dict(zip(self.names, self.theta, strict=True))
         else:
             found = dict(zip(self.natural_names, self.natural, strict=True))
-        values = ", ".join(f"{name}={number(value)}" for name, value in found.items())
+        values = ", ".join(f"{name}={format_number(value)}" for name, value in found.items())
         return f"<Estimate {self.status}: {values}>"
 
     def _repr_html_(self) -> str:
@@ -583,7 +592,7 @@ class Estimate(Found, Framed):
                 "low": low_high[:, 0].tolist(),
                 "high": low_high[:, 1].tolist(),
             }
-            return frame(columns, backend or came_as(self))
+            return make_frame(columns, backend or frame_backend(self))
         found = self.parameters_at(level, kind, rng)
         columns = {
             word: [getattr(p, word) for p in found]
@@ -592,7 +601,7 @@ class Estimate(Found, Framed):
         if self.validity is not None:
             columns["ratio"] = [self.validity.ratio] * len(found)
             columns["valid"] = [self.validity.valid] * len(found)
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def to_dict(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None

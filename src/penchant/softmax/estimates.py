@@ -11,8 +11,16 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, either, nearest
-from penchant.output import Backend, Framed, Table, came_as, frame, marked, number
+from penchant.errors import DataError, closest_match_hint, either
+from penchant.output import (
+    Backend,
+    FrameExport,
+    Table,
+    format_number,
+    frame_backend,
+    make_frame,
+    with_frame_backend,
+)
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import nominal_words
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
@@ -34,7 +42,7 @@ def check_estimates(given: Any) -> None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimates(Sequence[Estimate], Framed):
+class Estimates(Sequence[Estimate], FrameExport):
     """One estimate per subject, of choices or of a model, exact or linearised.
 
     `estimates[0]` is the first, `estimates["s01"]` and `estimates.of("s01")` that of a subject. A
@@ -99,7 +107,7 @@ class Estimates(Sequence[Estimate], Framed):
 
     def _at(self, i: int) -> Estimate:
         """The estimate at a place, which comes as the same kind of frame."""
-        return marked(self.estimate(i), came_as(self))
+        return with_frame_backend(self.estimate(i), frame_backend(self))
 
     @overload
     def __getitem__(self, index: int | str) -> Estimate: ...
@@ -110,7 +118,7 @@ class Estimates(Sequence[Estimate], Framed):
             kept = range(len(self))[index]
             made = [self.estimate(i) for i in kept]
             some = Estimates.of_each([self.subjects[i] for i in kept], made)
-            return marked(some, came_as(self))
+            return with_frame_backend(some, frame_backend(self))
         if isinstance(index, (int, np.integer)):
             if not -len(self) <= index < len(self):
                 raise IndexError(self._no_position(index))
@@ -131,7 +139,7 @@ class Estimates(Sequence[Estimate], Framed):
                 return self._at(known.index(str(subject)))
             raise DataError(
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
-                f"{nearest(str(subject), known) or ' See `estimates.subjects`.'}"
+                f"{closest_match_hint(str(subject), known) or ' See `estimates.subjects`.'}"
             )
         return self._at(self.subjects.index(subject))
 
@@ -230,7 +238,7 @@ class Estimates(Sequence[Estimate], Framed):
             columns["intervals"] = [kind] * len(self)
         if not linear:
             columns["message"] = list(self.messages)
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def table(
         self,
@@ -264,9 +272,9 @@ class Estimates(Sequence[Estimate], Framed):
             row = [str(subject), self.status[i], str(self.n_decisions[i])]
             row.append(f"{self.log_likelihood[i]:.2f}")
             for values, error, low, high in found.values():
-                ends = f"{number(low[i], 3)} to {number(high[i], 3)}"
-                row += [number(values[i], 4), number(error[i], 3) if errors else ends]
-            row += [number(linear[i].ratio, 4)] if linear else []
+                ends = f"{format_number(low[i], 3)} to {format_number(high[i], 3)}"
+                row += [format_number(values[i], 4), format_number(error[i], 3) if errors else ends]
+            row += [format_number(linear[i].ratio, 4)] if linear else []
             rows.append(tuple(row))
         facts = tuple((status, str(count)) for status, count in self.counts().items())
         made = INTERVAL_WORDS[kind] if self._of_theta else self[0].interval_words(kind)

@@ -18,7 +18,7 @@ from penchant.errors import (
     SeparationError,
     argument,
     either,
-    ticked,
+    quoted_argument,
 )
 from penchant.output import pooled_notes
 from penchant.softmax import diagnostics as words
@@ -230,7 +230,7 @@ def _check(
         )
     if not choices.observed:
         raise DataError(
-            f"choices must say what was chosen; got sets without. Pass {ticked('chosen')}."
+            f"choices must say what was chosen; got sets without. Pass {quoted_argument('chosen')}."
         )
     if method not in ("ml", "firth"):
         raise DataError(f"method must be 'ml' or 'firth'; got {method!r}. Choose one.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, ticked
+from penchant.errors import DataError, quoted_argument
 from penchant.output import progress
 from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
@@ -314,8 +314,8 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
-            f"choices must say whose they are; got none with a subject. Pass {ticked('subject')}, "
-            "or use fit."
+            "choices must say whose they are; got none with a subject. Pass "
+            f"{quoted_argument('subject')}, or use fit."
         )
     groups = Grouping.of(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")

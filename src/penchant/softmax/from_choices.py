@@ -13,7 +13,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.chunks import Chunks
-from penchant.errors import DataError, argument, either, interval_kind, weak_prior
+from penchant.errors import DataError, argument, either, interval_kind_argument, weak_prior_argument
 from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.hypotheses import (
@@ -48,7 +48,7 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
         missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
         raise DataError(
             f"predict must have a finite estimate; got none for {', '.join(missing)}. Fit with "
-            f"{weak_prior()} to predict."
+            f"{weak_prior_argument()} to predict."
         )
     if isinstance(choices, Chunks):
         return choices.each(PredictedAt(theta, tuple(names)), "Predicting")
@@ -218,7 +218,7 @@ class FromChoices(Source):
             return self._profiled(found, level, wanted)
         plain = found.method == "maximum likelihood" and self.constraints is None
         seed = check_drawing(rng, n_drawn, not plain)
-        choices = self._needed(f"interval({interval_kind('calibrated')})")
+        choices = self._needed(f"interval({interval_kind_argument('calibrated')})")
         case = LinearCase(choices, found.theta, self._unidentified(found), self.scale)
         near, far = (self._profiled(found, at, wanted) for at in (level, further_level(level)))
         return case.intervals(wanted, near, far, level, seed, n_drawn)
@@ -226,7 +226,7 @@ class FromChoices(Source):
     def _profiled(self, found: Found, level: float, wanted: list[int]) -> Matrix:
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
-        choices = self._needed(f"interval({interval_kind('profile')})")
+        choices = self._needed(f"interval({interval_kind_argument('profile')})")
         if self._nearly_dependent(found):
             return self._whitened(found, choices, wanted, level)
         profile = Profile(

@@ -11,14 +11,14 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, either, nearest
+from penchant.errors import DataError, closest_match_hint, either
 from penchant.softmax.constraints import Constraints, InfeasibleError, maximise_within, null_basis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
 from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
-from penchant.tails import chi_square_point, chi_square_tail, normal_point
+from penchant.tails import chi_square_isf, chi_square_sf, normal_isf
 
 FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose
 PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step
@@ -27,7 +27,7 @@ PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step
 def wald_interval(theta: Vector, standard_errors: Vector, level: float) -> Matrix:
     """theta -+ z standard errors; NaN where there is no standard error."""
     check_level(level)
-    z = normal_point((1 - level) / 2)
+    z = normal_isf((1 - level) / 2)
     return np.column_stack([theta - z * standard_errors, theta + z * standard_errors])
 
 
@@ -103,7 +103,7 @@ def linear_interval(
     profile: LinearProfile, parameter: int, top: float, unit: float, level: float
 ) -> tuple[float, float]:
     """Profile interval in whitened coordinates."""
-    drop = float(chi_square_point(1 - level, 1)) / 2
+    drop = float(chi_square_isf(1 - level, 1)) / 2
     centre = float(profile.centre[parameter])
 
     def height(value: float) -> float:
@@ -131,7 +131,7 @@ def profile_interval(
         A step that matters: the standard error, or the reciprocal of the variable's scale.
     """
     check_level(level)
-    drop = float(chi_square_point(1 - level, 1)) / 2
+    drop = float(chi_square_isf(1 - level, 1)) / 2
     start = np.where(np.isfinite(theta), theta, 0.0)
     centre = theta[parameter]
     limit = FURTHEST / max(float(profile.likelihood.largest[1][parameter]), 1e-300)
@@ -355,7 +355,7 @@ def transformed(
 ) -> tuple[Parameter, ...]:
     """Estimates with delta-method standard errors and Wald intervals."""
     check_level(level)
-    z = float(normal_point((1 - level) / 2))
+    z = float(normal_isf((1 - level) / 2))
     errors = np.sqrt(np.diag(covariance))
     return tuple(
         Parameter(name, float(v), float(e), float(v - z * e), float(v + z * e))
@@ -391,7 +391,7 @@ def fieller(
     check_level(level)
     if not (np.isfinite(covariance).all() and np.isfinite([numerator, denominator]).all()):
         return RatioInterval(np.nan, np.nan, np.nan, "unknown")
-    z2 = float(normal_point((1 - level) / 2)) ** 2
+    z2 = float(normal_isf((1 - level) / 2)) ** 2
     (v_n, v_nd), (_, v_d) = covariance
     a = denominator**2 - z2 * v_d
     b = numerator * denominator - z2 * v_nd
@@ -460,7 +460,7 @@ class Hypothesis:
             if name not in names:
                 raise DataError(
                     f"hypothesis must name parameters; got {name!r}, but they are "
-                    f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
+                    f"{', '.join(names)}.{closest_match_hint(name, names) or ' Correct it.'}"
                 )
             matrix[i, list(names).index(name)] = 1.0
         return cls(matrix, np.array(list(values.values()), dtype=np.float64))
@@ -484,7 +484,7 @@ class Hypothesis:
 
 
 def _result(kind: str, statistic: float, df: int) -> TestResult:
-    p = float(chi_square_tail(statistic, df)) if df else 1.0
+    p = float(chi_square_sf(statistic, df)) if df else 1.0
     return TestResult(kind, statistic if df else 0.0, df, p)
 
 

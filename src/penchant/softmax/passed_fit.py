@@ -16,7 +16,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks
 from penchant.errors import DataError, argument
-from penchant.output import counted, single_option_notes
+from penchant.output import format_count, single_option_notes
 from penchant.softmax import separation
 from penchant.softmax.diagnostics import Separation
 from penchant.softmax.estimate import Estimate
@@ -453,7 +453,7 @@ def fit_chunks(
     if strict:
         raise_if_wrong(estimate)
     estimate = with_covariance(estimate, covariance)
-    words = f"{counted(passes.n_passes, 'pass')[:-1]}es" if passes.n_passes != 1 else "1 pass"
+    words = f"{format_count(passes.n_passes, 'pass')[:-1]}es" if passes.n_passes != 1 else "1 pass"
     return replace(estimate, notes=(*estimate.notes, f"{words} over {chunks.described()}."))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns, Chunks
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._lanes import LANES, kind_of
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
@@ -186,10 +186,10 @@ class Looked:
         said = []
         if self.n_single:
             said.append(
-                f"{counted(self.n_single, 'decision')} with a single option: uninformative."
+                f"{format_count(self.n_single, 'decision')} with a single option: uninformative."
             )
         if self.n_without_weight:
-            words = counted(self.n_without_weight, "decision")
+            words = format_count(self.n_without_weight, "decision")
             said.append(f"{words} with weight 0: not counted.")
         return tuple(said)
 

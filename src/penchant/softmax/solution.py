@@ -8,7 +8,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic
@@ -61,7 +61,9 @@ def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
     """No variable is so large or so small that its squares leave the range of float64."""
     outside = (largest[0] > LARGEST) | ((largest[1] > 0) & (largest[1] < 1 / LARGEST))
     if outside.any():
-        found = listing(f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside))
+        found = format_list(
+            f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside)
+        )
         raise DataError(
             f"explanatory must lie between 1e-100 and 1e100 in size; got {found}. "
             "Choose other units for it."

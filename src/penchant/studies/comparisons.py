@@ -37,7 +37,7 @@ from penchant.studies.groups import (
 )
 from penchant.studies.plan import CATEGORIES, Plan
 from penchant.studies.read import StudyData
-from penchant.tails import normal_point, t_point, t_tail
+from penchant.tails import normal_isf, t_isf, t_sf
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
 
@@ -284,9 +284,9 @@ def paired_difference(
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)
-    half = float(t_point((1 - level) / 2, n - 1)) * error
+    half = float(t_isf((1 - level) / 2, n - 1)) * error
     t = mean / error
-    p = float(2 * t_tail(abs(t), n - 1))
+    p = float(2 * t_sf(abs(t), n - 1))
     ends = (mean - half, mean + half)
     return PairedDifference(
         first,
@@ -307,7 +307,7 @@ def paired_difference(
 
 def _effect(dz: float, n: int, level: float) -> tuple[float, float, float]:
     """Cohen's dz with its normal interval: variance 1 / n + dz^2 / (2 n), as Hedges and Olkin's."""
-    half = float(normal_point((1 - level) / 2)) * np.sqrt(1 / n + dz**2 / (2 * n))
+    half = float(normal_isf((1 - level) / 2)) * np.sqrt(1 / n + dz**2 / (2 * n))
     return dz, dz - half, dz + half
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, nearest
-from penchant.output import Backend, came_as, frame
+from penchant.errors import DataError, closest_match_hint
+from penchant.output import Backend, frame_backend, make_frame
 from penchant.population.comparison import GroupComparison
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.growth import GrowthOrders
@@ -125,7 +125,7 @@ def columns(study: Findings, name: str) -> Columns:
     if name not in TABLES:
         raise DataError(
             f"name must be one of {', '.join(TABLES)}; got {name!r}."
-            f"{nearest(name, TABLES) or ' Choose one.'}"
+            f"{closest_match_hint(name, TABLES) or ' Choose one.'}"
         )
     return TABLES[name](study)
 
@@ -556,7 +556,7 @@ class Findings:
 
     def to_frame(self, name: str = "subjects", backend: Backend | None = None) -> Any:
         """One of the tables as a data frame."""
-        return frame(self.columns(name), backend or came_as(self))
+        return make_frame(self.columns(name), backend or frame_backend(self))
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {status}" for status, count in self.counts().items())

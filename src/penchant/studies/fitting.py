@@ -18,7 +18,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output import numbers, plain, progress
+from penchant.output import from_json_numbers, progress, to_json_numbers
 from penchant.softmax import document
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
@@ -169,7 +169,7 @@ class SubjectFit:
             "simulated": None
             if played is None
             else {
-                name: plain(getattr(played, name))
+                name: to_json_numbers(getattr(played, name))
                 for name in NAMES
                 if getattr(played, name) is not None
             },
@@ -182,7 +182,9 @@ class SubjectFit:
         return cls(
             Estimate.from_dict(kept["exact"]),
             None if linear is None else Estimate.from_dict(linear),
-            None if played is None else Measures(**{k: numbers(v) for k, v in played.items()}),
+            None
+            if played is None
+            else Measures(**{k: from_json_numbers(v) for k, v in played.items()}),
         )
 
 

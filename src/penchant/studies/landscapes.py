@@ -12,10 +12,10 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.bandit.landscape import Landscape, distances
-from penchant.errors import DataError, argument, listing, named
+from penchant.errors import DataError, argument, format_list, format_names
 from penchant.files.table import read_table
 from penchant.models.model import Declared
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.studies.read import StudyData
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, column_floats, column_labels, open_frame
@@ -70,7 +70,8 @@ def read_landscapes(
     if missing:
         raise DataError(
             f"{argument('landscape')} must have the columns of {argument('landscape_by')}; got no "
-            f"{listing(missing)} in {file}, but {named(table.columns)}. Add them, or name others."
+            f"{format_list(missing)} in {file}, but {format_names(table.columns)}. Add them, or "
+            "name others."
         )
     coded = [column_labels(table, name, f"landscape {name!r}") for name in keys]
     rows: dict[tuple[Any, ...], list[int]] = {}
@@ -91,7 +92,7 @@ def _one_of(table: Table, usual: Sequence[str], file: Any) -> str:
             return name
     raise DataError(
         f"{argument('landscape')} must have a column {' or '.join(usual[:2])}; got "
-        f"{named(table.columns)} in {file}. Rename it."
+        f"{format_names(table.columns)} in {file}. Rename it."
     )
 
 
@@ -103,7 +104,7 @@ def _order(
     twice = [str(option) for i, option in enumerate(own) if option in own[:i]]
     if twice:
         raise DataError(
-            f"{argument('landscape')} must have every option{which} once; got {listing(twice)} "
+            f"{argument('landscape')} must have every option{which} once; got {format_list(twice)} "
             f"again in {file}. Name the columns that tell landscapes apart with "
             f"{argument('landscape_by')}."
         )
@@ -112,8 +113,8 @@ def _order(
         missing = [str(label) for label in labels if str(label) not in texts]
         if missing:
             raise DataError(
-                f"{argument('landscape')} must have every option{which}; got no {listing(missing)} "
-                f"in {file}. Add them."
+                f"{argument('landscape')} must have every option{which}; got no "
+                f"{format_list(missing)} in {file}. Add them."
             )
         return [texts.index(str(label)) for label in labels]
     numbers = np.array([option if isinstance(option, int) else -1 for option in own])
@@ -121,8 +122,8 @@ def _order(
     if first not in (0, 1) or sorted(numbers.tolist()) != list(range(first, first + len(own))):
         raise DataError(
             f"{argument('landscape')} must number the options{which} from 0 or 1 without a gap; "
-            f"got {listing(map(str, in_natural_order(own)[:11]), len(own))} in {file}. Number them "
-            "so."
+            f"got {format_list(map(str, in_natural_order(own)[:11]), len(own))} in {file}. Number "
+            "them so."
         )
     return [int(place) for place in np.argsort(numbers)]
 
@@ -168,7 +169,7 @@ class Landscapes:
     @property
     def words(self) -> str:
         """How the best mean reward, and so the regret, is known."""
-        many = counted(len(self.labels), "landscape")
+        many = format_count(len(self.labels), "landscape")
         if self.source == "known":
             return (
                 f"Regret is measured in mean rewards that are known ({many}): the best option's "
@@ -315,7 +316,7 @@ def _known(
     if missing:
         raise DataError(
             "landscape must hold mean rewards for every landscape that was played; got none for "
-            f"{listing(_named(label) for label in missing)}. Add them, or name what tells "
+            f"{format_list(_named(label) for label in missing)}. Add them, or name what tells "
             "landscapes apart with `landscape_by`."
         )
     rows = [

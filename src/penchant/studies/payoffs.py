@@ -13,8 +13,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, highest_option
-from penchant.errors import DataError, argument, listing
-from penchant.output import counted
+from penchant.errors import DataError, argument, format_list
+from penchant.output import format_count
 from penchant.tables.events import NOTHING
 from penchant.tables.frames import Table, check_columns, column_floats, row_place
 from penchant.tables.play import ABSENT
@@ -114,7 +114,7 @@ class Payoffs:
         >>> Payoffs(("left", "right"), (), "means", 2.5).words
         'the mean in the columns left, right, with normal noise of variance 2.5'
         """
-        named = f"in the columns {listing(self.columns)}"
+        named = f"in the columns {format_list(self.columns)}"
         if self.kind == "rewards":
             return f"the reward {named}"
         if self.kind == "means":
@@ -187,7 +187,7 @@ def check_count(n_columns: int, n_options: int, at_least: bool = False) -> None:
         return
     raise DataError(
         f"{argument('payoffs')} must be a column for each of {n_options} options; got "
-        f"{counted(n_columns, 'column')}. Name them in the order of the options."
+        f"{format_count(n_columns, 'column')}. Name them in the order of the options."
     )
 
 
@@ -242,7 +242,7 @@ def _recognised(
             return _read(columns, values, None, episodes, rows, conditions, recognised=True), ()
         except DataError as error:
             why.append(
-                f"Columns {listing(columns)} are not taken for payoffs of the options: "
+                f"Columns {format_list(columns)} are not taken for payoffs of the options: "
                 f"{str(error).rstrip('.')}."
             )
     return None, tuple(why[:1])
@@ -480,7 +480,7 @@ def _disagreement(received: _Received, payoffs: Payoffs) -> list[str]:
     places = np.flatnonzero(wrong)
     if not places.size:
         return []
-    many = counted(len(places), "reward")
+    many = format_count(len(places), "reward")
     return [
         f"{many} of {len(wrong)} cannot come from the payoff of the option chosen; the first is "
         f"{received.instance(int(places[0]))}."

@@ -15,10 +15,10 @@ import numpy as np
 from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, highest_option
 from penchant.bandit.episode_table import episode_rows, episodes_from_frame
-from penchant.errors import DataError, argument, listing, named, ticked
+from penchant.errors import DataError, argument, format_list, format_names, quoted_argument
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
-from penchant.output import Kept, as_it_came, counted
+from penchant.output import JsonDocument, format_count, preserve_frame_backend
 from penchant.reading.asked import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
@@ -82,7 +82,7 @@ def full_labels(table: Table, name: str, role: str) -> Coded:
     """Labels of a column that every row must have."""
     coded = column_labels(table, name, f"{role} {name!r}")
     if coded.missing.size:
-        places = listing(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
+        places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
             f"{role} {name!r} must not be missing; got an empty cell at {places}. Fill it."
         )
@@ -113,7 +113,7 @@ def check_plays(units: Units, subject: str, block: Any) -> None:
             raise DataError(
                 "condition must be the same in all rows of a play, in which beliefs go on; got "
                 f"another at {row_place(row)} ({who}). Name the column that tells plays apart with "
-                f"{ticked('block')}: it may be the condition's own."
+                f"{quoted_argument('block')}: it may be the condition's own."
             )
 
 
@@ -121,7 +121,7 @@ ALL = "all subjects"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StudyData(Kept):
+class StudyData(JsonDocument):
     """Episodes of many subjects, and what they were assigned to.
 
     Attributes
@@ -244,8 +244,8 @@ class StudyData(Kept):
     def __repr__(self) -> str:
         scored = sum(episode.n_decisions for episode in self.episodes)
         return (
-            f"<StudyData: {counted(len(self.subjects), 'subject')}, "
-            f"{counted(len(self.episodes), 'episode')}, {scored} decisions scored>"
+            f"<StudyData: {format_count(len(self.subjects), 'subject')}, "
+            f"{format_count(len(self.episodes), 'episode')}, {scored} decisions scored>"
         )
 
 
@@ -273,8 +273,9 @@ def play_data(
     )
     if found.subject is None:
         raise DataError(
-            f"{ticked('subject')} must be given, as no column is called subject or participant; "
-            f"got columns {named(table.columns)}. Name the column that says who played."
+            f"{quoted_argument('subject')} must be given, as no column is called subject or "
+            "participant; "
+            f"got columns {format_names(table.columns)}. Name the column that says who played."
         )
     by = tuple(conditions if landscape_by is None else landscape_by)
     extra = {"condition": conditions, "landscape_by": landscape_by or ()}
@@ -348,7 +349,8 @@ def _by_episode(
                 raise DataError(
                     f"landscape_by {name!r} must be the same in all rows of an episode; got "
                     f"{labels.at(present[0])} and {labels.at(row)} at {row_place(row)} (subject "
-                    f"{episode.subject}, block {episode.block}). Name the {ticked('block')}s apart."
+                    f"{episode.subject}, block {episode.block}). Name the "
+                    f"{quoted_argument('block')}s apart."
                 )
         found.append(tuple(labels.at(int(present[0])) for labels in coded))
     return tuple(found)
@@ -375,7 +377,7 @@ def _expected(
 Kind = Literal["play", "offers"]
 
 
-@as_it_came
+@preserve_frame_backend
 def read_study(
     table: Any,
     *,
@@ -533,8 +535,9 @@ def offers_data(
     found = offer_columns(list(table.columns), given, offers)
     if found.subject is None:
         raise DataError(
-            f"{ticked('subject')} must be given, as no column is called subject or participant; "
-            f"got columns {named(table.columns)}. Name the column that says who chose."
+            f"{quoted_argument('subject')} must be given, as no column is called subject or "
+            "participant; "
+            f"got columns {format_names(table.columns)}. Name the column that says who chose."
         )
     check_columns(table, {"condition": conditions})
     units = units_of(table, found.subject, conditions)

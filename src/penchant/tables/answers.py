@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, argument, listing, ticked
-from penchant.output import counted
+from penchant.errors import DataError, argument, format_list, quoted_argument
+from penchant.output import format_count
 from penchant.tables.cells import is_nothing, outcome_words, tells_of_outcomes, told
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import row_place
@@ -130,10 +130,10 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
             row = int(np.flatnonzero(several)[0])
             both = [name for name, own in zip(columns.values(), is_set, strict=True) if own[row]]
             raise DataError(
-                f"{listing(columns.values())} must say which option was chosen, one in each row; "
-                f"got {' and '.join(both)} at {row_place(int(rows[row]))} "
-                f"({counted(int(several.sum()), 'row')} so). Correct these rows, or leave them out "
-                f"by {ticked('where')}."
+                f"{format_list(columns.values())} must say which option was chosen, one in each "
+                f"row; got {' and '.join(both)} at {row_place(int(rows[row]))} "
+                f"({format_count(int(several.sum()), 'row')} so). Correct these rows, or leave "
+                f"them out by {quoted_argument('where')}."
             )
         # that none was chosen is said, not the lack of an answer
         options = [NONE if plain_name(option) == NO_OPTION else option for option in columns]
@@ -143,7 +143,7 @@ def one_choice(table: pa.Table, names: Sequence[str], rows: Sequence[int]) -> An
         ]
         left = table.drop_columns(list(columns.values()))
         chosen = next(n for n in ("choice", "chosen", "chose") if n not in left.column_names)
-        said = f"{listing(columns.values())} taken for the choice: the option whose flag is set"
+        said = f"{format_list(columns.values())} taken for the choice: the option whose flag is set"
         return Answers(left.append_column(chosen, pa.array(taken, pa.string())), chosen, said)
     return None
 
@@ -310,8 +310,8 @@ def _check_single(
         raise DataError(
             f"{chosen} must say which option was chosen; got {taken[both]!r} at "
             f"{row_place(int(rows[both]))}, the {attribute} of {' and '.join(having[both])} alike, "
-            f"so that either can be meant. Leave such rows out by {ticked('where')}, or name a "
-            "column that says the option."
+            f"so that either can be meant. Leave such rows out by {quoted_argument('where')}, or "
+            "name a column that says the option."
         )
 
 
@@ -464,7 +464,8 @@ def _ask_about_losses(cells: Sequence[Any], name: str) -> None:
         if own:
             ways.append(argument("reward", f"{name}[{max(own, key=len)} < 0]"))
     raise DataError(
-        f"{argument('reward')} must be given, as {listing(map(repr, kinds.values()))} in {name} "
+        f"{argument('reward')} must be given, as {format_list(map(repr, kinds.values()))} in "
+        f"{name} "
         "can be read in two ways: all of them say what was won, or one of them what was lost. Pass "
         f"{argument('reward', f'{name}[1]')} for the first, or {' or '.join(ways[:4])} for what "
         "tells of losses."
@@ -506,8 +507,8 @@ def _no_number(cells: Sequence[Any], row: int, name: str) -> DataError:
         )
     ways = " or ".join(argument("reward", f"{name}[{_pairs(own)}]") for own in _readings(words))
     return DataError(
-        f"{argument('reward')} must say what {listing(map(repr, words))} in {name} pay, which can "
-        f"be read in two ways. Pass {ways}, or other numbers."
+        f"{argument('reward')} must say what {format_list(map(repr, words))} in {name} pay, which "
+        f"can be read in two ways. Pass {ways}, or other numbers."
     )
 
 
@@ -748,4 +749,4 @@ def _words_of(table: pa.Table, name: str) -> list[str | None]:
 
 
 def _some(words: Collection[Any]) -> str:
-    return listing(in_natural_order(map(str, words)))
+    return format_list(in_natural_order(map(str, words)))

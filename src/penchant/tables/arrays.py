@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import DataError, argument, listing, ticked
+from penchant.errors import DataError, argument, format_list, quoted_argument
 from penchant.tables.labels import array_codes, python_values
 from penchant.tables.numbers import Place, as_array, exact_floats, reject_containers
 
@@ -113,7 +113,7 @@ def _from_one_hot(array: np.ndarray[Any, Any]) -> IntVector:
     picked = exact_floats(array, "chosen") != 0
     wrong = np.flatnonzero(picked.sum(axis=1) != 1)
     if wrong.size:
-        places = listing((f"decision {k}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
         raise DataError(
             "chosen must mark exactly one option per decision; "
             f"got {picked[wrong[0]].sum()} at {places}. Mark one, or drop these decisions."
@@ -126,7 +126,7 @@ def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
     floats = exact_floats(array, "chosen")
     wrong = np.flatnonzero(~(floats == np.floor(floats)))
     if wrong.size:
-        places = listing(
+        places = format_list(
             (f"{array[k:][:1].tolist()[0]!r} at decision {k}" for k in wrong[:11]), wrong.size
         )
         raise DataError(
@@ -137,7 +137,7 @@ def _whole_numbers(array: np.ndarray[Any, Any]) -> IntVector:
 
 
 def _out_of_range(array: IntVector, sizes: IntVector, wrong: IntVector) -> DataError:
-    places = listing((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
+    places = format_list((f"{array[k]} at decision {k}" for k in wrong[:11]), wrong.size)
     top = int(sizes.max()) - 1
     advice = "Options are counted from 0."
     if array.min() >= 1 and array.max() == sizes.max():
@@ -168,8 +168,8 @@ def check_finite(
         for (r, a), k in zip(places[:11], decision, strict=True)
     )
     raise DataError(
-        f"{what} must be finite; got {listing(described, len(places))}. Mark options that were not "
-        f"on offer in {ticked('available')}, or drop these decisions."
+        f"{what} must be finite; got {format_list(described, len(places))}. Mark options that were "
+        f"not on offer in {quoted_argument('available')}, or drop these decisions."
     )
 
 
@@ -196,7 +196,7 @@ def decision_weights(
         )
     wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
     if wrong.size:
-        places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"weights must be finite and not negative; got {places}. Correct or drop them."
         )
@@ -204,7 +204,7 @@ def decision_weights(
         raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
     wrong = np.flatnonzero(array != np.floor(array))
     if kind == "frequency" and wrong.size:
-        places = listing((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"{array[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"weights must be whole numbers, as frequencies are; got {places}. Pass "
             f"{argument('weight_kind', 'probability')} for sampling weights."
@@ -239,7 +239,7 @@ def subject_codes(
         )
     coded = array_codes(subject, name)
     if coded.missing.size:
-        places = listing((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
+        places = format_list((f"decision {k}" for k in coded.missing[:11]), coded.missing.size)
         raise DataError(f"{name} must not be missing; got none at {places}. Fill or drop these.")
     return coded.codes, python_values(coded.labels)
 
@@ -284,7 +284,7 @@ def available_mask(
     mask = np.ascontiguousarray(mask).reshape(-1)
     empty = np.flatnonzero(~np.logical_or.reduceat(mask, first_row[:-1]))
     if empty.size:
-        places = listing((f"decision {k}" for k in empty[:11]), empty.size)
+        places = format_list((f"decision {k}" for k in empty[:11]), empty.size)
         raise DataError(
             f"available must leave an option in every decision; got none at {places}. "
             "Mark the options on offer, or drop these decisions."
@@ -321,7 +321,7 @@ def _truth(available: Any) -> BoolVector:
     odd = np.unique(numbers[(numbers != 0) & (numbers != 1)])
     if odd.size:
         raise DataError(
-            f"available must hold True or False; got {listing(map(str, odd))}. "
+            f"available must hold True or False; got {format_list(map(str, odd))}. "
             "Use a boolean mask (n_decisions, n_options)."
         )
     mask = numbers != 0
@@ -334,7 +334,7 @@ def check_available(chosen: IntVector, available: BoolVector | None, first_row: 
         return
     missing = np.flatnonzero(~available[first_row[:-1] + chosen])
     if missing.size:
-        places = listing((f"decision {k}" for k in missing[:11]), missing.size)
+        places = format_list((f"decision {k}" for k in missing[:11]), missing.size)
         raise DataError(
             f"chosen must be an available option; got an unavailable one at {places}. "
             "Mark it available, or drop these decisions."

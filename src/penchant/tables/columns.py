@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from unicodedata import normalize
 
-from penchant.errors import DataError, argument, named, nearest, ticked
+from penchant.errors import DataError, argument, closest_match_hint, format_names, quoted_argument
 
 FEWEST = 5  # columns that are numbered on, below which they may be anything
 _NUMBERED = re.compile(r"(.*?[^\W\d_].*?)([ _.\-]?)[\[(]?(\d+)[\])]?")
@@ -376,8 +376,9 @@ def play_columns(
         refuse_one_row_per_subject(names, columns.get("subject"))
         usual = USUAL[missing[0]]
         raise DataError(
-            f"{ticked(missing[0])} must be given, as no column is called {' or '.join(usual[:3])}; "
-            f"got columns {named(names)}. Name the column with {ticked(missing[0])}."
+            f"{quoted_argument(missing[0])} must be given, as no column is called "
+            f"{' or '.join(usual[:3])}; got columns {format_names(names)}. Name the column with "
+            f"{quoted_argument(missing[0])}."
         )
     found = tuple(part for part, name in columns.items() if name and part not in wanted)
     return PlayColumns(**columns, found=found)
@@ -431,8 +432,9 @@ def long_columns(names: Sequence[str], given: Mapping[str, Any]) -> dict[str, An
         name = named_column(usual, free)
         if name is None:
             raise DataError(
-                f"{ticked(part)} must be given, as no column is called {' or '.join(usual[:3])}; "
-                f"got columns {named(names)}. Name the column with {ticked(part)}."
+                f"{quoted_argument(part)} must be given, as no column is called "
+                f"{' or '.join(usual[:3])}; "
+                f"got columns {format_names(names)}. Name the column with {quoted_argument(part)}."
             )
         found[part] = name
     return found
@@ -443,8 +445,8 @@ def _check_given(wanted: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in (column,) if isinstance(column, str) else column:
             if name not in names and flagged(name)[0] not in names and name != NO_COLUMN:
                 raise DataError(
-                    f"{ticked(part)} must name a column; got {name!r}, but they are "
-                    f"{named(names)}.{nearest(name, names) or ' Correct it.'}"
+                    f"{quoted_argument(part)} must name a column; got {name!r}, but they are "
+                    f"{format_names(names)}.{closest_match_hint(name, names) or ' Correct it.'}"
                 )
 
 

@@ -7,8 +7,16 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import SHOWN, DataError, drop_set, either, listing, nearest, ticked
-from penchant.output import counted, repeat_notes, single_option_notes, weight_notes
+from penchant.errors import (
+    MAX_LISTED,
+    DataError,
+    closest_match_hint,
+    drop_set_argument,
+    either,
+    format_list,
+    quoted_argument,
+)
+from penchant.output import format_count, repeat_notes, single_option_notes, weight_notes
 from penchant.tables.arrays import decision_weights
 from penchant.tables.frames import Ids, gather, repeated_rows, set_starts, sorted_rows
 from penchant.tables.labels import NONE_MISSING, Coded, python_values, used_labels
@@ -33,7 +41,8 @@ def incomplete_rows(
     if any(rows.size for *_, rows in infinite):
         raise DataError(
             f"{_role(infinite)} must be finite; got {_described(infinite, ids, 'inf')}. Mark "
-            f"options that were not on offer in {ticked('available')}, or correct these cells."
+            f"options that were not on offer in {quoted_argument('available')}, or correct these "
+            "cells."
         )
     empty = unchosen if on_offer is None else unchosen[on_offer[unchosen]]
     odd.append(("chosen", chosen, empty))
@@ -41,7 +50,7 @@ def incomplete_rows(
         lost = len(np.unique(ids.decision[np.concatenate([rows for *_, rows in odd])]))
         raise DataError(
             f"{_role(odd)} must not be missing; got {_described(odd, ids, 'an empty cell')}. Fill "
-            f"these cells, or mark options that were not on offer in {ticked('available')}"
+            f"these cells, or mark options that were not on offer in {quoted_argument('available')}"
             f"{_or_dropped(lost, ids)}."
         )
     return np.concatenate([rows for *_, rows in odd])
@@ -50,8 +59,8 @@ def incomplete_rows(
 def _or_dropped(lost: int, ids: Ids) -> str:
     """The advice to leave decisions out, where they are few; otherwise how many they are."""
     if lost <= MOST_DROPPED * ids.n_decisions:
-        return f", or pass {drop_set()} to leave these decisions out"
-    return f": {lost} of {counted(ids.n_decisions, 'decision')} are too many to leave out"
+        return f", or pass {drop_set_argument()} to leave these decisions out"
+    return f": {lost} of {format_count(ids.n_decisions, 'decision')} are too many to leave out"
 
 
 def _not_finite(numbers: Mapping[tuple[str, Any], Vector], on_offer: BoolVector | None) -> Cells:
@@ -75,9 +84,9 @@ def _described(cells: Cells, ids: Ids, what: str) -> str:
     described = (
         f"{what} in {name} at {_place(role, row, ids)}"
         for role, name, rows in distinct
-        for row in rows[: SHOWN + 1].tolist()
+        for row in rows[: MAX_LISTED + 1].tolist()
     )
-    return listing(described, sum(rows.size for *_, rows in distinct))
+    return format_list(described, sum(rows.size for *_, rows in distinct))
 
 
 def _once_per_decision(role: str, ids: Ids) -> bool:
@@ -109,7 +118,8 @@ def drop_sets(
     staying = ~leaving if kept is None else kept & ~leaving
     n_rows = int((leaving if kept is None else leaving & kept).sum())
     said = (
-        f"{counted(int(dropped.sum()), 'decision')} ({counted(n_rows, 'row')}) dropped: {reason}."
+        f"{format_count(int(dropped.sum()), 'decision')} ({format_count(n_rows, 'row')}) "
+        f"dropped: {reason}."
     )
     if not staying.any():
         raise DataError(
@@ -189,13 +199,13 @@ def _not_options(
     if not (as_option >= 0).any():
         return DataError(
             "chosen must hold 0/1, True/False or the label of the chosen option; "
-            f"got {listing(map(repr, values))} in column {name!r}. Convert it to 0/1."
+            f"got {format_list(map(repr, values))} in column {name!r}. Convert it to 0/1."
         )
     wrong = np.flatnonzero(as_option[picked.codes] < 0)
-    places = listing((f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11]), wrong.size)
-    hint = nearest(str(picked.at(wrong[0])), known) or " Correct it."
+    places = format_list((f"{picked.at(r)!r} at {ids.place(r)}" for r in wrong[:11]), wrong.size)
+    hint = closest_match_hint(str(picked.at(wrong[0])), known) or " Correct it."
     return DataError(
-        f"chosen must be one of the options {listing(map(repr, known))}; got {places}.{hint}"
+        f"chosen must be one of the options {format_list(map(repr, known))}; got {places}.{hint}"
     )
 
 
@@ -220,7 +230,7 @@ def check_on_offer(flags: BoolVector, on_offer: BoolVector | None, ids: Ids) -> 
         return
     wrong = np.flatnonzero(flags & ~on_offer)
     if wrong.size:
-        places = listing((ids.place(row) for row in wrong[:11]), wrong.size)
+        places = format_list((ids.place(row) for row in wrong[:11]), wrong.size)
         raise DataError(
             f"chosen must be an available option; got an unavailable one at {places}. "
             "Mark it available, or drop these decisions."
@@ -236,7 +246,7 @@ def _none_chosen(none: BoolVector, labelled: bool, picked: Coded, ids: Ids) -> D
     described = (f"{picked.at(r)!r} at {ids.decision_name(r)}" for r in ids.first_rows(none))
     return DataError(
         "chosen must be one of the options of its decision; "
-        f"got {listing(described, int(none.sum()))}. Add its row, or drop these decisions."
+        f"got {format_list(described, int(none.sum()))}. Add its row, or drop these decisions."
     )
 
 
@@ -255,11 +265,12 @@ def reused_hint(ids: Ids, row: int) -> str:
     blocks = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1)
     if len(blocks) < 2 or min(map(len, blocks)) < 2:
         return ""
-    spans = listing(f"{ids.row_place(block[0])} to {block[-1]}" for block in blocks)
+    spans = format_list(f"{ids.row_place(block[0])} to {block[-1]}" for block in blocks)
     number = "two" if len(blocks) == 2 else f"{len(blocks):,}"
     return (
         f" D{ids.decision_name(row)[1:]} appears in {number} blocks ({spans}): if they are "
-        f"different decisions, name {ticked('subject')} or more columns in {ticked('decision')}."
+        f"different decisions, name {quoted_argument('subject')} or more columns in "
+        f"{quoted_argument('decision')}."
     )
 
 
@@ -375,7 +386,7 @@ def _order(ids: Ids, kept: BoolVector | None) -> IntVector:
     described = (f"row {a} and {ids.place(b)}" for a, b in pairs)
     raise DataError(
         "option must differ between the rows of a decision; got the same twice at "
-        f"{listing(described, total)}. Drop one.{reused_hint(ids, pairs[0][0])}"
+        f"{format_list(described, total)}. Drop one.{reused_hint(ids, pairs[0][0])}"
     )
 
 

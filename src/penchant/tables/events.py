@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
-from penchant.errors import DataError, argument, either, listing
+from penchant.errors import DataError, argument, either, format_list
 from penchant.tables.numbers import EXACT_INTEGERS, Place, exact_floats
 
 NOTHING = -1
@@ -89,7 +89,7 @@ def option_indices(chosen: Any, place: Place, base: int = 0, name: str = "chosen
         whole = (floats == np.floor(floats)) & (floats >= base) & (floats <= EXACT_INTEGERS)
     wrong = np.flatnonzero(~(whole | timeout))
     if wrong.size:
-        places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(
             f"{name} must be an option's index, counted from {base}; got {places}. "
             f"Number the options so; leave the cell empty or write -1 where nothing was {name}."
@@ -112,7 +112,7 @@ def mask_of(values: Any, name: str, n: int, place: Place, word: str = "event") -
     _check_shape(floats, name, n, f"Give True or False for every {word}.", word)
     wrong = np.flatnonzero((floats != 0) & (floats != 1))
     if wrong.size:
-        places = listing((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
+        places = format_list((f"{floats[k]:g} at {place(k)}" for k in wrong[:11]), wrong.size)
         raise DataError(f"{name} must hold True/False or 0/1; got {places}. Convert it.")
     mask: BoolVector = floats != 0
     return mask
@@ -171,10 +171,10 @@ def _refuse(wrong: BoolVector, values: Vector | None, rule: str, advice: str, pl
     if not where.size:
         return
     if values is None:
-        places = listing((place(k) for k in where[:11]), where.size)
+        places = format_list((place(k) for k in where[:11]), where.size)
         raise DataError(f"{rule} at {places}. {advice}")
     described = (f"{values[k]:g} at {place(k)}" for k in where[:11])
-    raise DataError(f"{rule}; got {listing(described, where.size)}. {advice}")
+    raise DataError(f"{rule}; got {format_list(described, where.size)}. {advice}")
 
 
 def check_options(chosen: IntVector, n_options: int, place: Place, name: str = "chosen") -> None:
@@ -182,7 +182,7 @@ def check_options(chosen: IntVector, n_options: int, place: Place, name: str = "
     wrong = np.flatnonzero(chosen >= n_options)
     if not wrong.size:
         return
-    places = listing((f"{chosen[k]} at {place(k)}" for k in wrong[:11]), wrong.size)
+    places = format_list((f"{chosen[k]} at {place(k)}" for k in wrong[:11]), wrong.size)
     advice = "Options are counted from 0."
     if chosen.max() == n_options and not (chosen == 0).any():
         advice = "It looks 1-based: subtract 1, options are counted from 0."

@@ -13,7 +13,15 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.errors import SHOWN, DataError, argument, either, listing, named, nearest
+from penchant.errors import (
+    MAX_LISTED,
+    DataError,
+    argument,
+    closest_match_hint,
+    either,
+    format_list,
+    format_names,
+)
 from penchant.tables.labels import (
     NONE_MISSING,
     SPREAD,
@@ -58,7 +66,7 @@ def open_frame(frame: Any) -> Table:
 
 def _repeated(frame: Any) -> str:
     names = list(getattr(frame, "column_names", getattr(frame, "columns", ())))
-    return listing(dict.fromkeys(repr(name) for name in names if names.count(name) > 1))
+    return format_list(dict.fromkeys(repr(name) for name in names if names.count(name) > 1))
 
 
 def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
@@ -69,11 +77,12 @@ def check_columns(table: Table, roles: Mapping[str, Sequence[Any]]) -> None:
     if not unknown:
         return
     first = unknown[0][0]
-    got = listing(f"{name!r} for {role}" for role, name in unknown)
-    hints = (nearest(str(name), map(str, present)) for _, name in unknown)
+    got = format_list(f"{name!r} for {role}" for role, name in unknown)
+    hints = (closest_match_hint(str(name), map(str, present)) for _, name in unknown)
     raise DataError(
         f"{first if '[' in first else argument(first)} must name a column of the table; got {got}, "
-        f"but the columns are {named(present)}.{next(filter(None, hints), ' Correct the name.')}"
+        "but the columns are "
+        f"{format_names(present)}.{next(filter(None, hints), ' Correct the name.')}"
     )
 
 
@@ -174,14 +183,14 @@ def column_flags(table: Table, name: Any, role: str) -> BoolVector:
     coded = column_labels(table, name, role)
     values = coded.labels.tolist()
     if coded.missing.size:
-        places = listing(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
+        places = format_list(map(row_place, coded.missing[:11].tolist()), coded.missing.size)
         raise DataError(
             f"{role} {name!r} must not be missing; got an empty cell at {places}. "
             "Fill it with 0 or 1."
         )
     if not all(type(value) in (int, bool) and value in (0, 1) for value in values):
         raise DataError(
-            f"{role} {name!r} must hold True/False or 0/1; got {listing(map(repr, values))} "
+            f"{role} {name!r} must hold True/False or 0/1; got {format_list(map(repr, values))} "
             f"(dtype {series.dtype}). Convert it."
         )
     return np.array(values, dtype=bool)[coded.codes]
@@ -225,7 +234,7 @@ def repeated_rows(
     key = (decision * n_options + option)[rows]
     order = np.argsort(key, kind="stable")
     same = np.flatnonzero(np.diff(key[order]) == 0)
-    pairs = [(int(rows[order[i]]), int(rows[order[i + 1]])) for i in same[: SHOWN + 1]]
+    pairs = [(int(rows[order[i]]), int(rows[order[i + 1]])) for i in same[: MAX_LISTED + 1]]
     return pairs, same.size
 
 
@@ -306,17 +315,17 @@ class Ids:
 
     def first_rows(self, wrong: BoolVector) -> list[int]:
         """Find a row of each of the first decisions that are wrong."""
-        decisions = np.flatnonzero(wrong)[: SHOWN + 1]
+        decisions = np.flatnonzero(wrong)[: MAX_LISTED + 1]
         return [int(np.argmax(self.decision == k)) for k in decisions]
 
     def listed(self, wrong: BoolVector) -> str:
         """List the decisions that are wrong, with their rows."""
         described = (
             f"{self.decision_name(row)} "
-            f"({listing(dict.fromkeys(map(self.row_place, self.rows_of(row))))})"
+            f"({format_list(dict.fromkeys(map(self.row_place, self.rows_of(row))))})"
             for row in self.first_rows(wrong)
         )
-        return listing(described, int(wrong.sum()))
+        return format_list(described, int(wrong.sum()))
 
     def decision_labels(self, rows: IntVector) -> Labels:
         """Label of the decision of each row; a record where several columns name it."""
@@ -349,11 +358,11 @@ def check_present(given: Iterable[tuple[tuple[str, Any], Coded]]) -> None:
     gaps = [
         (f"{role} {name!r}", row_place(row), coded.missing.size)
         for (role, name), coded in columns
-        for row in coded.missing[: SHOWN + 1].tolist()
+        for row in coded.missing[: MAX_LISTED + 1].tolist()
     ]
     if gaps:
         total = sum({what: size for what, _, size in gaps}.values())
-        places = listing((f"{what} at {place}" for what, place, _ in gaps), total)
+        places = format_list((f"{what} at {place}" for what, place, _ in gaps), total)
         role = gaps[0][0].partition(" ")[0]
         raise DataError(
             f"{role} must not be missing; got an empty cell in {places}. Fill or drop these rows"

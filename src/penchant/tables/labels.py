@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Labels
-from penchant.errors import PenchantWarning, listing
+from penchant.errors import PenchantWarning, format_list
 from penchant.files.text import MISSING_WORDS
 from penchant.tables.numbers import is_missing
 
@@ -197,8 +197,8 @@ def _plain(value: Any) -> Any:
 def _warn_mixed(text: list[str], others: list[Any], name: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{name} mixes text ({listing(map(repr, text))}) and numbers "
-            f"({listing(map(repr, others))}): all are compared as text.",
+            f"{name} mixes text ({format_list(map(repr, text))}) and numbers "
+            f"({format_list(map(repr, others))}): all are compared as text.",
             "mixed-ids",
         ),
         stacklevel=3,
@@ -248,7 +248,7 @@ def warn_similar(labels: Sequence[Any], name: str) -> None:
             alike.setdefault(" ".join(label.split()).casefold(), []).append(label)
     groups = [group for group in alike.values() if len(group) > 1]
     if groups:
-        found = listing(" and ".join(map(repr, group)) for group in groups)
+        found = format_list(" and ".join(map(repr, group)) for group in groups)
         warnings.warn(
             PenchantWarning(
                 f"{name} holds labels that differ by case or spaces only: {found}. "

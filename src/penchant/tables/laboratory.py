@@ -14,11 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
-from penchant.errors import DataError, argument, listing
+from penchant.errors import DataError, argument, format_list
 from penchant.files.folder import FILE
 from penchant.files.table import RECORD, typed
 from penchant.files.text import MISSING_WORDS
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.tables.answers import (
     AGREE,
     BY_LOSS,
@@ -194,7 +194,7 @@ def cleaned(
         mask = rows_where(frame, where)
         check_some_left(mask, frame, where)
         work.keep(mask)
-        kept = counted(int(mask.sum()), "row")
+        kept = format_count(int(mask.sum()), "row")
         work.notes.append(f"{kept} of {len(mask):,} kept by {argument('where')}")
     work.ask_apart(titles)
     work.take_best_or_worst()
@@ -390,7 +390,7 @@ class _Work:
     def leave_out(self, mask: BoolVector, why: str) -> None:
         """Leave some rows out, and say so, unless they are all."""
         if mask.any() and not mask.all():
-            self.notes.append(f"{counted(int(mask.sum()), 'row')} left out: {why}")
+            self.notes.append(f"{format_count(int(mask.sum()), 'row')} left out: {why}")
             self.keep(~mask)
 
     def loops(self) -> Loops:
@@ -418,7 +418,7 @@ class _Work:
             own = self._practice(name)
             if own.any() and self._is_part_of_everybody(own):
                 pairs = zip(self.cells(name), own, strict=True)
-                words = listing(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
+                words = format_list(dict.fromkeys(repr(cell) for cell, is_own in pairs if is_own))
                 practice |= own
                 why.append(f"{name} is {words}")
         self.practised = bool(practice.any())
@@ -449,7 +449,7 @@ class _Work:
             raise DataError(
                 f"{argument('where')} must be given, as everybody's first rows have {word!r} in "
                 f"{name}, which can be read in two ways: practice, or decisions like those with "
-                f"{listing(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
+                f"{format_list(map(repr, others))}. Pass {where_said(f'{column} != {word!r}')} to "
                 f"leave them out, or {where_said(kept)} to keep them."
             )
 
@@ -591,7 +591,7 @@ class _Work:
             if own
         )
         said = [str(key)[:_LONG] or "unnamed" for key, _ in count.most_common(4)]
-        return listing(said, len(count))
+        return format_list(said, len(count))
 
     def _leave_out_empty(self, chosen: str) -> None:
         """Leave out choices in rows where nothing of the experimenter's own varies and is filled.
@@ -610,7 +610,7 @@ class _Work:
         something = np.logical_or.reduce([self.filled(name) for name in contents])
         if something.any():
             idle = ~something & self.filled(chosen)
-            self.leave_out(idle, f"answers with nothing in {listing(contents)}")
+            self.leave_out(idle, f"answers with nothing in {format_list(contents)}")
 
     def _leave_out_unpaid(self, chosen: str) -> None:
         """Leave out answers that are never paid, such as the key that ends instructions."""
@@ -624,7 +624,7 @@ class _Work:
             said = dict.fromkeys(
                 str(cell)[:_SHORT] for cell, own in zip(cells, other, strict=True) if own
             )
-            self.leave_out(other & ~paid, f"answers that are never paid: {listing(said)}")
+            self.leave_out(other & ~paid, f"answers that are never paid: {format_list(said)}")
 
     def _is_of_people(self, name: str) -> bool:
         """Whether a column says the same in all rows of a subject."""
@@ -978,8 +978,8 @@ def _which_column(attribute: str, place_in: str, columns: Mapping[str, str]) -> 
     )
     return DataError(
         f"{attribute}[{place_in}] must say which column each number of {place_in} means; got "
-        f"{listing(map(repr, columns))} for {listing(columns.values())}, in any order. Write "
-        f"{one!r}, or {other!r}."
+        f"{format_list(map(repr, columns))} for {format_list(columns.values())}, in any order. "
+        f"Write {one!r}, or {other!r}."
     )
 
 

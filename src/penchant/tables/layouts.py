@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, argument, listing, nearest, ticked
+from penchant.errors import DataError, argument, closest_match_hint, format_list, quoted_argument
 from penchant.tables.decisions import Rows, arranged, check_missing
 from penchant.tables.frames import (
     Ids,
@@ -152,7 +152,7 @@ def option_names(options: Any, explanatory: Any) -> tuple[Any, ...]:
     if len(labels) < 2 or len(set(labels)) < len(labels):
         raise DataError(
             f"{argument('options')} must hold two or more different labels; got "
-            f"{listing(map(repr, labels))}. Name each option once."
+            f"{format_list(map(repr, labels))}. Name each option once."
         )
     return labels
 
@@ -187,14 +187,15 @@ def by_option(columns: Any, options: tuple[Any, ...], what: str) -> ByOption:
         ]
         if odd:
             raise DataError(
-                f"{what} must map every option to its column; got {listing(map(repr, columns))}, "
-                f"but options {listing(map(repr, options))}. Add or remove {listing(odd)}."
+                f"{what} must map every option to its column; got "
+                f"{format_list(map(repr, columns))}, "
+                f"but options {format_list(map(repr, options))}. Add or remove {format_list(odd)}."
             )
         return {option: columns[option] for option in options}
     if not isinstance(columns, Sequence) or len(columns) != len(options):
         raise DataError(
             f"{what} must list {len(options)} columns, one per option; got {columns!r}. "
-            f"The options are {listing(map(repr, options))}."
+            f"The options are {format_list(map(repr, options))}."
         )
     return dict(zip(options, columns, strict=True))
 
@@ -284,8 +285,8 @@ def _repeated(decision: IntVector, named: Sequence[Coded]) -> DataError:
         for a, b in pairs
     )
     return DataError(
-        f"decision must differ between rows; got {listing(described, total)}. Drop one, or name "
-        f"{ticked('subject')} or more columns in {ticked('decision')}."
+        f"decision must differ between rows; got {format_list(described, total)}. Drop one, or "
+        f"name {quoted_argument('subject')} or more columns in {quoted_argument('decision')}."
     )
 
 
@@ -312,7 +313,7 @@ def _picked(table: Table, columns: WideColumns, option: Coded) -> Coded:
 def _not_an_option(picked: Coded, columns: WideColumns) -> DataError:
     values = python_values(picked.labels)
     m = len(columns.options)
-    allowed = listing(map(repr, columns.options))
+    allowed = format_list(map(repr, columns.options))
     numeric = all(type(value) is int for value in values)
     if numeric and min(values) >= 1 and max(values) == m:
         return DataError(
@@ -323,8 +324,8 @@ def _not_an_option(picked: Coded, columns: WideColumns) -> DataError:
     good = [v in columns.options or (numeric and 0 <= v < m) for v in values]
     wrong = np.flatnonzero(~np.array(good)[picked.codes])
     wrong = np.setdiff1d(wrong, picked.missing)
-    places = listing((f"{picked.at(r)!r} at {row_place(r)}" for r in wrong[:11]), wrong.size)
-    hint = nearest(str(picked.at(wrong[0])), map(str, columns.options)) or " Correct it."
+    places = format_list((f"{picked.at(r)!r} at {row_place(r)}" for r in wrong[:11]), wrong.size)
+    hint = closest_match_hint(str(picked.at(wrong[0])), map(str, columns.options)) or " Correct it."
     return DataError(
         f"chosen must be one of the options {allowed} or an index in 0..{m - 1}; "
         f"got {places}.{hint}"

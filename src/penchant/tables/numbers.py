@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.errors import DataError, either, listing
+from penchant.errors import DataError, either, format_list
 from penchant.files.text import MISSING_WORDS
 
 EXACT_INTEGERS = 2**53
@@ -92,7 +92,7 @@ def _exact_integers(array: np.ndarray[Any, Any], name: str, place: Place) -> Vec
 
 
 def _not_exact(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
-    places = listing((f"{value} at {where}" for value, where in cells), total)
+    places = format_list((f"{value} at {where}" for value, where in cells), total)
     return DataError(
         f"{name} must hold numbers that float64 can represent; got {places}. "
         "Subtract a constant or rescale it first."
@@ -153,7 +153,7 @@ def _exact_number(value: Any) -> float | None:
 
 
 def _not_numbers(cells: Sequence[tuple[Any, str]], total: int, name: str) -> DataError:
-    places = listing((f"{value!r} at {place}" for value, place in cells), total)
+    places = format_list((f"{value!r} at {place}" for value, place in cells), total)
     return DataError(f"{name} must hold numbers; got {places}. {text_advice(cells[0][0])}")
 
 
@@ -198,7 +198,7 @@ def _in_order(name: str, values: Any, leader: str, index: Any) -> Any:
         return values
     for who, labels in ((leader, index), (name, values.index)):
         if not labels.is_unique:
-            twice = listing(map(repr, labels[labels.duplicated()].unique()))
+            twice = format_list(map(repr, labels[labels.duplicated()].unique()))
             raise DataError(
                 f"{who} must have an index without repeats to be aligned; got {twice} more than "
                 "once. Call .reset_index(drop=True), or pass .to_numpy()."
@@ -206,7 +206,8 @@ def _in_order(name: str, values: Any, leader: str, index: Any) -> Any:
     odd = index.symmetric_difference(values.index, sort=False)
     if len(odd):
         raise DataError(
-            f"{name} must have the same index labels as {leader}; got {listing(map(repr, odd))} in "
+            f"{name} must have the same index labels as {leader}; got "
+            f"{format_list(map(repr, odd))} in "
             "only one of them. Select the same decisions in both, or pass .to_numpy()."
         )
     return values.reindex(index)

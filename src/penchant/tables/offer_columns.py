@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.errors import DataError, either, listing, named, ticked
+from penchant.errors import DataError, either, format_list, format_names, quoted_argument
 from penchant.tables.columns import (
     SESSION,
     is_long,
@@ -236,7 +236,7 @@ def offer_columns(
         raise DataError(
             "offers must say which columns describe the options, as none are called "
             "amount_sooner, amount_later and delay_later, or gain and cert or loss; got columns "
-            f"{named(names)}. "
+            f"{format_names(names)}. "
             + either(
                 'Write offers={"amount": ["now", "later"], "delay": [0, "days"]}.',
                 "Write --offers amount=now/later,delay=0/days.",
@@ -247,7 +247,7 @@ def offer_columns(
     if parts["chosen"] is None:
         raise DataError(
             "chosen must be given, as no column is called chosen or choice; got columns "
-            f"{named(names)}. Name the column with {ticked('chosen')}."
+            f"{format_names(names)}. Name the column with {quoted_argument('chosen')}."
         )
     return OfferColumns(
         chosen=parts["chosen"],
@@ -452,7 +452,7 @@ def taken_by_word(seen: Sequence[Any], column: str) -> dict[str, float]:
     if unknown:
         raise DataError(
             f"chosen {column!r} must hold the number of an option, or a label named in "
-            f"{ticked('options')}; got {listing(map(repr, unknown))}. Pass "
+            f"{quoted_argument('options')}; got {format_list(map(repr, unknown))}. Pass "
             f"{either('options=[...]', '--options')} with the labels in the order of the options."
         )
     return found

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, argument, either, listing, nearest, ticked
+from penchant.errors import (
+    DataError,
+    argument,
+    closest_match_hint,
+    either,
+    format_list,
+    quoted_argument,
+)
 from penchant.tables.frames import Table, column_floats, column_labels
 from penchant.tables.numbers import Place
 from penchant.tables.where import where_said
@@ -87,11 +94,11 @@ def labelled_options(
     wrong = np.flatnonzero(chosen == np.inf)
     if wrong.size:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
-        hint = nearest(str(seen[coded.codes[wrong[0]]]), map(str, known))
-        typed = ticked("options")
+        hint = closest_match_hint(str(seen[coded.codes[wrong[0]]]), map(str, known))
+        typed = quoted_argument("options")
         raise DataError(
-            f"chosen must be one of the options {listing(map(str, known))}; "
-            f"got {listing(cells, wrong.size)}.{hint or f' Correct it, or add it to {typed}.'}"
+            f"chosen must be one of the options {format_list(map(str, known))}; "
+            f"got {format_list(cells, wrong.size)}.{hint or f' Correct it, or add it to {typed}.'}"
         )
     return chosen, known
 
@@ -101,7 +108,8 @@ def _labels(labels: Sequence[Any], drop_nothing: bool) -> tuple[Any, ...]:
     if len(known) < 2 or len(set(map(str, known))) < len(known):
         raise DataError(
             f"{argument('options')} must be two labels or more, each once; got "
-            f"{listing(map(str, known)) or 'none'}. Name all options in {ticked('options')}."
+            f"{format_list(map(str, known)) or 'none'}. Name all options in "
+            f"{quoted_argument('options')}."
         )
     return known
 
@@ -133,8 +141,9 @@ def written_options(table: Table, name: Any, place: Place) -> Vector:
         cells = (f"{seen[coded.codes[row]]!r} at {place(int(row))}" for row in wrong[:11])
         words = [word for word in seen if not says_nothing(word)]
         raise DataError(
-            f"chosen {name!r} must hold numbers of options, or labels that {ticked('options')} "
-            f"names; got {listing(cells, wrong.size)}. Pass options=[{listing(map(repr, words))}] "
+            f"chosen {name!r} must hold numbers of options, or labels that "
+            f"{quoted_argument('options')} names; got {format_list(cells, wrong.size)}. Pass "
+            f"options=[{format_list(map(repr, words))}] "
             "if these are the labels, or leave cells empty where nothing was chosen."
         )
     return numbers
@@ -182,7 +191,7 @@ def placed_options(
     if wrong.size:
         cells = (f"{_point(there[row] + base)} at {place(int(row))}" for row in wrong[:11])
         raise DataError(
-            f"chosen must lie where an option is; got {listing(cells, wrong.size)}. "
+            f"chosen must lie where an option is; got {format_list(cells, wrong.size)}. "
             + _advice(there[given], locations, base)
         )
     return chosen
@@ -231,9 +240,10 @@ def refuse_stray_labels(table: Table, name: Any, place: Place) -> None:
     kept = where_said(" and ".join(f"{column} != {word!r}" for word in words))
     raise DataError(
         f"chosen must hold numbers of options, or labels; got numbers, but {name} also has "
-        f"{listing(cells, rows.size)}. Leave cells empty where nothing was chosen, or pass {kept} "
+        f"{format_list(cells, rows.size)}. Leave cells empty where nothing was chosen, or pass "
+        f"{kept} "
         f"and {argument('gaps', 'timeout')}{either(' to `read`', '')}; if {' and '.join(words)} "
-        f"can be chosen, name all options in {ticked('options')}."
+        f"can be chosen, name all options in {quoted_argument('options')}."
     )
 
 

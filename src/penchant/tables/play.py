@@ -10,8 +10,15 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Vector
 from penchant.arguments import whole_number
-from penchant.errors import DataError, PenchantWarning, argument, either, listing, ticked
-from penchant.output import counted
+from penchant.errors import (
+    DataError,
+    PenchantWarning,
+    argument,
+    either,
+    format_list,
+    quoted_argument,
+)
+from penchant.output import format_count
 from penchant.tables.events import NOTHING, Events
 from penchant.tables.numbers import Place
 
@@ -117,10 +124,13 @@ def _check_distinct(
     again = np.flatnonzero(step == 0)
     if again.size:
         cells = (f"{numbers[k]} again at {place(rows[k])}" for k in again[:11])
-        names = f"Name {ticked('subject')} and {ticked('block')}, or drop repeated rows."
+        names = (
+            f"Name {quoted_argument('subject')} and {quoted_argument('block')}, "
+            "or drop repeated rows."
+        )
         raise DataError(
             "decision must differ between the rows of an episode; got "
-            f"{listing(cells, again.size)}. {apart() or names}"
+            f"{format_list(cells, again.size)}. {apart() or names}"
         )
 
 
@@ -130,8 +140,8 @@ def _check_start(first: IntVector, wrong: BoolVector, rows: IntVector, place: Pl
         cells = (f"{first[k]} at {place(rows[k])}" for k in where[:11])
         raise DataError(
             "decision must start at 0 or 1 in every episode, or run on through the blocks of a "
-            f"subject; got {listing(cells, where.size)}. Number the decisions of each subject and "
-            "block afresh, "
+            f"subject; got {format_list(cells, where.size)}. Number the decisions of each subject "
+            "and block afresh, "
             + either(
                 "and add the rows that are missing, with an empty choice",
                 "add the rows that are missing with an empty choice, or pass --decision none if "
@@ -146,8 +156,8 @@ def _check_gaps(numbers: IntVector, step: IntVector, rows: IntVector, place: Pla
     if gap.size:
         cells = (f"{numbers[k]} after {numbers[k - 1]} at {place(rows[k])}" for k in gap[:11])
         raise DataError(
-            f"decision must count on without a gap; got {listing(cells, gap.size)}. Add a row with "
-            "an empty choice and an empty reward for each decision missed; or pass "
+            f"decision must count on without a gap; got {format_list(cells, gap.size)}. Add a row "
+            "with an empty choice and an empty reward for each decision missed; or pass "
             f"{argument('gaps', 'timeout')} to take them for missed, {argument('gaps', 'order')} "
             "if the gaps mean nothing."
         )
@@ -207,7 +217,8 @@ def doubt_zero(chosen: Vector, rewards: Vector, place: Place) -> None:
         paid = np.nanmax(rewards[zero])
         warnings.warn(
             PenchantWarning(
-                f"chosen is 0 in {counted(int(zero.sum()), 'row')}, and the reward there always "
+                f"chosen is 0 in {format_count(int(zero.sum()), 'row')}, and the reward there "
+                "always "
                 f"{paid:g}: it is taken for an option. If 0 marks decisions without a choice, and "
                 f"options are counted from 1, pass {either('base=1', '--base 1')}.",
                 "zero-option",
@@ -224,7 +235,8 @@ def doubt_marks(chosen: Vector) -> None:
     rows = int((chosen == numbers[-1]).sum())
     warnings.warn(
         PenchantWarning(
-            f"chosen is {numbers[-1]:g} in {counted(rows, 'row')}, and at most {numbers[-2]:g} in "
+            f"chosen is {numbers[-1]:g} in {format_count(rows, 'row')}, and at most "
+            f"{numbers[-2]:g} in "
             "all others: it is taken for an option. If it marks decisions without a choice, leave "
             "these cells and their rewards empty.",
             "distant-option",
@@ -235,7 +247,7 @@ def doubt_marks(chosen: Vector) -> None:
 
 def _no_reward(zero: BoolVector, place: Place) -> str:
     where = np.flatnonzero(zero)
-    places = listing((f"0 at {place(int(row))}" for row in where[:11]), where.size)
+    places = format_list((f"0 at {place(int(row))}" for row in where[:11]), where.size)
     return (
         f"chosen must have a reward; got none where it is 0, as in {places}. If 0 marks decisions "
         f"without a choice, and options are counted from 1, pass {either('base=1', '--base 1')}."

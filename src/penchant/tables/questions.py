@@ -13,7 +13,7 @@ import pyarrow as pa
 from penchant._typing import IntVector
 from penchant.errors import DataError, argument
 from penchant.files.table import typed
-from penchant.output import counted
+from penchant.output import format_count
 from penchant.tables.cells import amount, amount_and_chance, amount_and_delay, is_nothing
 from penchant.tables.unfolding import DECISION, Unfolded
 
@@ -100,7 +100,7 @@ def offers_of_questions(table: pa.Table, titles: Mapping[str, Any]) -> Unfolded 
         table,
         list(found),
         {FIRST: [both[0] for both in found.values()], SECOND: [b[1] for b in found.values()]},
-        f"{counted(len(found), 'question')} taken for a choice between two offers each",
+        f"{format_count(len(found), 'question')} taken for a choice between two offers each",
     )
 
 

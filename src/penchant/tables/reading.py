@@ -10,9 +10,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError, argument, listing, named, nearest
+from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
 from penchant.files.folder import Raw
-from penchant.output import CONTENT, Backend, Kept, came_as, counted, encoded, frame
+from penchant.output import (
+    CONTENT_KEY,
+    Backend,
+    JsonDocument,
+    encode,
+    format_count,
+    frame_backend,
+    make_frame,
+)
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
 
@@ -25,7 +33,7 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reading(Kept):
+class Reading(JsonDocument):
     """Data that `fit` takes, with a record of what was taken for what.
 
     Attributes
@@ -77,7 +85,7 @@ class Reading(Kept):
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
         raw = None if self.raw is None else replace(self.raw, pieces=())
-        return {**self.document(), CONTENT: encoded(replace(self, raw=raw))}
+        return {**self.document(), CONTENT_KEY: encode(replace(self, raw=raw))}
 
     @property
     def subjects(self) -> tuple[Any, ...]:
@@ -172,7 +180,7 @@ class Reading(Kept):
         advice = f"Options are counted from {base} to {last}: correct the number or the file."
         if base == 0 and np.nanmax(numbers) == n_options and not (numbers == 0).any():
             advice = f"They look counted from 1: pass {argument('base', 1)}."
-        places = listing(cells, wrong.size)
+        places = format_list(cells, wrong.size)
         raise DataError(self.located(f"{said} has {n_options} options, but got {places}. {advice}"))
 
     def _labels(self, row: int) -> str:
@@ -198,7 +206,8 @@ class Reading(Kept):
         if column not in frame.columns:
             raise DataError(
                 f"column must be one of the table; got {column!r}, but they are "
-                f"{named(frame.columns)}.{nearest(column, frame.columns) or ' Correct it.'}"
+                f"{format_names(frame.columns)}."
+                f"{closest_match_hint(column, frame.columns) or ' Correct it.'}"
             )
         if who is None:
             raise DataError("subject must be known to tell groups; got none. Name its column.")
@@ -254,10 +263,10 @@ class Reading(Kept):
             "Columns: " + "; ".join(f"{part} = {name}" for part, name in self.columns.items()),
         ]
         if any(key != str(option) or not key.isdigit() for key, option in self.options.items()):
-            words = listing(f"{word} = {option}" for word, option in self.options.items())
+            words = format_list(f"{word} = {option}" for word, option in self.options.items())
             lines.append(f"Options: {words}")
         lines += [f"Note: {note}." for note in self.notes]
-        who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
+        who = f"{format_count(len(self.subjects), 'subject')}, " if self.subjects else ""
         lines.append(f"Data: {who}{self._amount()}")
         lines += [f"Note: {doubt}" for doubt in self.doubts]
         return "\n".join([*lines, f"Next: {self.next}"])
@@ -274,21 +283,21 @@ class Reading(Kept):
         """The rows that were used, as the file has them."""
         held = self.table
         columns = {name: held[name].to_pylist() for name in held.column_names}
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def _amount(self) -> str:
-        trials = counted(self.n_decisions, "trial")
+        trials = format_count(self.n_decisions, "trial")
         if self.kind == "choices":
             return trials
         events = sum(one.n_events for one in self.data)
         if self.kind == "offers":
-            return f"{trials} included of {events:,}, {counted(self.n_options, 'option')}"
-        blocks = counted(len(self.data), "block")
-        return f"{blocks}, {trials} included of {counted(events, 'event')}"
+            return f"{trials} included of {events:,}, {format_count(self.n_options, 'option')}"
+        blocks = format_count(len(self.data), "block")
+        return f"{blocks}, {trials} included of {format_count(events, 'event')}"
 
     def __repr__(self) -> str:
-        who = f"{counted(len(self.subjects), 'subject')}, " if self.subjects else ""
-        return f"<Reading of {self.kind}: {who}{counted(self.n_decisions, 'trial')}>"
+        who = f"{format_count(len(self.subjects), 'subject')}, " if self.subjects else ""
+        return f"<Reading of {self.kind}: {who}{format_count(self.n_decisions, 'trial')}>"
 
 
 MOST_GROUPS = 6

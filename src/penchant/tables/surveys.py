@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from penchant.errors import DataError, argument, either, listing
+from penchant.errors import DataError, argument, either, format_list
 from penchant.tables.labels import natural_key
 from penchant.tables.options import NOTHING_WORDS
 from penchant.tables.where import where_said
@@ -450,8 +450,8 @@ def _any_order(words: Mapping[str, str], options: Sequence[str], column: str) ->
     one = {word: words[word] for word in counted}
     other = {word: after[words[word]] for word in counted}
     return DataError(
-        f"{argument('options')} must say what {listing(map(repr, counted))} in {column} mean, as "
-        f"the columns describe the options {listing(options)}, in any order. Pass "
+        f"{argument('options')} must say what {format_list(map(repr, counted))} in {column} mean, "
+        f"as the columns describe the options {format_list(options)}, in any order. Pass "
         f"{options_said(one)} if they are numbered in this order, or another, such as "
         f"{options_said(other)}."
     )
@@ -554,7 +554,7 @@ def _by_mapping(
     if unsaid:
         raise DataError(
             f"{argument('options')} must say what every word of the choices means; got none for "
-            f"{listing(repr(word) for word in unsaid)}. Add it, or leave its rows out by "
+            f"{format_list(repr(word) for word in unsaid)}. Add it, or leave its rows out by "
             f"{_left_out(unsaid[0], words, column)}; pass {argument('opt_out', unsaid[0])} if it "
             "is an option of its own."
         )
@@ -623,8 +623,8 @@ def _doubtful(word: str, said: Sequence[str], tags: Sequence[str], column: str) 
         if {"0", str(m)} <= numbers:
             last = f"; or {argument('opt_out', str(m))} if options are counted from 0"
         return DataError(
-            f"{argument('opt_out')} must be given, as {column} holds {listing(said)}, and the "
-            f"columns describe {m} options, {listing(tags)}: {word} can be an option that "
+            f"{argument('opt_out')} must be given, as {column} holds {format_list(said)}, and the "
+            f"columns describe {m} options, {format_list(tags)}: {word} can be an option that "
             f"is none of these, or a decision that nobody made. Pass {argument('opt_out', word)} "
             f"for the first, or {_left_out(word, said, column)} to leave these rows out{last}."
         )
@@ -733,13 +733,14 @@ def refuse_unknown_words(
         pairs = list(dict.fromkeys(own for own in usual if len(own) == 2))[:2]
         ways = [dict(zip(words, own, strict=True)) for pair in pairs for own in (pair, pair[::-1])]
         raise DataError(
-            f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as "
-            f"the columns describe the options {' or '.join(map(listing, pairs))} and both can be "
-            f"meant. Pass {', or '.join(map(options_said, ways))}."
+            f"{argument('options')} must say what {format_list(map(repr, words))} in {column} "
+            "mean, as "
+            f"the columns describe the options {' or '.join(map(format_list, pairs))} and both can "
+            f"be meant. Pass {', or '.join(map(options_said, ways))}."
         )
     raise DataError(
-        f"{argument('options')} must say what {listing(map(repr, words))} in {column} mean, as the "
-        f"columns describe the options {listing(tags)}, and each can be any. Pass "
+        f"{argument('options')} must say what {format_list(map(repr, words))} in {column} mean, as "
+        f"the columns describe the options {format_list(tags)}, and each can be any. Pass "
         f"{options_said(ordered[:m])} if this is their order, or "
         f"{options_said(ordered[m - 1 :: -1])}{'' if m == 2 else ', or another'}."
     )

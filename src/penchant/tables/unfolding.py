@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.files.folder import UNNAMED
 from penchant.files.table import typed
 from penchant.tables.cells import (
@@ -144,7 +144,7 @@ def objects_apart(table: pa.Table) -> Unfolded:
             for i in range(size):
                 items = typed([None if own is None else _item(own[i][key]) for own in cells])
                 table = table.append_column(f"{key}_{i}" if free else f"{name}_{key}_{i}", items)
-        notes.append(f"lists in {name} taken for {listing(keys)} of every option")
+        notes.append(f"lists in {name} taken for {format_list(keys)} of every option")
     return Unfolded(table, same, tuple(notes))
 
 
@@ -319,7 +319,7 @@ def _exploded(
     numbers = np.concatenate([np.arange(1, n + 1) for n in sizes] or [rows])
     if DECISION not in columns:
         columns[DECISION] = pa.array(numbers)
-    said = f"lists in {listing(names)} taken for one item per decision"
+    said = f"lists in {format_list(names)} taken for one item per decision"
     table = pa.table(columns)
     return Unfolded(table.rename_columns(_singular(table.column_names, names)), rows, (said,))
 
@@ -371,7 +371,7 @@ def offers_apart(table: pa.Table, chosen: str | None, decimal: str = ".") -> Unf
         for k, part in enumerate(parts):
             cells = [None if one is None else one[k] for one in both]
             table = table.append_column(f"{name}_{part}", pa.array(cells, pa.string()))
-    said = f"{listing(offered)} taken for an {parts[0]} and a {parts[1]} each"
+    said = f"{format_list(offered)} taken for an {parts[0]} and a {parts[1]} each"
     return Unfolded(table, same, (said,))
 
 

@@ -12,7 +12,14 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import BoolVector
-from penchant.errors import DataError, argument, either, listing, named, nearest
+from penchant.errors import (
+    DataError,
+    argument,
+    closest_match_hint,
+    either,
+    format_list,
+    format_names,
+)
 from penchant.tables.frames import Table, row_place
 
 EXAMPLE = "phase == 'test' and rt > 200"
@@ -246,12 +253,12 @@ class _Parser:
             return _Values(name, _cells(self.table[name]), column=True)
         if token.kind == "word" and name.lower() in _LITERALS:
             return _Values(name, _LITERALS[name.lower()])
-        hint = self._meant(name) or nearest(name, map(str, self.table.columns))
+        hint = self._meant(name) or closest_match_hint(name, map(str, self.table.columns))
         quote = f" Put text in quotes: '{name}'." if not hint and token.kind == "word" else ""
         raise DataError(
             f"{argument('where')} must name columns of the table; got {name!r} in "
             f"{self.where!r}, but they are "
-            f"{named(self.table.columns)}.{hint or quote or ' Correct it.'}"
+            f"{format_names(self.table.columns)}.{hint or quote or ' Correct it.'}"
         )
 
     def _flag(self, value: _Values) -> BoolVector:
@@ -405,7 +412,7 @@ def _instead(cell: Any, said: str, sign: str, where: str) -> str:
 def _shown(cells: Any) -> str:
     known = [cell for cell in cells.tolist() if cell is not None]
     seen = dict.fromkeys(f"{one:g}" if isinstance(one, float) else repr(one) for one in known)
-    return listing(list(seen)[:SHOWN_VALUES], len(seen))
+    return format_list(list(seen)[:SHOWN_VALUES], len(seen))
 
 
 def check_some_left(mask: BoolVector, table: Table, where: str) -> None:

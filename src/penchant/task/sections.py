@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 
 Path = tuple[str | int, ...]
 
@@ -168,7 +168,7 @@ class Section:
         for word in known:
             if word == value:
                 return word
-        hint = nearest(str(value), known).strip() or "Choose one."
+        hint = closest_match_hint(str(value), known).strip() or "Choose one."
         self.refuse(key, f"be one of {', '.join(known)}", hint, value)
 
     def yes(self, key: str, default: bool) -> bool:
@@ -206,7 +206,9 @@ class Section:
         for key in self.values:
             if key not in self.read:
                 choices = sorted(self.read | set(known))
-                hint = nearest(key, choices).strip() or f"Known here: {', '.join(choices)}."
+                hint = (
+                    closest_match_hint(key, choices).strip() or f"Known here: {', '.join(choices)}."
+                )
                 raise DataError(
                     f"{self.name() or 'the file'} must have known keys; got {key!r}"
                     f"{self.place(key)}. {hint}"

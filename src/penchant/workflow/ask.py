@@ -12,7 +12,7 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.arguments import check_level, whole_number
-from penchant.errors import DataError, argument, nearest
+from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
@@ -21,7 +21,7 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, prior_document, prior_of
-from penchant.output import Backend, Shown, Table
+from penchant.output import Backend, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.ask_beliefs import (
     LARGEST_GRID,
@@ -201,7 +201,7 @@ def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[
         if name not in names:
             raise DataError(
                 f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
-                f"{name!r}.{nearest(str(name), names) or ' Choose some of them.'}"
+                f"{name!r}.{closest_match_hint(str(name), names) or ' Choose some of them.'}"
             )
     if not given or len(set(given)) < len(given):
         raise DataError(
@@ -231,7 +231,7 @@ def _layout(units: Units, about: tuple[int, ...], grid: Mapping[str, Any] | None
     return GivenLayout(units, about, values)
 
 
-class Asker(Shown):
+class Asker(Result):
     """Asks the most informative of some offers, and learns from the answers.
 
     Attributes

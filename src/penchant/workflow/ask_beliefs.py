@@ -23,7 +23,7 @@ from scipy import special, stats
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
-from penchant.output import Backend, Shown, Table, came_as, counted, frame
+from penchant.output import Backend, Result, Table, format_count, frame_backend, make_frame
 from penchant.workflow.ask_offers import Offer, Place, Units, as_record, variables
 
 LARGEST_GRID = 3  # parameters
@@ -552,7 +552,7 @@ def _divergence(now: Vector, before: Vector) -> float:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Posterior(Shown):
+class Posterior(Result):
     """Parameters as they are believed to be after the answers.
 
     Attributes
@@ -601,13 +601,13 @@ class Posterior(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """A table with one row per parameter."""
         rows = [self._row(a) for a in range(len(self.names))]
-        return frame(
-            {name: [row[name] for row in rows] for name in rows[0]}, backend or came_as(self)
+        return make_frame(
+            {name: [row[name] for row in rows] for name in rows[0]}, backend or frame_backend(self)
         )
 
     def table(self) -> Table:
         """The summary as a table."""
-        said = f"What is believed after {counted(self.n_answers, 'answer')}"
+        said = f"What is believed after {format_count(self.n_answers, 'answer')}"
         return replace(super().table(), caption=said)
 
     def document(self) -> dict[str, Any]:

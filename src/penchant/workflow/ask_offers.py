@@ -22,7 +22,7 @@ import numpy as np
 from scipy import stats
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
@@ -166,7 +166,7 @@ def read_questions(
     if missing:
         raise DataError(
             f"offers must have {' and '.join(Declared(model).attributes)} for "
-            f"{type(model).__name__}; got {listing(described)}. Add {missing[0]}."
+            f"{type(model).__name__}; got {format_list(described)}. Add {missing[0]}."
         )
     shared = {name: described[name] for name in Declared(model).attributes or described}
     n_options = next(iter(shared.values())).shape[1]
@@ -261,7 +261,7 @@ def read_offer(offer: Any, like: Mapping[str, Matrix], rows: Rows | None = None)
     if isinstance(offer, Mapping):
         missing = [name for name in like if name not in offer]
     if missing:
-        got = listing(map(str, offer)) if isinstance(offer, Mapping) else type(offer).__name__
+        got = format_list(map(str, offer)) if isinstance(offer, Mapping) else type(offer).__name__
         raise DataError(
             f"offer must have {' and '.join(like)}, as the offers have; got {got}. "
             "Give what next() gave."

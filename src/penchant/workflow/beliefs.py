@@ -22,12 +22,19 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import learnt_from
 from penchant.choices import Choices
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import PortionFit
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared
 from penchant.models.record import as_episodes, data_of
-from penchant.output import Backend, Shown, as_it_came, came_as, counted, frame
+from penchant.output import (
+    Backend,
+    Result,
+    format_count,
+    frame_backend,
+    make_frame,
+    preserve_frame_backend,
+)
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.softmax.from_choices import FromChoices
@@ -49,7 +56,7 @@ def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> dict
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Latent(Shown):
+class Latent(Result):
     """Latent variables of every event, in the order of the episodes and of time.
 
     Attributes
@@ -114,8 +121,9 @@ class Latent(Shown):
         if rows is not None:
             order = self._order(rows)
             columns = {name: np.asarray(values)[order] for name, values in columns.items()}
-        return frame(
-            {name: _plain(values) for name, values in columns.items()}, backend or came_as(self)
+        return make_frame(
+            {name: _plain(values) for name, values in columns.items()},
+            backend or frame_backend(self),
         )
 
     def _order(self, rows: Sequence[Any]) -> IntVector:
@@ -123,8 +131,8 @@ class Latent(Shown):
         if tuple(map(len, rows)) != self.lengths:
             raise DataError(
                 "rows must hold a row for each event of each episode; got "
-                f"{listing(str(len(r)) for r in rows)} for episodes of "
-                f"{listing(map(str, self.lengths))} events. Give those of the same episodes."
+                f"{format_list(str(len(r)) for r in rows)} for episodes of "
+                f"{format_list(map(str, self.lengths))} events. Give those of the same episodes."
             )
         every = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
         known = np.flatnonzero(every >= 0)
@@ -132,12 +140,12 @@ class Latent(Shown):
 
     def __repr__(self) -> str:
         names = [n for n in ("value", "prediction_error", "uncertainty") if n in self.columns]
-        more = f"; {counted(len(self.without), 'subject')} without" if self.without else ""
+        more = f"; {format_count(len(self.without), 'subject')} without" if self.without else ""
         said = ", ".join(["probability", "entropy", *names])
-        return f"<Latent variables of {counted(len(self), 'event')}: {said}{more}>"
+        return f"<Latent variables of {format_count(len(self), 'event')}: {said}{more}>"
 
 
-@as_it_came
+@preserve_frame_backend
 def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 

@@ -19,7 +19,7 @@ from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import as_it_came, frame
+from penchant.output import make_frame, preserve_frame_backend
 from penchant.reading.read import Attributed, is_set, rival_sets
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit_choices
@@ -55,7 +55,7 @@ class PortionScores:
     def __call__(self, data: Any) -> Any:
         """One row for each subject, as a pyarrow table."""
         found = self.fits.estimates(data)
-        return frame(
+        return make_frame(
             {
                 "subject": list(found.subjects),
                 "status": list(found.status),
@@ -331,7 +331,7 @@ def compare_models(
 ) -> PopulationComparison: ...
 
 
-@as_it_came
+@preserve_frame_backend
 def compare_models(
     models: Mapping[str, Model | Attributed],
     episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,

@@ -16,23 +16,23 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.record import doubts_of
 from penchant.output import (
-    NARROW,
+    MAX_TABLE_WIDTH,
     Backend,
-    Shown,
+    Result,
     Table,
-    as_it_came,
-    came_as,
-    counted,
-    frame,
-    number,
-    p_value,
-    plain,
-    plain_label,
+    format_count,
+    format_number,
+    format_p_value,
+    frame_backend,
+    make_frame,
+    preserve_frame_backend,
+    to_json_label,
+    to_json_numbers,
 )
 from penchant.population.hierarchy.contrasts import Comparison, compared
 from penchant.population.hierarchy.fit import fit_population, usual_spread
@@ -74,11 +74,11 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
         )
     notes += _ratios(found)
     if found.left_out:
-        notes.append(f"Left out, without a decision: {listing(map(str, found.left_out))}.")
+        notes.append(f"Left out, without a decision: {format_list(map(str, found.left_out))}.")
     if found.undivided:
         notes.append(
             "Left out, with all decisions in one fold, so that none are left to learn from: "
-            f"{listing(map(str, found.undivided))}."
+            f"{format_list(map(str, found.undivided))}."
         )
     return tuple(notes)
 
@@ -116,10 +116,12 @@ def _model(found: ModelComparison, k: int) -> dict[str, Any]:
         "name": name,
         "model": str(found.models[name]),
         "n_parameters": found.n_parameters[k],
-        "log_likelihood": plain(float(found.log_likelihood[:, k].sum())),
-        "aic": plain(float(found.aic[:, k].sum())),
-        "bic": plain(float(found.bic[:, k].sum())),
-        "held_out_log_likelihood": plain(float(found.held_out_log_likelihood[:, k].sum())),
+        "log_likelihood": to_json_numbers(float(found.log_likelihood[:, k].sum())),
+        "aic": to_json_numbers(float(found.aic[:, k].sum())),
+        "bic": to_json_numbers(float(found.bic[:, k].sum())),
+        "held_out_log_likelihood": to_json_numbers(
+            float(found.held_out_log_likelihood[:, k].sum())
+        ),
         "n_best": int(found.n_best[k]),
         "frequency": None if chosen is None else float(chosen.frequencies[k]),
         "exceedance": None if chosen is None else float(chosen.exceedance[k]),
@@ -129,13 +131,13 @@ def _model(found: ModelComparison, k: int) -> dict[str, Any]:
 
 def _subject(found: ModelComparison, i: int) -> dict[str, Any]:
     return {
-        "subject": plain_label(found.subjects[i]),
+        "subject": to_json_label(found.subjects[i]),
         "n_decisions": int(found.n_decisions[i]),
         "statuses": list(found.statuses[i]),
-        "log_likelihood": plain(found.log_likelihood[i]),
-        "aic": plain(found.aic[i]),
-        "bic": plain(found.bic[i]),
-        "held_out_log_likelihood": plain(found.held_out_log_likelihood[i]),
+        "log_likelihood": to_json_numbers(found.log_likelihood[i]),
+        "aic": to_json_numbers(found.aic[i]),
+        "bic": to_json_numbers(found.bic[i]),
+        "held_out_log_likelihood": to_json_numbers(found.held_out_log_likelihood[i]),
     }
 
 
@@ -145,10 +147,10 @@ def _said(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
         f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
         f"{ratio.df * n} degrees of freedom"
     )
-    words += f"{' in total' if n > 1 else ''}, p-value {p_value(ratio.total_p_value)}"
+    words += f"{' in total' if n > 1 else ''}, p-value {format_p_value(ratio.total_p_value)}"
     words += f"; below 0.05 for {low} of {n} subjects." if n > 1 else "."
     if len(ratio.impossible):
-        who = listing(str(subjects[i]) for i in ratio.impossible)
+        who = format_list(str(subjects[i]) for i in ratio.impossible)
         words += f" The larger model fits worse for {who}: the models are not nested."
     return words
 
@@ -158,8 +160,8 @@ def _ratio(ratio: LikelihoodRatio) -> dict[str, Any]:
         "smaller": ratio.smaller,
         "larger": ratio.larger,
         "df": ratio.df,
-        "statistics": plain(ratio.statistics),
-        "p_values": plain(ratio.p_values),
+        "statistics": to_json_numbers(ratio.statistics),
+        "p_values": to_json_numbers(ratio.p_values),
         "total": ratio.total,
         "total_p_value": ratio.total_p_value,
     }
@@ -169,7 +171,7 @@ Criterion = Literal["aic", "bic", "held_out"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelComparison(Shown):
+class ModelComparison(Result):
     """Several models of the same decisions, for every subject and in total.
 
     Attributes
@@ -291,12 +293,12 @@ class ModelComparison(Shown):
         if name not in self.names:
             raise DataError(
                 f"model must be one of {', '.join(self.names)}; got {name!r}."
-                f"{nearest(name, self.names) or ' Choose one.'}"
+                f"{closest_match_hint(name, self.names) or ' Choose one.'}"
             )
         return self.names.index(name)
 
     @cached_property
-    @as_it_came
+    @preserve_frame_backend
     def selection(self) -> ModelSelection | None:
         """Random-effects Bayesian model selection over subjects; None if a score is infinite.
 
@@ -313,7 +315,7 @@ class ModelComparison(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per subject and model."""
         n, m = self.log_likelihood.shape
-        return frame(
+        return make_frame(
             {
                 "subject": [subject for subject in self.subjects for _ in range(m)],
                 "model": list(self.names) * n,
@@ -325,7 +327,7 @@ class ModelComparison(Shown):
                 "bic": self.bic.ravel().tolist(),
                 "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
             },
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def decisions(self, backend: Backend | None = None) -> Any:
@@ -342,9 +344,9 @@ class ModelComparison(Shown):
             "event": held.events.tolist(),
             "fold": held.folds.tolist(),
         }
-        return frame(
+        return make_frame(
             columns | {k: v.tolist() for k, v in held.log_likelihoods.items()},
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def table(self) -> Table:
@@ -358,7 +360,7 @@ class ModelComparison(Shown):
                 f"{self.log_likelihood[:, k].sum():.2f}",
                 f"{self.aic[:, k].sum():.2f}",
                 f"{self.bic[:, k].sum():.2f}",
-                f"{held[k]:.2f}" if np.isfinite(held[k]) else number(held[k]),
+                f"{held[k]:.2f}" if np.isfinite(held[k]) else format_number(held[k]),
                 str(self.n_best[k]),
                 "-" if chosen is None else f"{chosen.frequencies[k]:.3f}",
                 "-" if chosen is None else f"{chosen.protected_exceedance[k]:.3f}",
@@ -367,14 +369,14 @@ class ModelComparison(Shown):
         )
         header: tuple[str, ...] = ("model", "k", "log-lik.", "AIC", "BIC", "held-out")
         header += ("best for", "share", "PXP")
-        who = counted(len(self.subjects), "subject")
+        who = format_count(len(self.subjects), "subject")
         if self.pooled:
             who, header, rows = "all subjects together", header[:6], tuple(r[:6] for r in rows)
         if self.held_out is None:  # a column of nothing
             header = header[:5] + header[6:]
             rows = tuple(row[:5] + row[6:] for row in rows)
         return Table(
-            f"{counted(len(self.names), 'model')} of {who}",
+            f"{format_count(len(self.names), 'model')} of {who}",
             (
                 ("Trials", f"{int(self.n_decisions.sum()):,}"),
                 ("Best", f"{self.best or 'none'}, by the total {WORDS[self.criterion]}"),
@@ -405,7 +407,7 @@ POPULATION_WORDS = {"loo": "log-evidence of people left out", "aic": "AIC", "bic
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationComparison(Shown):
+class PopulationComparison(Result):
     """Several models of the same decisions, each with a population of its own.
 
     Attributes
@@ -479,12 +481,12 @@ class PopulationComparison(Shown):
         if name not in self.fits:
             raise DataError(
                 f"model must be one of {', '.join(self.names)}; got {name!r}."
-                f"{nearest(str(name), self.names) or ' Choose one.'}"
+                f"{closest_match_hint(str(name), self.names) or ' Choose one.'}"
             )
         return self.fits[name]
 
     @cached_property
-    @as_it_came
+    @preserve_frame_backend
     def selection(self) -> ModelSelection:
         """Random-effects Bayesian model selection on the evidences of subjects."""
         return select_models(self.evidence, self.names)
@@ -497,7 +499,7 @@ class PopulationComparison(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per subject and model: evidence, and evidence when left out."""
         n, m = self.evidence.shape
-        return frame(
+        return make_frame(
             {
                 "subject": [subject for subject in self.subjects for _ in range(m)],
                 "model": list(self.names) * n,
@@ -505,7 +507,7 @@ class PopulationComparison(Shown):
                 "left_out": self.loo_each.ravel().tolist(),
                 "responsibility": self.selection.responsibilities.ravel().tolist(),
             },
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def table(self) -> Table:
@@ -527,7 +529,8 @@ class PopulationComparison(Shown):
         )
         header = ("model", "k", "log-lik.", "AIC", "BIC", "left out", "error", "share", "PXP")
         return Table(
-            f"{counted(len(self.names), 'population')} of {counted(len(self.subjects), 'subject')}",
+            f"{format_count(len(self.names), 'population')} of "
+            f"{format_count(len(self.subjects), 'subject')}",
             (
                 ("Trials", f"{self._each[0].n_decisions:,}"),
                 ("Best", f"{self.best}, by the {POPULATION_WORDS[self.criterion]}"),
@@ -535,7 +538,7 @@ class PopulationComparison(Shown):
             header,
             rows,
             self.notes,
-            NARROW,
+            MAX_TABLE_WIDTH,
         )
 
     @property
@@ -553,7 +556,8 @@ class PopulationComparison(Shown):
         for (smaller, larger), ratio in self.likelihood_ratios.items():
             found.append(
                 f"{smaller} in {larger}: likelihood ratio {ratio.statistic:.2f} with "
-                f"{ratio.degrees_of_freedom} degrees of freedom, p-value {p_value(ratio.p_value)}."
+                f"{ratio.degrees_of_freedom} degrees of freedom, p-value "
+                f"{format_p_value(ratio.p_value)}."
             )
         n, largest = len(self.subjects), max(len(fit.parameter_names) for fit in self._each)
         if usual_spread(n, largest) == "diagonal":
@@ -587,10 +591,10 @@ class PopulationComparison(Shown):
                     "name": name,
                     "status": fit.status,
                     "n_parameters": fit.n_parameters,
-                    "log_likelihood": plain(fit.log_likelihood),
-                    "aic": plain(fit.aic),
-                    "bic": plain(fit.bic),
-                    "left_out": plain(fit.loo),
+                    "log_likelihood": to_json_numbers(fit.log_likelihood),
+                    "aic": to_json_numbers(fit.aic),
+                    "bic": to_json_numbers(fit.bic),
+                    "left_out": to_json_numbers(fit.loo),
                     "frequency": float(chosen.frequencies[k]),
                     "protected_exceedance": float(chosen.protected_exceedance[k]),
                 }
@@ -598,9 +602,9 @@ class PopulationComparison(Shown):
             ],
             "subjects": [
                 {
-                    "subject": plain_label(subject),
-                    "evidence": plain(self.evidence[i]),
-                    "left_out": plain(self.loo_each[i]),
+                    "subject": to_json_label(subject),
+                    "evidence": to_json_numbers(self.evidence[i]),
+                    "left_out": to_json_numbers(self.loo_each[i]),
                 }
                 for i, subject in enumerate(self.subjects)
             ],

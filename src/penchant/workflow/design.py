@@ -10,14 +10,22 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, whole_number
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
-from penchant.output import Backend, Shown, Table, came_as, frame, number, plain
+from penchant.output import (
+    Backend,
+    Result,
+    Table,
+    format_number,
+    frame_backend,
+    make_frame,
+    to_json_numbers,
+)
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
-from penchant.tails import normal_point, normal_tail, t_tail
+from penchant.tails import normal_isf, normal_sf, t_sf
 from penchant.workflow.recover import check_simulated, drawn_people, played_by, recovered
 
 DECISIONS = "decisions"  # unit of a goal that more trials reach
@@ -45,7 +53,7 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Design(Shown):
+class Design(Result):
     """How much data a goal needs.
 
     Attributes
@@ -81,9 +89,9 @@ class Design(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per number tried."""
         names = ("n", "share", "error", "typical")
-        return frame(
+        return make_frame(
             {name: [getattr(t, name) for t in self.tried] for name in names},
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def document(self) -> dict[str, Any]:
@@ -96,7 +104,7 @@ class Design(Shown):
             "goal": self.goal,
             "target": self.target,
             "bracket": list(self.bracket),
-            "tried": [vars(t) | {"typical": plain(t.typical)} for t in self.tried],
+            "tried": [vars(t) | {"typical": to_json_numbers(t.typical)} for t in self.tried],
         }
 
     @property
@@ -108,7 +116,9 @@ class Design(Shown):
         """The summary as a table."""
         widths = not all(np.isnan(t.typical) for t in self.tried)
         rows = tuple(
-            (str(t.n), f"{t.share:.3f}", f"{t.error:.3f}", number(t.typical, 4))[: 3 + widths]
+            (str(t.n), f"{t.share:.3f}", f"{t.error:.3f}", format_number(t.typical, 4))[
+                : 3 + widths
+            ]
             for t in self.tried
         )
         needed = f"none up to {self.tried[-1].n}" if self.needed is None else str(self.needed)
@@ -295,7 +305,7 @@ def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
     if parameter not in known:
         raise DataError(
             f"parameter must be one of {', '.join(known)}; got {parameter!r}."
-            f"{nearest(parameter, known) or ' Choose one.'}"
+            f"{closest_match_hint(parameter, known) or ' Choose one.'}"
         )
     if not (np.isfinite(size) and size > 0):
         raise DataError(f"{name} must be > 0; got {size}. Correct it.")
@@ -421,7 +431,7 @@ def welch_p_values(x: Matrix, y: Matrix) -> Vector:
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.abs(mean - other) / np.sqrt(variance)
         df = variance**2 / (error**2 / (n - 1) + other_error**2 / (m - 1))
-        p = 2.0 * t_tail(t, df)
+        p = 2.0 * t_sf(t, df)
     return np.where((n > 1) & (m > 1) & np.isfinite(p), p, 1.0)
 
 
@@ -448,5 +458,5 @@ def _redrawn_power(pools: list[Vector], n: int, alpha: float, rng: np.random.Gen
     if variance <= 0:
         return 1.0
     shift = abs(known[0].mean() - known[1].mean()) / np.sqrt(variance)
-    z = normal_point(alpha / 2)
-    return float(normal_tail(z - shift) + normal_tail(z + shift))
+    z = normal_isf(alpha / 2)
+    return float(normal_sf(z - shift) + normal_sf(z + shift))

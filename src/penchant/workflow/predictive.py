@@ -13,13 +13,22 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import learnt_from
 from penchant.bandit.landscape import Landscape
-from penchant.errors import DataError, weak_prior
+from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.from_episodes import model_source
 from penchant.models.model import Declared, natural_parameters, positive_weights
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
-from penchant.output import Backend, Shown, Table, as_it_came, came_as, frame, number, progress
+from penchant.output import (
+    Backend,
+    Result,
+    Table,
+    format_number,
+    frame_backend,
+    make_frame,
+    preserve_frame_backend,
+    progress,
+)
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.tables.events import NOTHING
@@ -139,7 +148,7 @@ def _uncertain(estimate: Estimate) -> BoolVector:
     if not np.isfinite(estimate.theta).all() or not (free.all() or (held and free.any())):
         raise DataError(
             f"estimate must have standard errors to draw from; got status {estimate.status!r}. Fit "
-            f"with {weak_prior()}, or hold a shape parameter fixed."
+            f"with {weak_prior_argument()}, or hold a shape parameter fixed."
         )
     return free
 
@@ -351,7 +360,7 @@ class BestOptions:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictiveCheck(Shown):
+class PredictiveCheck(Result):
     """What people did beside what the fitted model does.
 
     Attributes
@@ -418,7 +427,7 @@ class PredictiveCheck(Shown):
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
         """One row per statistic."""
         low, high = self.interval(level).T
-        return frame(
+        return make_frame(
             {
                 "statistic": self.names,
                 "observed": self.observed.tolist(),
@@ -427,7 +436,7 @@ class PredictiveCheck(Shown):
                 "high": high.tolist(),
                 "p_value": self.p_values.tolist(),
             },
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def table(self, level: float = 0.95) -> Table:
@@ -436,8 +445,11 @@ class PredictiveCheck(Shown):
         rows = tuple(
             (
                 name,
-                *(number(value, 3) for value in (self.observed[k], self.predicted[k], *ends[k])),
-                number(self.p_values[k], 3),
+                *(
+                    format_number(value, 3)
+                    for value in (self.observed[k], self.predicted[k], *ends[k])
+                ),
+                format_number(self.p_values[k], 3),
             )
             for k, name in enumerate(self.names)
         )
@@ -464,7 +476,7 @@ BY_RECEIPT = (
 )
 
 
-@as_it_came
+@preserve_frame_backend
 def predictive_check(
     estimates: Estimate | Estimates,
     *,

@@ -11,14 +11,23 @@ import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
-from penchant.output import Backend, Shown, Table, came_as, frame, number, plain, progress
+from penchant.output import (
+    Backend,
+    Result,
+    Table,
+    format_number,
+    frame_backend,
+    make_frame,
+    progress,
+    to_json_numbers,
+)
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.source import IntervalKind
@@ -309,7 +318,7 @@ QUANTITIES = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recovery(Shown):
+class Recovery(Result):
     """What came back of the parameters that people were simulated with.
 
     Attributes
@@ -348,21 +357,23 @@ class Recovery(Shown):
         if name not in known:
             raise DataError(
                 f"name must be one of {', '.join(known)}; got {name!r}."
-                f"{nearest(name, known) or ' Choose one.'}"
+                f"{closest_match_hint(name, known) or ' Choose one.'}"
             )
         return known[name]
 
     def where(self, name: str, n_parts: int = 5, backend: Backend | None = None) -> Any:
         """Where the data can tell a parameter and where not, in parts of its range, as a table."""
         rows = self.of(name).where(n_parts)
-        return frame({key: [row[key] for row in rows] for key in rows[0]}, backend or came_as(self))
+        return make_frame(
+            {key: [row[key] for row in rows] for key in rows[0]}, backend or frame_backend(self)
+        )
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per parameter: bias, spread, coverage, correlation, share without estimate."""
         columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
         for quantity in QUANTITIES:
             columns[quantity] = [getattr(p, quantity) for p in self.parameters]
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def subjects(self, backend: Backend | None = None) -> Any:
         """One row per simulated person: status, and true value, estimate and interval of each."""
@@ -372,18 +383,18 @@ class Recovery(Shown):
             columns[p.name] = p.estimated.tolist()
             columns[f"{p.name}_low"] = p.interval[:, 0].tolist()
             columns[f"{p.name}_high"] = p.interval[:, 1].tolist()
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def table(self) -> Table:
         """The summary as a table."""
         rows = tuple(
             (
                 p.name,
-                f"{number(p.bias, 3)} ({number(p.bias_error, 2)})",
-                number(p.rmse, 3),
-                number(p.correlation, 3),
-                number(p.rank_correlation, 3),
-                f"{number(p.coverage, 3)} ({number(p.coverage_error, 2)})",
+                f"{format_number(p.bias, 3)} ({format_number(p.bias_error, 2)})",
+                format_number(p.rmse, 3),
+                format_number(p.correlation, 3),
+                format_number(p.rank_correlation, 3),
+                f"{format_number(p.coverage, 3)} ({format_number(p.coverage_error, 2)})",
                 str(int((~p.has_estimate).sum())),
             )
             for p in self.parameters
@@ -425,13 +436,13 @@ class Recovery(Shown):
             "level": self.level,
             "intervals": self.intervals,
             "parameters": [
-                {"name": p.name, **{q: plain(getattr(p, q)) for q in QUANTITIES}}
+                {"name": p.name, **{q: to_json_numbers(getattr(p, q)) for q in QUANTITIES}}
                 for p in self.parameters
             ],
         }
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{p.name} r = {number(p.correlation, 2)}" for p in self.parameters)
+        said = ", ".join(f"{p.name} r = {format_number(p.correlation, 2)}" for p in self.parameters)
         return f"<Recovery of {self.n_subjects} people: {said}>"
 
 

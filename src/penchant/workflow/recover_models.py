@@ -16,7 +16,15 @@ from penchant._typing import IntVector, Matrix
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.task import Task
-from penchant.output import NARROW, Backend, Shown, Table, came_as, frame, plain
+from penchant.output import (
+    MAX_TABLE_WIDTH,
+    Backend,
+    Result,
+    Table,
+    frame_backend,
+    make_frame,
+    to_json_numbers,
+)
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import WEAK, compare_models
 from penchant.workflow.comparison import WORDS, Criterion
@@ -25,7 +33,7 @@ from penchant.workflow.selection import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelRecovery(Shown):
+class ModelRecovery(Result):
     """Which model is found when which one simulated.
 
     Attributes
@@ -69,7 +77,7 @@ class ModelRecovery(Shown):
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per pair of models: simulated, found."""
         n = len(self.names)
-        return frame(
+        return make_frame(
             {
                 "simulated": [name for name in self.names for _ in range(n)],
                 "found": list(self.names) * n,
@@ -78,7 +86,7 @@ class ModelRecovery(Shown):
                 "standard_error": self.standard_errors.ravel().tolist(),
                 "inversion": self.inversion.ravel().tolist(),
             },
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def table(self) -> Table:
@@ -113,7 +121,7 @@ class ModelRecovery(Shown):
     def _fits(self) -> bool:
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
-        return longest + 2 * sum(len(name) + 2 for name in self.names) < NARROW
+        return longest + 2 * sum(len(name) + 2 for name in self.names) < MAX_TABLE_WIDTH
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
@@ -125,9 +133,9 @@ class ModelRecovery(Shown):
             "n_simulated": (self.n_simulated + self.undecided).tolist(),
             "undecided": self.undecided.tolist(),
             "counts": self.counts.tolist(),
-            "confusion": plain(self.confusion),
-            "standard_errors": plain(self.standard_errors),
-            "inversion": plain(self.inversion),
+            "confusion": to_json_numbers(self.confusion),
+            "standard_errors": to_json_numbers(self.standard_errors),
+            "inversion": to_json_numbers(self.inversion),
         }
 
     def __repr__(self) -> str:

@@ -30,16 +30,16 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Backend, Shown, Table, came_as, frame
+from penchant.output import Backend, Result, Table, frame_backend, make_frame
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
-from penchant.tails import chi_square_tail
+from penchant.tails import chi_square_sf
 
 Folds = int | Literal["block"] | Sequence[Any]
 
@@ -152,7 +152,7 @@ def _given(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
             )
         missing = np.flatnonzero([is_missing(label) for label in own.tolist()] & episode.scored)
         if missing.size:
-            places = listing((f"event {t}" for t in missing[:11]), missing.size)
+            places = format_list((f"event {t}" for t in missing[:11]), missing.size)
             raise DataError(
                 f"folds must hold a label for every decision that is scored; got none at {places} "
                 f"of episode {k}. Fill them, or leave these decisions unscored."
@@ -205,7 +205,8 @@ def _too_few(subject: Any, names: Sequence[Any], folds: Folds) -> str:
     whose = "" if subject is None else f" for subject {subject}"
     if folds == "block":
         return (
-            f"folds must leave something to learn from; got one block, {listing(map(str, names))},"
+            "folds must leave something to learn from; got one block, "
+            f"{format_list(map(str, names))},"
             f"{whose}. Give a number, such as folds=5, or leave the subject out."
         )
     return (
@@ -344,7 +345,7 @@ class LikelihoodRatio:
     @property
     def p_values(self) -> Vector:
         """Probability of such a statistic, or a larger one, under the smaller model."""
-        return np.asarray(chi_square_tail(self.statistics, self.df))
+        return np.asarray(chi_square_sf(self.statistics, self.df))
 
     @property
     def total(self) -> float:
@@ -354,7 +355,7 @@ class LikelihoodRatio:
     @property
     def total_p_value(self) -> float:
         """Of the sum, whose degrees of freedom are those of all subjects together."""
-        return float(chi_square_tail(self.total, self.df * len(self.statistics)))
+        return float(chi_square_sf(self.total, self.df * len(self.statistics)))
 
     @property
     def impossible(self) -> IntVector:
@@ -394,7 +395,7 @@ def checked_pairs(
             if name not in names:
                 raise DataError(
                     f"nested must name models among {', '.join(names)}; got {name!r}."
-                    f"{nearest(name, names) or ' Correct it.'}"
+                    f"{closest_match_hint(name, names) or ' Correct it.'}"
                 )
         a, b = (list(names).index(name) for name in pair)
         if n_parameters[a] >= n_parameters[b]:
@@ -412,7 +413,7 @@ SETTLED = 1e-10  # change of alpha, in people
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelSelection(Shown):
+class ModelSelection(Result):
     """How many people each model describes.
 
     Attributes
@@ -445,7 +446,7 @@ class ModelSelection(Shown):
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per model."""
-        return frame(
+        return make_frame(
             {
                 "model": self.names,
                 "alpha": self.alpha.tolist(),
@@ -453,7 +454,7 @@ class ModelSelection(Shown):
                 "exceedance": self.exceedance.tolist(),
                 "protected_exceedance": self.protected_exceedance.tolist(),
             },
-            backend or came_as(self),
+            backend or frame_backend(self),
         )
 
     def table(self) -> Table:
@@ -603,7 +604,7 @@ def _checked(log_evidence: Any) -> Matrix:
         )
     wrong = np.argwhere(~np.isfinite(evidence))
     if len(wrong):
-        places = listing(
+        places = format_list(
             (f"{evidence[n, k]} at person {n}, model {k}" for n, k in wrong[:11]), len(wrong)
         )
         raise DataError(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import argument, either, profile_intervals
+from penchant.errors import argument, either, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.pairs import Planes, Points
 from penchant.inference.profile.profiles import Point, Profiles
@@ -282,14 +282,14 @@ def at_bounds(profiles: Profiles, peak: Peak, held: Sequence[str]) -> str:
         fixed = argument("length_scale" if of_length else "settings")
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
-            f"beyond. {profile_intervals()}, "
+            f"beyond. {profile_interval_advice()}, "
             + either(
                 "widen the range, or hold it fixed.",
                 f"or hold it fixed ({fixed}).",
             )
         )
     else:
-        said.append(f"Nothing lies beyond. {profile_intervals()}, or hold it fixed.")
+        said.append(f"Nothing lies beyond. {profile_interval_advice()}, or hold it fixed.")
     return " ".join(said)
 
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from penchant._compiled import njit, part
+from penchant._compiled import inner_njit, njit
 from penchant._typing import Matrix, Vector
 from penchant.models.learning._lines import (
     CHOSEN,
@@ -158,7 +158,7 @@ def learn_lines(lines, event, taken, others, columns, n_options, n_planes):
             )
 
 
-@part
+@inner_njit
 def approach(lines, value, how, targets, rates, n_planes):
     """Move a value, and its slopes in the lines after it, to the target."""
     up, down, rest = rates
@@ -317,7 +317,7 @@ def numbers_of_filter(filters: Matrix, centre: Vector) -> Matrix:
     return np.column_stack([prior, decay, decay * decay, 2.0 * decay, drift, pulls])
 
 
-@part
+@inner_njit
 def before_play(lines, index, n_options, n_planes):
     """The prior of eight pairs."""
     for i in range(n_options):

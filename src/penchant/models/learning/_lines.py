@@ -12,7 +12,7 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from penchant._compiled import njit, part
+from penchant._compiled import inner_njit, njit
 from penchant.softmax._lanes import (
     LANES,
     Emit,
@@ -228,7 +228,7 @@ def _pointers(context, builder, signature, arguments):
     )
 
 
-@part
+@inner_njit
 def lay_out(lines, own, given, group, line):
     """Lines before play: what all pairs have, and from `line` on what each of a group has."""
     for k in range(len(own)):
@@ -237,7 +237,7 @@ def lay_out(lines, own, given, group, line):
         lines[line * LANES + k] = given[group, k]
 
 
-@part
+@inner_njit
 def take_seats(starts, which, first, rows, width, seats):
     """Seat the eight pairs from `first` on; where there are fewer, the first takes their seats.
 
@@ -261,7 +261,7 @@ def take_seats(starts, which, first, rows, width, seats):
     return most, fewest, same, new
 
 
-@part
+@inner_njit
 def read_events(told, seats, n, fewest, lines, line):
     """What is told of the first n events of every seat; nothing happens after the last."""
     whole = N_TOLD * fewest // LANES * LANES
@@ -274,7 +274,7 @@ def read_events(told, seats, n, fewest, lines, line):
             lines[(line + k) * LANES + lane] = told[begin + k] if k < size else nothing
 
 
-@part
+@inner_njit
 def write_planes(lines, line, begin, end, fewest, seats, shape, out):
     """Write what lines show of the events from `begin` to `end`, as far as pairs have them.
 

@@ -6,7 +6,7 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 
 import numpy as np
 
-from penchant._compiled import njit, part
+from penchant._compiled import inner_njit, njit
 from penchant.softmax._lanes import exponentials_of, logarithms
 
 PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities
@@ -15,7 +15,7 @@ NOTHING = 37.0  # exp(-37) of an amount is less than its rounding error: worth n
 SLOTS = 24  # values of a shape parameter whose powers are kept, while the trials are the same
 
 
-@part
+@inner_njit
 def hyperbola(top, weight, rate, value):
     """A / (1 + k w)."""
     for j in range(len(value)):
@@ -38,7 +38,7 @@ def hyperbolic(amounts, delays, starts, which, psi, width, x, slopes):
             fall[j] = -amount[j] * delay[j] * factor * factor
 
 
-@part
+@inner_njit
 def hyperbola_slopes(top, weight, log_amount, rate, utility, value, by_rate, by_power):
     """The same, and derivatives in k, and in the exponent of the top or, less 1, of the weight."""
     for j in range(len(value)):
@@ -300,7 +300,7 @@ def constant_sensitivity(attributes, starts, which, psi, width, rooms, x, slopes
                 by_power[j] = fall * (log_rate + log_delay[j])
 
 
-@part
+@inner_njit
 def slot_of(known, value):
     """Where a value is kept, and whether it was there already; known[0] counts those that were."""
     n_known = int(known[0])
@@ -312,7 +312,7 @@ def slot_of(known, value):
     return n_known % SLOTS, False
 
 
-@part
+@inner_njit
 def fill_utilities(sign, log_size, rho, utility):
     """sign(z) |z|^rho of outcomes; utility has room for whole blocks of eight."""
     for j in range(len(sign)):
@@ -322,7 +322,7 @@ def fill_utilities(sign, log_size, rho, utility):
         utility[j] *= sign[j]
 
 
-@part
+@inner_njit
 def prelec_weights(log_l, gamma, power, weight, tilt, steep):
     """exp(-L^gamma) with L = -log p, and its derivative."""
     n = len(log_l)
@@ -339,7 +339,7 @@ def prelec_weights(log_l, gamma, power, weight, tilt, steep):
             tilt[j] = 0.0 if power[j] > NOTHING else -weight[j] * power[j] * log_l[j]
 
 
-@part
+@inner_njit
 def tversky_kahneman_weights(log_p, log_rest, gamma, power, weight, tilt):
     """p^g / S^(1/g) with S = p^g + (1 - p)^g, and its derivative."""
     n = len(log_p)
@@ -361,7 +361,7 @@ def tversky_kahneman_weights(log_p, log_rest, gamma, power, weight, tilt):
         tilt[j] = weight[j] * (log_p[j] + power[j] / (gamma * gamma) - tilt[j])
 
 
-@part
+@inner_njit
 def fill_weights(p, log_p, log_rest, gamma, weighting, room, weight, tilt, steep):
     """Weights of probabilities, and their derivatives in gamma; rooms are whole blocks of eight.
 
@@ -382,7 +382,7 @@ def fill_weights(p, log_p, log_rest, gamma, weighting, room, weight, tilt, steep
             tilt[j] = 0.0 if (p[j] <= 0.0) | (p[j] >= 1.0) else tilt[j]
 
 
-@part
+@inner_njit
 def first_parts(weight, utility, gains, losses):
     """Weighted utilities of an outcome, as those of gains or of losses."""
     for j in range(len(gains)):
@@ -391,7 +391,7 @@ def first_parts(weight, utility, gains, losses):
         losses[j] = part if utility[j] < 0 else 0.0
 
 
-@part
+@inner_njit
 def add_parts(weight, utility, gains, losses):
     """Add those of another outcome."""
     for j in range(len(gains)):
@@ -400,14 +400,14 @@ def add_parts(weight, utility, gains, losses):
         losses[j] += part if utility[j] < 0 else 0.0
 
 
-@part
+@inner_njit
 def multiply(weight, log_size, product):
     """Weights times log |outcome|: with these, utilities are their derivatives in the exponent."""
     for j in range(len(log_size)):
         product[j] = weight[j] * log_size[j]
 
 
-@part
+@inner_njit
 def put_down(gains, losses, n_columns, place):
     """Sums of gains in the first column, of losses in the last."""
     if n_columns == 1:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Described, natural_parameters
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, empty
@@ -104,7 +104,7 @@ def check_attributes(decisions: Any, wanted: tuple[str, ...], whose: str) -> Non
     if missing:
         raise DataError(
             f"offers must have {' and '.join(wanted)} for {whose}; got {', '.join(offers)}."
-            f"{nearest(missing[0], offers) or f' Add {missing[0]}.'}"
+            f"{closest_match_hint(missing[0], offers) or f' Add {missing[0]}.'}"
         )
 
 
@@ -208,7 +208,7 @@ class Attributes(LinearModel):
         if self.price is not None and self.price not in names:
             raise DataError(
                 f"price must be one of the attributes {', '.join(names)}; got {self.price!r}."
-                f"{nearest(self.price, names) or ' Choose one.'}"
+                f"{closest_match_hint(self.price, names) or ' Choose one.'}"
             )
         object.__setattr__(self, "attributes", names)
 

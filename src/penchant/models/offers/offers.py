@@ -12,8 +12,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, either, listing
-from penchant.output import as_it_came, counted
+from penchant.errors import DataError, argument, either, format_list
+from penchant.output import format_count, preserve_frame_backend
 from penchant.tables.events import (
     NOTHING,
     check_label,
@@ -93,8 +93,8 @@ def _refuse(wrong: Any, array: Matrix, said: str, rule: str, place: Place) -> No
         f"{array[tuple(at)]:g} at {place(int(at[0]))}, option {int(at[1])}" for at in where[:11]
     )
     raise DataError(
-        f"{said} must {rule}; got {listing(cells, len(where))}. Correct these cells, or leave the "
-        "decisions out."
+        f"{said} must {rule}; got {format_list(cells, len(where))}. Correct these cells, or leave "
+        "the decisions out."
     )
 
 
@@ -105,7 +105,7 @@ def _check_total(array: Matrix, said: str, place: Place) -> None:
         cells = (f"{total[t, i]:g} at {place(int(t))}, option {int(i)}" for t, i in where[:11])
         raise DataError(
             f"{said} must sum to at most 1 over the outcomes of an option; got "
-            f"{listing(cells, len(where))}. Correct them."
+            f"{format_list(cells, len(where))}. Correct them."
         )
 
 
@@ -245,7 +245,11 @@ class Offers:
     def notes(self) -> tuple[str, ...]:
         """What a reader of the results should know about the decisions."""
         without = int(np.count_nonzero(self.chosen == NOTHING))
-        return (f"{counted(without, 'decision')} without a choice: not scored.",) if without else ()
+        return (
+            (f"{format_count(without, 'decision')} without a choice: not scored.",)
+            if without
+            else ()
+        )
 
     def joined(self, others: Offers) -> Offers:
         """These decisions and others after them, of the same person and block."""
@@ -272,8 +276,8 @@ class Offers:
         check_options(self.chosen, n_options, decision_places(self.subject, self.block))
 
     def __repr__(self) -> str:
-        said = f"Offers: {counted(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
-        said += f"{counted(self.n_options, 'option')}, {' and '.join(self.offers)}"
+        said = f"Offers: {format_count(self.n_decisions, 'decision')} scored of {self.n_events:,}, "
+        said += f"{format_count(self.n_options, 'option')}, {' and '.join(self.offers)}"
         named = labelled(self.subject, self.block)
         return f"{said}, {named}" if named else said
 
@@ -332,7 +336,7 @@ Cell = str | float | Sequence[Any]
 CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
 
 
-@as_it_came
+@preserve_frame_backend
 def offers_from_frame(
     frame: Any,
     *,
@@ -544,10 +548,10 @@ def _taken(
     wrong = np.flatnonzero(np.isinf(taken) | (taken >= n_options) | (taken < -1))
     if wrong.size:
         cells = (f"{seen[coded.codes[k]]!r} at {place(int(k))}" for k in wrong[:11])
-        allowed = listing(map(str, options)) if options else f"{base}..{n_options - 1 + base}"
+        allowed = format_list(map(str, options)) if options else f"{base}..{n_options - 1 + base}"
         counted = base == 0 and options is None and codes[-1:] == [n_options]
         raise DataError(
-            f"chosen must be among the options {allowed}; got {listing(cells, wrong.size)}. "
+            f"chosen must be among the options {allowed}; got {format_list(cells, wrong.size)}. "
             + (_from_1(0 in codes) if counted else CORRECT)
         )
     return taken
@@ -586,6 +590,6 @@ def _check_codes(codes: list[int], name: str, base: int, n_options: int) -> None
     if base == 1 and 0 in codes and codes[-1] < n_options:
         raise DataError(
             f"chosen {name!r} must count options from 1, as base says, with 0 for no choice; got "
-            f"{listing(map(str, codes))}, and never {n_options}. If 0 is the first option, leave "
-            f"{argument('base')} out."
+            f"{format_list(map(str, codes))}, and never {n_options}. If 0 is the first option, "
+            f"leave {argument('base')} out."
         )

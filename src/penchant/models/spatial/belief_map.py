@@ -10,8 +10,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Backend, Shown, came_as, frame
-from penchant.tails import normal_point
+from penchant.output import Backend, Result, frame_backend, make_frame
+from penchant.tails import normal_isf
 
 NODES = 33  # of the decision noise, over which a map is summed
 NEAR_ZERO = 0.1  # share of a weight below which a normal distribution of it is not believed
@@ -132,7 +132,7 @@ def _in_rewards(
 
 
 @dataclass(frozen=True, eq=False)
-class BeliefMap(Shown):
+class BeliefMap(Result):
     """What somebody expected of every option before play: a map, and its level apart.
 
     Differences over the map are told by choices; the level hardly is, for it trades with the bonus
@@ -220,7 +220,7 @@ class BeliefMap(Shown):
     def interval(self, level: float = 0.9) -> Matrix:
         """Pointwise intervals of the map: (n_options, 2)."""
         check_level(level)
-        half = float(normal_point((1 - level) / 2)) * self.sd
+        half = float(normal_isf((1 - level) / 2)) * self.sd
         return np.column_stack([self.mean - half, self.mean + half])
 
     def draws(self, rng: np.random.Generator, n: int = 1) -> Matrix:
@@ -268,7 +268,7 @@ class BeliefMap(Shown):
             for axis, name in zip(np.asarray(self.locations).T, "xyz", strict=False):
                 columns[name] = axis.tolist()
         columns |= {"mean": self.mean.tolist(), "sd": self.sd.tolist()}
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""

@@ -24,7 +24,7 @@ import scipy
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import check_locations, distances
-from penchant.errors import DataError, nearest
+from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, empty
@@ -160,7 +160,7 @@ def check_terms(terms: Any, name: str) -> tuple[str, ...]:
         if term not in LOCALITY:
             raise DataError(
                 f"{name} must be among {', '.join(LOCALITY)}, or all; got {term!r}."
-                f"{nearest(str(term), LOCALITY) or ' Choose some of these.'}"
+                f"{closest_match_hint(str(term), LOCALITY) or ' Choose some of these.'}"
             )
     if len(set(given)) < len(given):
         raise DataError(f"{name} must name each term once; got {', '.join(given)}. Drop one.")

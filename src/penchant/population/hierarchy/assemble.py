@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import either, listing
+from penchant.errors import either, format_list
 from penchant.models.model import Declared, model_words
 from penchant.models.spatial.locality import LOCALITY
 from penchant.population.hierarchy import inferences
@@ -132,7 +132,9 @@ def _lost(source: Any, errors: inferences.Errors) -> list[str]:
     wide = (size > WIDE * sd[whose]) | (far[whose] & np.isin(names, coordinates.names))
     said, lost = [], []
     if len({whose[names.index(name)] for name in untold}) > 1:
-        said.append(f"The decisions tell {listing(untold)} together only: leave one of them out.")
+        said.append(
+            f"The decisions tell {format_list(untold)} together only: leave one of them out."
+        )
     else:  # one parameter of which nothing is known, with its covariates
         lost = list(untold)
     lost += [names[a] for a in np.flatnonzero(wide) if names[a] not in untold]
@@ -173,7 +175,7 @@ def _bonus_note(fit: PopulationFit, model: Any) -> tuple[str, ...]:
     whose = [fit.parameters, *fit.group_parameters().values()]
     if min(p.low for own in whose for p in own if p.name == "bonus") >= 0:
         return ()
-    terms = listing([name for name in model.weights if name in LOCALITY]) or "nothing"
+    terms = format_list([name for name in model.weights if name in LOCALITY]) or "nothing"
     positive = either("links={'bonus': 'log'}", "--links bonus=log")
     return (
         "The bonus may be below 0, and its sign depends on how staying near is modelled (here by "
@@ -191,7 +193,7 @@ def coding_words(design: Any) -> str:
     first = [f"{v.name} {v.levels[0]}" for v in design.variables.values() if v.levels]
     centred = [f"the mean {v.name}" for v in design.variables.values() if not v.levels]
     others = "; those of other levels are differences from it" if first else ""
-    return f"{CODING} {listing([*first, *centred])}{others}."
+    return f"{CODING} {format_list([*first, *centred])}{others}."
 
 
 def result_of(

@@ -14,16 +14,25 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, listing, nearest
+from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.natural import Natural
-from penchant.output import Backend, Shown, Table, came_as, frame, number, p_value, plain
+from penchant.output import (
+    Backend,
+    Result,
+    Table,
+    format_number,
+    format_p_value,
+    frame_backend,
+    make_frame,
+    to_json_numbers,
+)
 from penchant.population.comparison import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import Conditions, Players
-from penchant.tails import chi_square_tail, t_point, t_tail
+from penchant.tails import chi_square_sf, t_isf, t_sf
 
 MOST = 6
 
@@ -56,7 +65,7 @@ class Within:
         if str(label) not in known:
             raise DataError(
                 f"{self.name} must be one of {', '.join(known)}; got {label!r}."
-                f"{nearest(str(label), known) or ' Correct it.'}"
+                f"{closest_match_hint(str(label), known) or ' Correct it.'}"
             )
         return known.index(str(label))
 
@@ -75,7 +84,7 @@ def stacked(
     if not 2 <= len(labels) <= MOST:
         raise DataError(
             f"within must tell 2 to {MOST} conditions apart; got {len(labels)}: "
-            f"{listing(map(str, labels))}. Give {{'{name}': labels}}, a label per episode."
+            f"{format_list(map(str, labels))}. Give {{'{name}': labels}}, a label per episode."
         )
     chosen = _varying(varying, base.names)
     coordinates, maps = _stack(base, name, labels, chosen)
@@ -143,7 +152,7 @@ def _varying(varying: Sequence[str] | None, names: Sequence[str]) -> list[bool]:
         if name not in names:
             raise DataError(
                 f"varying must name parameters; got {name!r}, but they are {', '.join(names)}."
-                f"{nearest(str(name), names) or ' Correct it.'}"
+                f"{closest_match_hint(str(name), names) or ' Correct it.'}"
             )
     return [name in asked for name in names]
 
@@ -171,7 +180,7 @@ def _stack(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Contrast(Shown):
+class Contrast(Result):
     """The difference between two levels, of every parameter on its link.
 
     Attributes
@@ -209,7 +218,7 @@ class Contrast(Shown):
         if name not in self.names:
             raise DataError(
                 f"parameter must be one of {', '.join(self.names)}; got {name!r}."
-                f"{nearest(name, self.names) or ' Correct it.'}"
+                f"{closest_match_hint(name, self.names) or ' Correct it.'}"
             )
         a = self.names.index(name)
         fields = ("difference", "standard_error", "low", "high", "t", *P_VALUES)
@@ -223,13 +232,14 @@ class Contrast(Shown):
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per parameter."""
-        return frame(self._columns(), backend or came_as(self))
+        return make_frame(self._columns(), backend or frame_backend(self))
 
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
         columns = self._columns()
         numbers = {
-            k: [v if isinstance(v, str) else plain(v) for v in c] for k, c in columns.items()
+            k: [v if isinstance(v, str) else to_json_numbers(v) for v in c]
+            for k, c in columns.items()
         }
         return {"factor": self.factor, "contrast": self.words, **numbers}
 
@@ -239,12 +249,12 @@ class Contrast(Shown):
         rows = tuple(
             (
                 name,
-                number(self.difference[a], 4),
-                number(self.standard_error[a], 3),
-                number(self.low[a], 4),
-                number(self.high[a], 4),
-                number(self.t[a], 3),
-                p_value(adjusted[a]),
+                format_number(self.difference[a], 4),
+                format_number(self.standard_error[a], 3),
+                format_number(self.low[a], 4),
+                format_number(self.high[a], 4),
+                format_number(self.t[a], 3),
+                format_p_value(adjusted[a]),
                 self.links[a],
             )
             for a, name in enumerate(self.names)
@@ -261,7 +271,7 @@ class Contrast(Shown):
 
     def __repr__(self) -> str:
         values = (
-            f"{n}={d:.3g} (p {p_value(p)})"
+            f"{n}={d:.3g} (p {format_p_value(p)})"
             for n, d, p in zip(self.names, self.difference, self.p_value, strict=True)
         )
         return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
@@ -289,7 +299,8 @@ def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
             known += [within.name] if within is not None else []
             raise DataError(
                 f"factor must be one among the covariates; got {factor!r}, but they are "
-                f"{', '.join(known) or 'none'}.{nearest(str(factor), known) or ' Correct it.'}"
+                f"{', '.join(known) or 'none'}."
+                f"{closest_match_hint(str(factor), known) or ' Correct it.'}"
             )
         base = source.people.coordinates
         levels = {str(one): one for one in variable.levels}
@@ -301,7 +312,7 @@ def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
     error = np.sqrt(np.einsum("ab,bc,ac->a", row, fit.covariance, row))
     whose = np.abs(row).argmax(axis=1)
     df = fit.degrees_of_freedom[whose]
-    half = t_point((1 - level) / 2, df) * error
+    half = t_isf((1 - level) / 2, df) * error
     t = difference / error
     return Contrast(
         factor,
@@ -314,7 +325,7 @@ def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
         difference + half,
         t,
         df,
-        np.asarray(2 * t_tail(np.abs(t), df)),
+        np.asarray(2 * t_sf(np.abs(t), df)),
     )
 
 
@@ -345,7 +356,7 @@ class Comparison:
     def __repr__(self) -> str:
         ratio = (
             f"likelihood ratio {self.statistic:.4g} on {self.degrees_of_freedom} degrees of "
-            f"freedom (p {p_value(self.p_value)})"
+            f"freedom (p {format_p_value(self.p_value)})"
             if np.isfinite(self.statistic)
             else "neither is a special case of the other, no likelihood ratio"
         )
@@ -390,7 +401,7 @@ def compared(one: Any, other: Any, nested: bool | None = None) -> Comparison:
         nested = _is_special_case(*((other, one) if df > 0 else (one, other)))
     df = df if nested else 0
     statistic = 2 * (values[0] - values[1]) * np.sign(df) if df else np.nan
-    p = float(chi_square_tail(max(statistic, 0.0), abs(df))) if df else np.nan
+    p = float(chi_square_sf(max(statistic, 0.0), abs(df))) if df else np.nan
     apart = one.loo_each - other.loo_each
     return Comparison(
         values,

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, argument, either, listing, nearest
-from penchant.output import frame
+from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant.output import make_frame
 from penchant.tables.columns import USUAL
 from penchant.tables.frames import open_frame
 
@@ -71,7 +71,7 @@ class Variable:
             known = ", ".join(map(str, self.levels))
             raise DataError(
                 f"{self.name} must be one of {known}; got {given!r}."
-                f"{nearest(str(given), map(str, self.levels)) or ' Correct it.'}"
+                f"{closest_match_hint(str(given), map(str, self.levels)) or ' Correct it.'}"
             )
         return float(self.levels.index(given))
 
@@ -141,7 +141,7 @@ class Design:
                 known = ", ".join(self.variables) or "none"
                 raise DataError(
                     f"{name} must be a covariate of the population; got {name!r}, but they are "
-                    f"{known}.{nearest(name, self.variables) or ' Correct it.'}"
+                    f"{known}.{closest_match_hint(name, self.variables) or ' Correct it.'}"
                 )
         blocks = []
         for terms in self.terms:
@@ -223,7 +223,7 @@ def read_design(
 def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]:
     """The table, and the row of each subject."""
     if isinstance(people, Mapping):
-        people = frame({str(k): list(v) for k, v in people.items()})
+        people = make_frame({str(k): list(v) for k, v in people.items()})
     table = open_frame(people)
     names = list(table.columns)
     known = {name.lower() for name in USUAL["subject"]}
@@ -231,7 +231,7 @@ def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]
     if column is None:
         raise DataError(
             "people must have a column called subject; got "
-            f"{listing(map(str, names))}. Rename the column of labels."
+            f"{format_list(map(str, names))}. Rename the column of labels."
         )
     labels = table[column].to_list()
     place: dict[str, int] = {}
@@ -246,14 +246,14 @@ def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]
     missing = [str(s) for s in subjects if _key(s) not in place]
     if missing:
         raise DataError(
-            f"people must have a row for every subject; got none for {listing(missing)}. Add them, "
-            "or leave their decisions out."
+            f"people must have a row for every subject; got none for {format_list(missing)}. Add "
+            "them, or leave their decisions out."
         )
     mine = {_key(s) for s in subjects}
     more = [str(label) for label in labels if _key(label) not in mine]
     if more:
         raise DataError(
-            f"people must hold only subjects with decisions; got {listing(more)} without any. "
+            f"people must hold only subjects with decisions; got {format_list(more)} without any. "
             "Leave them out."
         )
     return table, np.array([place[_key(s)] for s in subjects], dtype=np.int64)
@@ -275,7 +275,7 @@ def _variable(
     if name not in names:
         raise DataError(
             f"{what} must name columns of people; got {name!r}, but they are "
-            f"{', '.join(names)}.{nearest(name, names) or ' Correct it.'}"
+            f"{', '.join(names)}.{closest_match_hint(name, names) or ' Correct it.'}"
         )
     raw = table[name].to_list()
     values = [raw[row] for row in rows]
@@ -286,8 +286,8 @@ def _variable(
     ]
     if without:
         raise DataError(
-            f"{name} must be known for every subject; got none for {listing(without)}. Fill it in, "
-            "or leave their decisions out."
+            f"{name} must be known for every subject; got none for {format_list(without)}. Fill it "
+            "in, or leave their decisions out."
         )
     if len({_key(v) for v in values}) == 1:
         raise DataError(
@@ -306,8 +306,8 @@ def _variable(
     alone = [str(level) for level, count in counts.items() if count == 1]
     if alone:
         raise DataError(
-            f"{name} must have at least two subjects of every level; got one of {listing(alone)}. "
-            "Join it with another level, or leave it out."
+            f"{name} must have at least two subjects of every level; got one of "
+            f"{format_list(alone)}. Join it with another level, or leave it out."
         )
     return Variable(name, levels, np.array([levels.index(v) for v in values], dtype=np.float64))
 
@@ -334,7 +334,8 @@ def _formula_terms(
         if parameter not in parameters:
             raise DataError(
                 f"formula must name parameters; got {parameter!r}, but they are "
-                f"{', '.join(parameters)}.{nearest(parameter, parameters) or ' Correct it.'}"
+                f"{', '.join(parameters)}."
+                f"{closest_match_hint(parameter, parameters) or ' Correct it.'}"
             )
         left, _, right = (part.strip() for part in str(text).rpartition("~"))
         if left:

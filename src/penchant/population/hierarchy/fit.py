@@ -18,12 +18,12 @@ from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import ManyPeople
-from penchant.errors import DataError, argument, either, listing, nearest
+from penchant.errors import DataError, argument, closest_match_hint, either, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, doubts_of, refuse_no_model
-from penchant.output import as_it_came
+from penchant.output import preserve_frame_backend
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.contrasts import Within, stacked
 from penchant.population.hierarchy.design import Design, read_design
@@ -172,7 +172,7 @@ def fit_plan(plan: Plan) -> Fitted:
         status["no spread in " + name] = words + "."
     if not error.settled:
         worst = np.argsort(-np.abs(error.apart))[:5]
-        people = listing(str(plan.people.subjects[i]) for i in worst)
+        people = format_list(str(plan.people.subjects[i]) for i in worst)
         other, advice = "more nodes", f"give more than nodes={task.k}"
         if len(task.structure.random) > MOST:
             other, advice = "other draws", _simpler(task)
@@ -395,7 +395,7 @@ SMALL = 50  # subjects below which REML is the default
 PER_ENTRY = 4  # subjects for each entry of a covariance that is estimated unless asked not to
 
 
-@as_it_came
+@preserve_frame_backend
 def fit_population(
     data: Choices | Sequence[Episode] | ManyPeople,
     model: Model | None = None,
@@ -612,7 +612,7 @@ def people_of_data(
     silent = [str(s) for s, mine in by_subject.items() if not any(e.n_decisions for e in mine)]
     if silent:
         raise DataError(
-            f"data must hold a decision of every subject; got none of {listing(silent)}. Leave "
+            f"data must hold a decision of every subject; got none of {format_list(silent)}. Leave "
             "them out."
         )
     if within is None:
@@ -636,7 +636,7 @@ def _random(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
         if name not in names:
             raise DataError(
                 f"random must name parameters; got {name!r}, but they are {', '.join(names)}."
-                f"{nearest(str(name), names) or ' Correct it.'}"
+                f"{closest_match_hint(str(name), names) or ' Correct it.'}"
             )
     return [a for a, name in enumerate(names) if name in asked]
 

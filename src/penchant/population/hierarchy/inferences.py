@@ -30,7 +30,7 @@ from penchant.population.hierarchy.search import (
     placed_anew,
     trusted_bounds,
 )
-from penchant.tails import chi_square_point, normal_point, normal_tail
+from penchant.tails import chi_square_isf, normal_isf, normal_sf
 
 FEWEST_SHAPED = 20  # subjects of which the shape of a distribution is looked at
 TOLD = 0.5  # reliability from which on it is
@@ -254,7 +254,7 @@ def profile_limits(
     profile = _Profile(turned, found.floors, held, tilt, place)
     profile.placed[float(x[place])] = Placed(marginal, found.posterior)
     best = profile(x, x[place])
-    drop = 0.5 * float(chi_square_point(1 - level, 1))
+    drop = 0.5 * float(chi_square_isf(1 - level, 1))
     information = best.information
     rest = np.delete(np.arange(len(x)), place)
     follow = np.zeros(len(x))
@@ -402,7 +402,7 @@ def normality(found: Found) -> Matrix:
         skewness = (known.share * third).sum() / np.sqrt(6 * (told**3).sum())
         kurtosis = (known.share * fourth).sum() / np.sqrt(24 * (told**4).sum())
         for b, statistic in enumerate((skewness, _made_normal(float(kurtosis), n))):
-            p[a, b] = 2 * normal_tail(abs(statistic))
+            p[a, b] = 2 * normal_sf(abs(statistic))
     return p
 
 
@@ -418,7 +418,7 @@ def _made_normal(x: float, n: int) -> float:
 
 def normal_half(level: float) -> float:
     """Half width of a normal interval in standard deviations."""
-    return float(normal_point((1 - level) / 2))
+    return float(normal_isf((1 - level) / 2))
 
 
 def maximum_likelihood(found: Found) -> tuple[float, Structure]:

@@ -20,14 +20,14 @@ from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
     Backend,
-    Shown,
+    Result,
     Table,
-    as_it_came,
-    came_as,
-    frame,
-    number,
-    plain,
-    plain_label,
+    format_number,
+    frame_backend,
+    make_frame,
+    preserve_frame_backend,
+    to_json_label,
+    to_json_numbers,
 )
 from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.design import read_design
@@ -44,7 +44,7 @@ LEAST = 1e-8  # responsibility that counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationMixture(Shown):
+class PopulationMixture(Result):
     """People of several models.
 
     Attributes
@@ -87,7 +87,7 @@ class PopulationMixture(Shown):
             columns[name] = self.responsibilities[:, k].tolist()
         for k, name in enumerate(self.names):
             columns[f"{name}_evidence"] = self.evidence[:, k].tolist()
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def table(self) -> Table:
         """For reading."""
@@ -97,8 +97,10 @@ class PopulationMixture(Shown):
                 name,
                 f"{self.shares[k]:.3f}",
                 str(int((best == k).sum())),
-                number(float(self.evidence[:, k].sum()), 6),
-                ", ".join(f"{p.name} {number(p.estimate, 3)}" for p in self.fits[name].parameters),
+                format_number(float(self.evidence[:, k].sum()), 6),
+                ", ".join(
+                    f"{p.name} {format_number(p.estimate, 3)}" for p in self.fits[name].parameters
+                ),
             )
             for k, name in enumerate(self.names)
         )
@@ -124,17 +126,17 @@ class PopulationMixture(Shown):
             "format": "penchant-population-mixture",
             "version": 1,
             "names": list(self.names),
-            "subjects": [plain_label(s) for s in self.subjects],
-            "shares": plain(self.shares),
-            "responsibilities": plain(self.responsibilities),
-            "evidence": plain(self.evidence),
-            "log_likelihood": plain(self.log_likelihood),
+            "subjects": [to_json_label(s) for s in self.subjects],
+            "shares": to_json_numbers(self.shares),
+            "responsibilities": to_json_numbers(self.responsibilities),
+            "evidence": to_json_numbers(self.evidence),
+            "log_likelihood": to_json_numbers(self.log_likelihood),
             "converged": self.converged,
             "populations": {name: fit.to_dict() for name, fit in self.fits.items()},
         }
 
 
-@as_it_came
+@preserve_frame_backend
 def fit_mixture(
     data: Any,
     models: Mapping[str, Model],

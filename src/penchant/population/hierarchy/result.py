@@ -17,17 +17,17 @@ from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output import (
-    ABSENT,
+    MISSING_CELL,
     Backend,
-    Framed,
+    FrameExport,
     Table,
-    as_it_came,
-    came_as,
-    frame,
-    number,
-    numbers,
-    plain,
-    plain_label,
+    format_number,
+    frame_backend,
+    from_json_numbers,
+    make_frame,
+    preserve_frame_backend,
+    to_json_label,
+    to_json_numbers,
 )
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
@@ -43,7 +43,7 @@ from penchant.population.hierarchy.sampling import PopulationSample, sampled
 from penchant.population.hierarchy.search import Found, Search
 from penchant.population.hierarchy.subjects import PopulationSubjects, View, predicted
 from penchant.softmax.hypotheses import Parameter
-from penchant.tails import t_point
+from penchant.tails import t_isf
 
 
 def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
@@ -57,18 +57,22 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
     subjects = PopulationSubjects(
         labels=tuple(own["labels"]),
         names=tuple(own["names"]),
-        mean=numbers(own["mean"]),
-        covariance=numbers(own["covariance"]),
-        influence=numbers(own["influence"]),
-        evidence=numbers(own["evidence"]),
+        mean=from_json_numbers(own["mean"]),
+        covariance=from_json_numbers(own["covariance"]),
+        influence=from_json_numbers(own["influence"]),
+        evidence=from_json_numbers(own["evidence"]),
         n_decisions=np.array(own["n_decisions"]),
-        views=tuple(View(name, Link(**link), numbers(row)) for name, link, row in own["views"]),
+        views=tuple(
+            View(name, Link(**link), from_json_numbers(row)) for name, link, row in own["views"]
+        ),
     )
     kept = {
-        "parameters": [[row[0], *map(numbers, row[1:])] for row in d["parameters"]],
-        "spreads": [[row[0], row[1], *map(numbers, row[2:])] for row in d["spreads"]],
-        "correlated": [[*row[:2], *map(numbers, row[2:])] for row in d.get("correlated", ())],
-        "groups": [[*row[:3], *map(numbers, row[3:])] for row in d.get("groups", ())],
+        "parameters": [[row[0], *map(from_json_numbers, row[1:])] for row in d["parameters"]],
+        "spreads": [[row[0], row[1], *map(from_json_numbers, row[2:])] for row in d["spreads"]],
+        "correlated": [
+            [*row[:2], *map(from_json_numbers, row[2:])] for row in d.get("correlated", ())
+        ],
+        "groups": [[*row[:3], *map(from_json_numbers, row[3:])] for row in d.get("groups", ())],
         "prior": d["prior"],
         "maximum_log_likelihood": d["maximum_log_likelihood"],
     }
@@ -76,21 +80,21 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
         status=d["status"],
         message=d["message"],
         names=tuple(d["names"]),
-        coefficients=numbers(d["coefficients"]),
-        covariance=numbers(d["covariance"]),
+        coefficients=from_json_numbers(d["coefficients"]),
+        covariance=from_json_numbers(d["covariance"]),
         parameter_names=tuple(d["parameter_names"]),
         links=dict(d["links"]),
         spread=_matrices(d["spread"]),
         correlations=_matrices(d["correlations"]),
-        reliability={k: numbers(v) for k, v in d["reliability"].items()},
-        log_likelihood=numbers(d["log_likelihood"]),
+        reliability={k: from_json_numbers(v) for k, v in d["reliability"].items()},
+        log_likelihood=from_json_numbers(d["log_likelihood"]),
         n_parameters=int(d["n_parameters"]),
-        evidence=numbers(d["evidence"]),
-        loo_each=numbers(d["loo_each"]),
-        integration_error=numbers(d["integration_error"]),
+        evidence=from_json_numbers(d["evidence"]),
+        loo_each=from_json_numbers(d["loo_each"]),
+        integration_error=from_json_numbers(d["integration_error"]),
         subjects=subjects,
         estimator=d["estimator"],
-        degrees_of_freedom=numbers(d["degrees_of_freedom"]),
+        degrees_of_freedom=from_json_numbers(d["degrees_of_freedom"]),
         n_subjects=int(d["n_subjects"]),
         n_decisions=int(d["n_decisions"]),
         model_words=d["model"],
@@ -101,8 +105,8 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
 
 def _matrices(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {k: numbers(v) for k, v in value.items()}
-    return numbers(value)
+        return {k: from_json_numbers(v) for k, v in value.items()}
+    return from_json_numbers(value)
 
 
 WITHOUT_INTERVAL = (
@@ -151,7 +155,7 @@ class Sd(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationFit(Framed):
+class PopulationFit(FrameExport):
     """A population, and everybody in it.
 
     Attributes
@@ -238,7 +242,7 @@ class PopulationFit(Framed):
     def interval(self, level: float = 0.95) -> Matrix:
         """Of the coefficients, (n_coefficients, 2): Student's t, subjects less columns."""
         check_level(level)
-        half = t_point((1 - level) / 2, self.degrees_of_freedom) * self.standard_errors
+        half = t_isf((1 - level) / 2, self.degrees_of_freedom) * self.standard_errors
         return np.column_stack([self.coefficients - half, self.coefficients + half])
 
     @property
@@ -258,7 +262,7 @@ class PopulationFit(Framed):
                 raise self._without_data("parameters_at")
             return tuple(Parameter(*row) for row in self.kept["parameters"])
         found = []
-        half = t_point((1 - level) / 2, self.degrees_of_freedom.min())
+        half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._rows(covariates):
             means = rows @ self.coefficients
             errors = np.sqrt([self._variance(row) for row in rows])
@@ -385,7 +389,7 @@ class PopulationFit(Framed):
 
     # -- differences -----------------------------------------------------------------------------
 
-    @as_it_came
+    @preserve_frame_backend
     def contrast(self, factor: str, words: str, *, level: float = 0.95) -> Contrast:
         """The difference between two groups, or two conditions, of every parameter.
 
@@ -488,7 +492,7 @@ class PopulationFit(Framed):
             raise self._without_data("predict")
         return predicted(self, data, average)
 
-    @as_it_came
+    @preserve_frame_backend
     def sample(
         self,
         draws: int = 4000,
@@ -530,17 +534,25 @@ class PopulationFit(Framed):
         header += ["sd", "(low)", "(high)"]
         rows = []
         for a, name in enumerate(self.names):
-            row = [name, number(self.coefficients[a], 4), number(self.standard_errors[a], 3)]
-            row += [number(v, 4) for v in ends[a]]
+            row = [
+                name,
+                format_number(self.coefficients[a], 4),
+                format_number(self.standard_errors[a], 3),
+            ]
+            row += [format_number(v, 4) for v in ends[a]]
             sd = sds.get((name, groups[0]))
-            row += [number(v, 3) for v in (sd.sd, sd.low, sd.high)] if sd else [ABSENT] * 3
+            row += (
+                [format_number(v, 3) for v in (sd.sd, sd.low, sd.high)]
+                if sd
+                else [MISSING_CELL] * 3
+            )
             rows.append(tuple(row))
         facts = [
             ("Status", self.status),
             ("Subjects", f"{self.n_subjects}, {self.n_decisions} decisions"),
             ("Log-likelihood", f"{self.log_likelihood:.2f}"),
             ("Left one out", f"{self.loo:.1f}"),
-            ("Integration error", number(self.integration_error, 2)),
+            ("Integration error", format_number(self.integration_error, 2)),
             ("Estimator", self.estimator.upper()),
         ]
         notes = [self.message] if self.message else []
@@ -551,7 +563,9 @@ class PopulationFit(Framed):
         if len(groups) > 1:
             notes += [
                 f"Standard deviations of {g}: "
-                + ", ".join(f"{s.name} {number(s.sd, 3)}" for s in sds.values() if s.group == g)
+                + ", ".join(
+                    f"{s.name} {format_number(s.sd, 3)}" for s in sds.values() if s.group == g
+                )
                 + "."
                 for g in groups
             ]
@@ -616,7 +630,7 @@ class PopulationFit(Framed):
         return self.summary()
 
     def __repr__(self) -> str:
-        values = (f"{p.name}={number(p.estimate, 3)}" for p in self.parameters)
+        values = (f"{p.name}={format_number(p.estimate, 3)}" for p in self.parameters)
         return f"<PopulationFit of {self.n_subjects} subjects, {self.status}: {', '.join(values)}>"
 
     def _repr_html_(self) -> str:
@@ -641,7 +655,7 @@ class PopulationFit(Framed):
             "link": [self._link_of(name) for name in self.names],
             "status": [self.status] * len(self.names),
         }
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def _link_of(self, name: str) -> str:
         own = [p for p in self.parameter_names if name == p or name.startswith(p + ":")]
@@ -656,38 +670,43 @@ class PopulationFit(Framed):
             "message": self.message,
             "model": self.model_words,
             "names": list(self.names),
-            "coefficients": plain(self.coefficients),
-            "covariance": plain(self.covariance),
-            "degrees_of_freedom": plain(self.degrees_of_freedom),
+            "coefficients": to_json_numbers(self.coefficients),
+            "covariance": to_json_numbers(self.covariance),
+            "degrees_of_freedom": to_json_numbers(self.degrees_of_freedom),
             "parameter_names": list(self.parameter_names),
             "links": dict(self.links),
             "spread": _plain_matrices(self.spread),
             "correlations": _plain_matrices(self.correlations),
-            "correlated": [[*row[:2], *map(plain, row[2:])] for row in self._correlated(0.95)],
-            "spreads": [[s.name, plain_label(s.group), *map(plain, s[2:])] for s in self.spreads()],
+            "correlated": [
+                [*row[:2], *map(to_json_numbers, row[2:])] for row in self._correlated(0.95)
+            ],
+            "spreads": [
+                [s.name, to_json_label(s.group), *map(to_json_numbers, s[2:])]
+                for s in self.spreads()
+            ],
             "parameters": [
-                [p.name, *map(plain, (p.estimate, p.standard_error, p.low, p.high))]
+                [p.name, *map(to_json_numbers, (p.estimate, p.standard_error, p.low, p.high))]
                 for p in self.parameters
             ],
             "groups": [
-                [*key[:1], plain_label(key[1]), p.name]
-                + [plain(v) for v in (p.estimate, p.standard_error, p.low, p.high)]
+                [*key[:1], to_json_label(key[1]), p.name]
+                + [to_json_numbers(v) for v in (p.estimate, p.standard_error, p.low, p.high)]
                 for key, own in self.group_parameters().items()
                 for p in own
             ],
-            "reliability": {k: plain(v) for k, v in self.reliability.items()},
+            "reliability": {k: to_json_numbers(v) for k, v in self.reliability.items()},
             "estimator": self.estimator,
-            "log_likelihood": plain(self.log_likelihood),
-            "maximum_log_likelihood": plain(self.maximum_log_likelihood),
+            "log_likelihood": to_json_numbers(self.log_likelihood),
+            "maximum_log_likelihood": to_json_numbers(self.maximum_log_likelihood),
             "n_parameters": self.n_parameters,
-            "aic": plain(self.aic),
-            "bic": plain(self.bic),
-            "loo": plain(self.loo),
-            "integration_error": plain(self.integration_error),
+            "aic": to_json_numbers(self.aic),
+            "bic": to_json_numbers(self.bic),
+            "loo": to_json_numbers(self.loo),
+            "integration_error": to_json_numbers(self.integration_error),
             "n_subjects": self.n_subjects,
             "n_decisions": self.n_decisions,
-            "evidence": plain(self.evidence),
-            "loo_each": plain(self.loo_each),
+            "evidence": to_json_numbers(self.evidence),
+            "loo_each": to_json_numbers(self.loo_each),
             "subjects": self.subjects.document(),
             "prior": self._prior_dict(),
             "notes": list(self.notes),
@@ -709,12 +728,13 @@ class PopulationFit(Framed):
 def _in_brackets(parameters: Sequence[Parameter]) -> str:
     """Estimates with their intervals."""
     return ", ".join(
-        f"{p.name} {number(p.estimate, 4)} [{number(p.low, 4)}, {number(p.high, 4)}]"
+        f"{p.name} {format_number(p.estimate, 4)} [{format_number(p.low, 4)}, "
+        f"{format_number(p.high, 4)}]"
         for p in parameters
     )
 
 
 def _plain_matrices(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    return plain(value)
+        return {str(k): to_json_numbers(v) for k, v in value.items()}
+    return to_json_numbers(value)

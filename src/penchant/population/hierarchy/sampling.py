@@ -19,7 +19,7 @@ from scipy import special
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.output import Backend, Shown, came_as, frame
+from penchant.output import Backend, Result, frame_backend, make_frame
 from penchant.population.hierarchy.likelihoods import People
 from penchant.population.hierarchy.marginal import Marginal
 from penchant.population.hierarchy.search import Found
@@ -144,7 +144,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationSample(Shown):
+class PopulationSample(Result):
     """Draws from the posterior of a population.
 
     Attributes
@@ -198,7 +198,7 @@ class PopulationSample(Shown):
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
         }
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def to_arviz(self) -> Any:
         """An `arviz.InferenceData` with one chain; needs penchant[bayes]."""

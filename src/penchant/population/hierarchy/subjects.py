@@ -12,18 +12,25 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
-from penchant.errors import DataError, listing
+from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import probabilities
 from penchant.models.links import Link
 from penchant.models.record import as_episodes
-from penchant.output import Backend, Shown, came_as, frame, plain, plain_label
+from penchant.output import (
+    Backend,
+    Result,
+    frame_backend,
+    make_frame,
+    to_json_label,
+    to_json_numbers,
+)
 from penchant.population.hierarchy.inferences import People
 from penchant.population.hierarchy.likelihoods import Choosers
 from penchant.population.hierarchy.nodes import EACH, Rule
 from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.probabilities import log_probabilities
-from penchant.tails import normal_point
+from penchant.tails import normal_isf
 
 PER_DRAW = 8  # candidates from which one draw is taken
 
@@ -63,7 +70,7 @@ class PopulationSubject:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
+class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     """Posteriors of all subjects, by label.
 
     Attributes
@@ -141,8 +148,8 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
         if str(label) in known:
             return known.index(str(label))
         raise DataError(
-            f"subject must be one of those fitted; got {label!r}, but they are {listing(known)}. "
-            "Correct it."
+            f"subject must be one of those fitted; got {label!r}, but they are "
+            f"{format_list(known)}. Correct it."
         )
 
     @property
@@ -179,7 +186,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
     def interval(self, level: float = 0.95) -> Matrix:
         """Posterior intervals of natural parameters: (n, n_natural, 2)."""
         check_level(level)
-        half = float(normal_point((1 - level) / 2)) * self._view_sd
+        half = float(normal_isf((1 - level) / 2)) * self._view_sd
         h = self.mean @ self._rows.T
         ends = np.stack([h - half, h + half], axis=-1)
         found = np.stack([v.link.value(ends[:, a]) for a, v in enumerate(self.views)], axis=1)
@@ -235,7 +242,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
             columns |= self._ml_columns()
         columns["influence"] = self.influence.tolist()
         columns["evidence"] = self.evidence.tolist()
-        return frame(columns, backend or came_as(self))
+        return make_frame(columns, backend or frame_backend(self))
 
     def _ml_columns(self) -> dict[str, list[Any]]:
         found = self.ml
@@ -262,14 +269,14 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Shown):
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
         return {
-            "labels": [plain_label(label) for label in self.labels],
+            "labels": [to_json_label(label) for label in self.labels],
             "names": list(self.names),
-            "mean": plain(self.mean),
-            "covariance": plain(self.covariance),
-            "influence": plain(self.influence),
-            "evidence": plain(self.evidence),
+            "mean": to_json_numbers(self.mean),
+            "covariance": to_json_numbers(self.covariance),
+            "influence": to_json_numbers(self.influence),
+            "evidence": to_json_numbers(self.evidence),
             "n_decisions": [int(v) for v in self.n_decisions],
-            "views": [[v.name, v.link.to_dict(), plain(v.row)] for v in self.views],
+            "views": [[v.name, v.link.to_dict(), to_json_numbers(v.row)] for v in self.views],
         }
 
     def __repr__(self) -> str:
