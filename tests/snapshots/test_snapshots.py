@@ -28,6 +28,9 @@ ONE = (*BANDIT, *SEEDED, "--agents", "6", "--parameters", "temperature=0.2,learn
 PEOPLE = ("--parameters", "temperature=0.1:0.4,learning_rate=0.2:0.7")
 MADE = (*BANDIT, *SEEDED, "--subjects", "6", *PEOPLE)
 PLAY = ("play.csv", "--model", "q-learning")
+OFFERS = "amount_sooner,amount_later,delay_later\n" + "".join(
+    f"{amount},100,{days}\n" for amount in (20, 50, 80) for days in (7, 30, 180)
+)
 COMMANDS = {
     "fit": ("fit", "--example", "travel-mode"),
     "fit-json": ("fit", "--example", "travel-mode", "--json"),
@@ -65,13 +68,26 @@ COMMANDS = {
         "-o",
         "made",
     ),
+    "population-json": ("population", *PLAY, "--json"),
+    "ask-json": (
+        *("ask", "--model", "hyperbolic", "--offers", "offers.csv", "--about", "discount_rate"),
+        "--json",
+    ),
+    "believe-json": (
+        *("believe", "play.csv", "--grid", "2x1", "--noise-variance", "0.1", "--length-scale", "1"),
+        *("--map", "2", "--json"),
+    ),
+    "assist-json": (
+        *("assist", "simulate", "--operators", "2", "--kind", "novice", "--seed", "1"),
+        "--json",
+    ),
     "reproduce": ("reproduce", "--only", "tables", "-o", "made"),
     "reproduce-json": ("reproduce", "--only", "tables", "--json", "-o", "made"),
 }
 
 
 TWICE = {"reproduce", "study"}  # --json runs the same, and writes the same files
-LONG = {"reproduce-json"}
+LONG = {"reproduce-json", "assist-json"}
 MARKED = [pytest.param(n, marks=pytest.mark.slow) if n in TWICE | LONG else n for n in COMMANDS]
 
 
@@ -79,6 +95,7 @@ MARKED = [pytest.param(n, marks=pytest.mark.slow) if n in TWICE | LONG else n fo
 def test_a_command_says_what_it_said(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run(["simulate", *ONE, "-o", "play.csv"]) == 0
+    Path("offers.csv").write_text(OFFERS)
     capsys.readouterr()
     code = run(list(COMMANDS[name]))
     found = f"exit code {code}\n{_cut(capsys.readouterr().out)}{_written(tmp_path / 'made')}"
