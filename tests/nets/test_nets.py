@@ -1,4 +1,4 @@
-"""Compare today's answers with those frozen by `frozen.py`, so that a redesign moves none unseen."""
+"""Compare answers with those frozen by `frozen.py`, so that a redesign moves none unseen."""
 
 import math
 
