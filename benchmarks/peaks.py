@@ -33,9 +33,9 @@ PAIRS_AT_ONCE = 60_000  # (person, psi) pairs in memory at a time
 N_DECISIONS = 100
 HEAD = """# Is the maximum that is found the highest?
 
-Written by `python benchmarks/peaks.py --markdown benchmarks/PEAKS.md`: people simulated from models whose
-likelihood has steps or kinks, and from smooth ones, with 100 decisions each. The referee is a dense grid and a
-compass search. Missed: the fit is lower than the referee by more than 1e-4 log-units.
+Written by `python benchmarks/peaks.py --markdown benchmarks/PEAKS.md`: people simulated from models
+whose likelihood has steps or kinks, and from smooth ones, with 100 decisions each. The referee is a
+dense grid and a compass search. Missed: the fit is lower by more than 1e-4 log-units.
 """
 
 
