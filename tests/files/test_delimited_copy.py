@@ -107,7 +107,7 @@ def test_bad_lines_are_named_as_when_read_whole(tmp_path, text, message):
 
 
 def test_quotes_that_hide_every_end_of_line(tmp_path, monkeypatch):
-    monkeypatch.setattr("penchant.files.delimited.LONGEST", 100)
+    monkeypatch.setattr("penchant.files.delimited.MAX_LINE_BYTES", 100)
     file = tmp_path / "t.csv"
     file.write_text("a,b\n" + '5" x,1\n' + "1,2\n" * 99)
     with pytest.raises(DataError, match=r"t\.csv must close every quote.* Double the quotes"):

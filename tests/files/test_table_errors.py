@@ -13,7 +13,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.files.table import read_table
-from penchant.files.text import Source
+from penchant.files.text import TextSource
 
 CSV = b"subject,price\n7,1.5\n8,2.25\n"
 
@@ -278,7 +278,7 @@ def test_every_byte_missing_from_the_end_of_a_parquet_file_is_noticed(refused):
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "trips.csv"
     file.write_bytes(CSV)
-    opened = Source.open
+    opened = TextSource.open
 
     def open_and_append(self):
         stream = opened(self)
@@ -286,7 +286,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
             other.write(b"9,3.5\n")
         return stream
 
-    monkeypatch.setattr(Source, "open", open_and_append)
+    monkeypatch.setattr(TextSource, "open", open_and_append)
     with pytest.raises(DataError, match=r"trips.csv must not change while it is read"):
         read_table(file)
 
@@ -294,13 +294,13 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
 def test_a_file_that_disappears_while_it_is_read_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "trips.csv"
     file.write_bytes(CSV)
-    unchanged = Source.check_unchanged
+    unchanged = TextSource.check_unchanged
 
     def remove_first(self):
         file.unlink()
         unchanged(self)
 
-    monkeypatch.setattr(Source, "check_unchanged", remove_first)
+    monkeypatch.setattr(TextSource, "check_unchanged", remove_first)
     with pytest.raises(DataError, match="must not change while it is read"):
         read_table(file)
 

@@ -34,7 +34,11 @@ def test_a_printed_number_stands_for_half_a_unit_of_its_last_digit(printed, half
 
 
 def test_the_horizon_and_the_replicates_are_those_of_the_captions():
-    assert (published.REPLICATES, published.HORIZON, published.EXPERIMENT_DECISIONS) == (
+    assert (
+        published.PAPER_REPLICATES,
+        published.UCL_DECISIONS,
+        published.EXPERIMENT_DECISIONS,
+    ) == (
         100,
         100,
         90,

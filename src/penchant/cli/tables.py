@@ -15,7 +15,7 @@ from penchant.cli.words import refuse, say
 from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.files.table import read_table
-from penchant.files.text import Source, source
+from penchant.files.text import TextSource, source
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.offers import Offers, offers_from_frame
 from penchant.reading.asked import Asked
@@ -141,7 +141,7 @@ def only_offers(file: str | None, example: str | None, words: Sequence[str]) -> 
 
 
 @contextmanager
-def in_lines(origin: Source, table: Any) -> Iterator[None]:
+def in_lines(origin: TextSource, table: Any) -> Iterator[None]:
     """Errors about rows of a table as errors about lines of its file."""
     try:
         yield

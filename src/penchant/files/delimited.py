@@ -13,18 +13,18 @@ import pyarrow.parquet as pq
 
 from penchant.errors import DataError, argument
 from penchant.files.lines import END_OF_FILE, Header, check_records, explained, header, no_rows
-from penchant.files.text import MISSING_WORDS, Source, TextStream, check_encoding
+from penchant.files.text import MISSING_WORDS, TextSource, TextStream, check_encoding
 
 MISSING = ("", *MISSING_WORDS)
 # In text, where NA may be a name: None of these is.
 NO_TEXT = r"^[.]?$"
-LONGEST = 1 << 26  # bytes of a line
+MAX_LINE_BYTES = 1 << 26  # bytes of a line
 _TRUE = ("true", "True", "TRUE")
 _FALSE = ("false", "False", "FALSE")
 _LEADING_ZERO = r"^\s*[+-]?0[0-9xX]"
 _PADDED_NUMBER = r"^\s*[+-]?0[0-9]+([eE][0-9]+)?\s*$"
 _WHOLE_NUMBER = r"^\s*[+-]?[0-9]+\s*$"
-_BEYOND_INTEGERS = 2.0**63
+_INT64_LIMIT_AS_FLOAT = 2.0**63
 
 
 class _TooLongError(DataError):
@@ -32,7 +32,7 @@ class _TooLongError(DataError):
 
 
 def read_delimited(
-    source: Source, *, delimiter: str | None, decimal: str, encoding: str
+    source: TextSource, *, delimiter: str | None, decimal: str, encoding: str
 ) -> pa.Table:
     """Read a CSV file into typed columns.
 
@@ -49,10 +49,10 @@ def read_delimited(
     try:
         return _read_whole(source, top, decimal, encoding)
     except _TooLongError:
-        return _read_whole(source, replace(top, block_size=LONGEST), decimal, encoding)
+        return _read_whole(source, replace(top, block_size=MAX_LINE_BYTES), decimal, encoding)
 
 
-def _read_whole(source: Source, top: Header, decimal: str, encoding: str) -> pa.Table:
+def _read_whole(source: TextSource, top: Header, decimal: str, encoding: str) -> pa.Table:
     with TextStream(source, encoding) as stream:
         table = _typed(source, stream, top, decimal, encoding)
         if decimal == top.delimiter and not stream.n_quotes:
@@ -85,7 +85,7 @@ def _ambiguous(decimal: str) -> DataError:
 
 
 def _typed(
-    source: Source, stream: TextStream, top: Header, decimal: str, encoding: str
+    source: TextSource, stream: TextStream, top: Header, decimal: str, encoding: str
 ) -> pa.Table:
     return _read(source, stream, top, typed_cells(decimal=decimal), encoding)
 
@@ -112,17 +112,17 @@ def text_cells(names: Sequence[str]) -> pa_csv.ConvertOptions:
     )
 
 
-def _texts(source: Source, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
+def _texts(source: TextSource, top: Header, names: Sequence[str], encoding: str) -> pa.Table:
     with TextStream(source, encoding) as stream:
         return _read(source, stream, top, text_cells(names), encoding)
 
 
 def read_portion(
-    source: Source, text: bytes, top: Header, convert: pa_csv.ConvertOptions, *, first: bool
+    source: TextSource, text: bytes, top: Header, convert: pa_csv.ConvertOptions, *, first: bool
 ) -> pa.Table:
     """Read some whole lines of a CSV file of UTF-8; the first ones hold its header."""
     skipped = top.n_lines if first else 0
-    for block_size in (top.block_size, LONGEST):
+    for block_size in (top.block_size, MAX_LINE_BYTES):
         with suppress(_TooLongError):
             sized = replace(top, block_size=block_size)
             return _read(source, pa.BufferReader(text), sized, convert, "utf-8", skipped)
@@ -130,7 +130,7 @@ def read_portion(
 
 
 def _read(
-    source: Source,
+    source: TextSource,
     stream: Any,
     top: Header,
     convert: pa_csv.ConvertOptions,
@@ -156,9 +156,9 @@ def _read(
         raise _too_long(source) from None
 
 
-def _too_long(source: Source) -> _TooLongError:
+def _too_long(source: TextSource) -> _TooLongError:
     return _TooLongError(
-        f"{source.name} must have lines of at most {LONGEST >> 20} MB; got a longer one. "
+        f"{source.name} must have lines of at most {MAX_LINE_BYTES >> 20} MB; got a longer one. "
         "Leave out columns, or convert it to Parquet."
     )
 
@@ -168,7 +168,7 @@ def _of_short_row(row: Any) -> str:
 
 
 def _check_whole(
-    source: Source, stream: TextStream, top: Header, table: pa.Table, encoding: str
+    source: TextSource, stream: TextStream, top: Header, table: pa.Table, encoding: str
 ) -> None:
     """No row is missing: the table has rows, and no open quote has swallowed any."""
     if table.num_rows == 0:
@@ -198,11 +198,13 @@ def doubtful_numbers(table: pa.Table, leading_zeros: bool) -> list[str]:
 
 def _is_huge(column: pa.ChunkedArray) -> bool:
     extremes = pc.min_max(column).as_py()
-    return any(abs(value) >= _BEYOND_INTEGERS for value in extremes.values() if value is not None)
+    return any(
+        abs(value) >= _INT64_LIMIT_AS_FLOAT for value in extremes.values() if value is not None
+    )
 
 
 def _with_texts(
-    source: Source, top: Header, table: pa.Table, names: list[str], encoding: str
+    source: TextSource, top: Header, table: pa.Table, names: list[str], encoding: str
 ) -> pa.Table:
     texts = _texts(source, top, names, encoding)
     places = {name: place for place, name in enumerate(table.column_names)}
@@ -278,10 +280,10 @@ def _without_null_type(table: pa.Table) -> pa.Table:
     return table
 
 
-PORTION = 1 << 25  # bytes of text that are in memory at a time
+TEXT_BYTES_IN_MEMORY = 1 << 25  # bytes of text that are in memory at a time
 
 
-def copy_delimited(source: Source, path: Path, *, portion: int = PORTION) -> None:
+def copy_delimited(source: TextSource, path: Path, *, portion: int = TEXT_BYTES_IN_MEMORY) -> None:
     """Write a CSV file, also a gzipped one, as Parquet with the columns of `read_table`.
 
     The first look finds the types that all portions of a column allow, the second one writes them.
@@ -296,7 +298,7 @@ def copy_delimited(source: Source, path: Path, *, portion: int = PORTION) -> Non
     source.check_unchanged()
 
 
-def _types(source: Source, top: Header, portion: int) -> dict[str, pa.DataType]:
+def _types(source: TextSource, top: Header, portion: int) -> dict[str, pa.DataType]:
     """Type of each column by all that its cells say; an error where rows are missing."""
     types = dict.fromkeys(top.names, pa.null())
     shapes = dict.fromkeys(top.names, NumberShape())
@@ -337,7 +339,7 @@ def _settled(found: pa.DataType, written: NumberShape) -> pa.DataType:
     return pa.float64() if pa.types.is_null(found) else found
 
 
-def _portions(source: Source, stream: TextStream, top: Header, size: int) -> Iterator[bytes]:
+def _portions(source: TextSource, stream: TextStream, top: Header, size: int) -> Iterator[bytes]:
     """The text in pieces that end where a line does, and no quote is open."""
     rest = b""
     while block := stream.read(size):
@@ -345,12 +347,12 @@ def _portions(source: Source, stream: TextStream, top: Header, size: int) -> Ite
         end = _end_of_lines(text)
         if end:
             yield text[:end]
-        elif len(text) > LONGEST:
+        elif len(text) > MAX_LINE_BYTES:
             check_records(source, top, "utf-8")
             raise DataError(
                 f"{source.name} must close every quote, and have lines of at most "
-                f"{LONGEST >> 20} MB; got more without a line that ends outside quotes. Double "
-                "the quotes inside cells, or convert it to Parquet."
+                f"{MAX_LINE_BYTES >> 20} MB; got more without a line that ends outside quotes. "
+                "Double the quotes inside cells, or convert it to Parquet."
             )
         rest = text[end:]
     if rest.strip():

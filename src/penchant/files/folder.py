@@ -17,16 +17,16 @@ import pyarrow as pa
 from penchant.errors import DataError, either, format_list
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table, unbooked
-from penchant.files.text import Source, source
+from penchant.files.text import TextSource, source
 
 DESCRIPTION = "dataset_description.json"
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".feather", ".arrow", ".xlsx")
 FILE, FOLDER = "source file", "source folder"
-ALIKE = 0.5  # of all columns that two files must share to be of one kind
-_SHORT_FILE = 50_000  # bytes of a file that may have no row below its header
+MIN_SHARED_COLUMNS = 0.5  # of all columns that two files must share to be of one kind
+_HEADER_ONLY_BYTES = 50_000  # bytes of a file that may have no row below its header
 UNNAMED = "column 1"  # a first column without a name, as R writes those of rows
-MANY = 10  # columns with one name that number decisions
-FEW_BESIDE = 3  # other columns of such a table
+MIN_NUMBERED_COLUMNS = 10  # columns with one name that number decisions
+MAX_OTHER_COLUMNS = 3  # other columns of such a table
 _COUNTED = re.compile(r"(?P<stem>.*[^\W\d_])[ _.\-]?(?P<number>\d+)")
 _KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9]*)-([A-Za-z0-9.]+)")
 _ROWS = re.compile(r"\brow (\d+)(?: to (\d+))?\b")
@@ -56,7 +56,7 @@ class Raw:
     """
 
     table: pa.Table
-    pieces: tuple[tuple[Source, int], ...] = ()
+    pieces: tuple[tuple[TextSource, int], ...] = ()
     name: str = "the table"
     delimiter: str | None = None
     encoding: str = "utf-8"
@@ -91,7 +91,7 @@ class Raw:
             start += n_rows
         return f"row {rows[0]}"
 
-    def _words(self, origin: Source, rows: Sequence[int]) -> str:
+    def _words(self, origin: TextSource, rows: Sequence[int]) -> str:
         try:
             lines = lines_of_rows(origin, {*rows}, delimiter=self.delimiter, encoding=self.encoding)
         except DataError:  # quotes that only one of two readers can make sense of
@@ -166,7 +166,7 @@ def read_raw(
 
 def _holds_nothing(file: str) -> bool:
     """Whether a text file has no row: somebody began and left at once."""
-    if not file.lower().endswith((".csv", ".tsv")) or os.path.getsize(file) > _SHORT_FILE:
+    if not file.lower().endswith((".csv", ".tsv")) or os.path.getsize(file) > _HEADER_ONLY_BYTES:
         return False
     with open(file, "rb") as opened:
         return len([line for line in opened.read().splitlines() if line.strip(b' \t,;"')]) < 2
@@ -254,13 +254,17 @@ def _numbered(names: Sequence[str]) -> tuple[str, int] | None:
     found = [match for match in matches if match is not None]
     stems = {match["stem"] for match in found if match["stem"]}
     counts = sorted(int(match["number"]) for match in found)
-    if len(stems) != 1 or len(counts) < MANY or len(names) - len(counts) > FEW_BESIDE:
+    if (
+        len(stems) != 1
+        or len(counts) < MIN_NUMBERED_COLUMNS
+        or len(names) - len(counts) > MAX_OTHER_COLUMNS
+    ):
         return None
     return (stems.pop(), len(counts)) if counts == list(range(1, len(counts) + 1)) else None
 
 
 def _of_one_kind(
-    sources: Sequence[Source],
+    sources: Sequence[TextSource],
     tables: Sequence[pa.Table],
     given: str,
     wanted: Callable[[Sequence[str]], bool] | None,
@@ -276,7 +280,7 @@ def _of_one_kind(
     for k, table in enumerate(tables):
         columns = {*table.column_names}
         for known, own in kinds:
-            if len(columns & known) >= ALIKE * len(columns | known):
+            if len(columns & known) >= MIN_SHARED_COLUMNS * len(columns | known):
                 own.append(k)
                 break
         else:

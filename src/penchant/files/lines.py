@@ -11,13 +11,13 @@ from itertools import islice, pairwise
 
 from penchant.errors import MAX_LISTED, DataError, argument, either, format_list
 from penchant.files import text
-from penchant.files.text import Source, TextStream, source
+from penchant.files.text import TextSource, TextStream, source
 
 # In this order where two of them divide the file equally well: commas also stand inside cells.
 DELIMITERS = ("\t", ";", "|", ",")
-MOST_COLUMNS = 50_000
+MAX_COLUMNS = 50_000  # a line with more is no header: the file has another delimiter
 END_OF_FILE = "END OF FILE"  # as Gorilla writes after the last row
-_SAMPLE = 20
+_LINES_SAMPLED = 20  # to find the delimiter: enough rows, and quick on files of any length
 # The file that data were exported from, which E-Prime writes above the names of columns.
 _FILE_NAME = re.compile(r"[^\t]*\.(?:edat|emrg)[23]?\s*", re.IGNORECASE)
 _SPELLED = {r"\t": "\t", "tab": "\t", "space": " "}
@@ -36,7 +36,7 @@ class Header:
     block_size: int = 1 << 20
 
 
-def lines(source: Source, encoding: str) -> Iterator[str]:
+def lines(source: TextSource, encoding: str) -> Iterator[str]:
     """Return the lines of the text, with their ends, whichever of LF, CRLF and CR those are."""
     with io.TextIOWrapper(
         io.BufferedReader(TextStream(source, encoding)), encoding="utf-8", newline=""
@@ -44,9 +44,9 @@ def lines(source: Source, encoding: str) -> Iterator[str]:
         yield from text
 
 
-def header(source: Source, *, delimiter: str | None, encoding: str) -> Header:
+def header(source: TextSource, *, delimiter: str | None, encoding: str) -> Header:
     """Return the header of a CSV file; the delimiter is found where none is given."""
-    sample = list(islice(lines(source, encoding), _SAMPLE))
+    sample = list(islice(lines(source, encoding), _LINES_SAMPLED))
     if not any(line.strip() for line in sample):
         raise DataError(
             f"{source.name} must hold a header and at least one row; got an empty file. "
@@ -64,7 +64,7 @@ def header(source: Source, *, delimiter: str | None, encoding: str) -> Header:
     return Header(divided, _names(source, cells), n_lines + above)
 
 
-def _refuse_titles(source: Source, sample: list[str]) -> None:
+def _refuse_titles(source: TextSource, sample: list[str]) -> None:
     """Say where the names of columns are, if titles stand above them as spreadsheets have them."""
     for delimiter in DELIMITERS:
         try:
@@ -113,10 +113,10 @@ def _widths(sample: list[str], delimiter: str) -> list[int]:
     except csv.Error:
         widths = []
     # The last record may go on after the sample.
-    return (widths[:-1] if len(sample) == _SAMPLE and len(widths) > 1 else widths) or [0]
+    return (widths[:-1] if len(sample) == _LINES_SAMPLED and len(widths) > 1 else widths) or [0]
 
 
-def _first_record(source: Source, sample: list[str], delimiter: str) -> tuple[list[str], int]:
+def _first_record(source: TextSource, sample: list[str], delimiter: str) -> tuple[list[str], int]:
     reader = csv.reader(sample, delimiter=delimiter, strict=True)
     try:
         cells = next((cells for cells in reader if cells), [])
@@ -125,7 +125,7 @@ def _first_record(source: Source, sample: list[str], delimiter: str) -> tuple[li
     return cells, reader.line_num
 
 
-def quote_error(source: Source, line: int, reason: str) -> DataError:
+def quote_error(source: TextSource, line: int, reason: str) -> DataError:
     """Return the error for quotes that the csv module refuses in the record of that line."""
     if "expected after" in reason:
         return DataError(
@@ -143,7 +143,7 @@ def quote_error(source: Source, line: int, reason: str) -> DataError:
     )
 
 
-def _check_single_column(source: Source, delimiter: str, sample: list[str]) -> None:
+def _check_single_column(source: TextSource, delimiter: str, sample: list[str]) -> None:
     for other in (*DELIMITERS, " ", ":"):
         widths = _widths(sample, other)
         divides = widths[0] > 1 and (other in DELIMITERS or set(widths) == {widths[0]})
@@ -155,10 +155,10 @@ def _check_single_column(source: Source, delimiter: str, sample: list[str]) -> N
             )
 
 
-def _names(source: Source, cells: list[str]) -> tuple[str, ...]:
-    if len(cells) > MOST_COLUMNS:
+def _names(source: TextSource, cells: list[str]) -> tuple[str, ...]:
+    if len(cells) > MAX_COLUMNS:
         raise DataError(
-            f"{source.name} must have at most {MOST_COLUMNS:,} columns; got {len(cells):,} on line "
+            f"{source.name} must have at most {MAX_COLUMNS:,} columns; got {len(cells):,} on line "
             "1. Keep those that tell of decisions; one row per option needs fewest."
         )
     names = tuple(cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells))
@@ -198,7 +198,9 @@ def _is_number(cell: str) -> bool:
     return re.fullmatch(r"\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*", cell) is not None
 
 
-def records(source: Source, header: Header, encoding: str) -> Iterator[tuple[int, int, list[str]]]:
+def records(
+    source: TextSource, header: Header, encoding: str
+) -> Iterator[tuple[int, int, list[str]]]:
     """Return first line, last line and cells of every record after the header, blank ones aside.
 
     Quotes are read strictly: one that is not closed, or goes on after its end, is an error.
@@ -221,7 +223,7 @@ def records(source: Source, header: Header, encoding: str) -> Iterator[tuple[int
         first = last + 1
 
 
-def check_records(source: Source, header: Header, encoding: str) -> None:
+def check_records(source: TextSource, header: Header, encoding: str) -> None:
     """Refuse lines that do not have as many cells as the header, and quotes left open."""
     width = len(header.names)
     places: list[str] = []
@@ -244,7 +246,7 @@ def check_records(source: Source, header: Header, encoding: str) -> None:
         )
 
 
-def explained(source: Source, header: Header, encoding: str, reason: str) -> DataError:
+def explained(source: TextSource, header: Header, encoding: str, reason: str) -> DataError:
     """Return the error that says why the reader gave up."""
     try:
         check_records(source, header, encoding)
@@ -257,7 +259,7 @@ def explained(source: Source, header: Header, encoding: str, reason: str) -> Dat
     )
 
 
-def no_rows(source: Source) -> DataError:
+def no_rows(source: TextSource) -> DataError:
     """Return the error for a header with nothing below it."""
     return DataError(
         f"{source.name} must hold at least one row; got 0 rows below the header. "
@@ -299,7 +301,7 @@ def line_of_row(row: int) -> int:
 
 
 def lines_of_rows(
-    path: str | os.PathLike[str] | Source,
+    path: str | os.PathLike[str] | TextSource,
     rows: Collection[int],
     *,
     delimiter: str | None = None,
@@ -310,7 +312,7 @@ def lines_of_rows(
     Blank lines and cells of several lines are counted as the file has them.
     """
     origin = source(path)
-    if text.kind(origin.head(text.HEAD), origin.name) not in ("csv", "gzip"):
+    if text.kind(origin.head(text.HEAD_BYTES), origin.name) not in ("csv", "gzip"):
         return None
     found = {row: line_of_row(row) for row in rows}
     if not rows:

@@ -18,7 +18,7 @@ from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.atomic import written
 from penchant.files.text import source
 
-_LONGEST_NUMBER = 308
+_MAX_NUMBER_DIGITS = 308  # of an integer that fits into float64, whose largest is 1.8e308
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def _number(text: str) -> float | _Fault:
 
 
 def _whole_number(text: str) -> int | _Fault:
-    if len(text) > _LONGEST_NUMBER:
+    if len(text) > _MAX_NUMBER_DIGITS:
         return _Fault(f"a number of {len(text)} digits, beyond float64")
     return int(text)
 

@@ -20,15 +20,15 @@ from penchant.files import text
 from penchant.files.delimited import read_delimited
 from penchant.files.lines import check_names
 from penchant.files.output import parsed
-from penchant.files.text import Kind, Source, source
+from penchant.files.text import Kind, TextSource, source
 
 ZIP = b"PK\x03\x04"
-LARGEST = 1 << 30  # bytes of a sheet, unpacked
+MAX_SHEET_BYTES = 1 << 30  # bytes of a sheet, unpacked
 _BOOK, _LINKS, _WORDS = "xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/sharedStrings.xml"
 _CELL = re.compile(r"([A-Z]+)(\d+)")
 
 
-def unbooked(origin: Source) -> Source:
+def unbooked(origin: TextSource) -> TextSource:
     """The sheet of a workbook that holds a table, as text; any other source as it is."""
     if not origin.head(len(ZIP)).startswith(ZIP):
         return origin
@@ -56,7 +56,7 @@ def unbooked(origin: Source) -> Source:
     filled = [[*row, *[""] * (width - len(row))] if row else [] for row in rows]
     text = io.StringIO()
     csv.writer(text, delimiter="\t", lineterminator="\n").writerows(filled)
-    return Source(origin.name, None, text.getvalue().encode())
+    return TextSource(origin.name, None, text.getvalue().encode())
 
 
 def _sheets(book: zipfile.ZipFile) -> dict[str, str]:
@@ -75,8 +75,8 @@ def _sheets(book: zipfile.ZipFile) -> dict[str, str]:
 
 
 def _part(book: zipfile.ZipFile, path: str) -> bytes:
-    if book.getinfo(path).file_size > LARGEST:
-        raise ValueError(f"more than {LARGEST >> 20} MB in {path}")
+    if book.getinfo(path).file_size > MAX_SHEET_BYTES:
+        raise ValueError(f"more than {MAX_SHEET_BYTES >> 20} MB in {path}")
     return book.read(path)
 
 
@@ -153,11 +153,11 @@ def _cell(cell: Xml.Element, words: list[str]) -> str:
 # What programs call the object that holds the values proper; its keys are columns themselves.
 _UNWRAPPED = ("data", "trialdata")
 RECORD = "source record"
-DEEPEST = 4
-_INTEGERS = 2**63
+MAX_JSON_DEPTH = 4  # levels of nested objects that become columns; deeper ones stay text
+_INT64_LIMIT = 2**63  # integers outside [-limit, limit) do not fit a column of int64
 
 
-def read_json_table(source: Source) -> pa.Table:
+def read_json_table(source: TextSource) -> pa.Table:
     """Read a JSON file whose objects are rows.
 
     Notes
@@ -237,7 +237,7 @@ def _flat(row: Mapping[str, Any], stem: str = "", depth: int = 0) -> dict[str, A
     found: dict[str, Any] = {}
     for key, value in row.items():
         name = f"{stem}{key}"
-        if isinstance(value, dict) and value and depth < DEEPEST:
+        if isinstance(value, dict) and value and depth < MAX_JSON_DEPTH:
             bare = not stem and key in _UNWRAPPED and not {*value} & {*row}
             found |= _flat(value, "" if bare else f"{name}.", depth + 1)
         elif isinstance(value, (dict, list)):
@@ -256,7 +256,7 @@ def typed(values: Sequence[Any]) -> pa.Array:
     kinds = {type(value) for value in values if value is not None}
     if kinds == {bool}:
         return pa.array(values, pa.bool_())
-    if kinds == {int} and all(v is None or -_INTEGERS <= v < _INTEGERS for v in values):
+    if kinds == {int} and all(v is None or -_INT64_LIMIT <= v < _INT64_LIMIT for v in values):
         return pa.array(values, pa.int64())
     exact = all(type(v) is not int or abs(v) <= 2**53 for v in values)
     if kinds <= {int, float} and exact:
@@ -274,7 +274,7 @@ _MAGIC = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 _TITLE = {"parquet": "Parquet", "arrow": "Arrow"}
 
 
-def read_columnar(source: Source, kind: Kind) -> pa.Table:
+def read_columnar(source: TextSource, kind: Kind) -> pa.Table:
     """Read a Parquet or Arrow (Feather) file."""
     magic = _MAGIC[kind]
     end = source.tail(2 * len(magic))
@@ -295,7 +295,7 @@ def read_columnar(source: Source, kind: Kind) -> pa.Table:
     return _checked(source, table)
 
 
-def _opened(source: Source) -> Any:
+def _opened(source: TextSource) -> Any:
     if source.path is None:
         return pa.BufferReader(source.content)
     return pa.OSFile(str(source.path), "rb")
@@ -307,7 +307,7 @@ def _read(stream: Any, kind: Kind) -> pa.Table:
     return pa.ipc.open_file(stream).read_all()
 
 
-def _checked(source: Source, table: pa.Table) -> pa.Table:
+def _checked(source: TextSource, table: pa.Table) -> pa.Table:
     check_names(source.name, tuple(table.column_names))
     if table.num_rows == 0:
         raise DataError(
@@ -317,7 +317,7 @@ def _checked(source: Source, table: pa.Table) -> pa.Table:
 
 
 def read_table(
-    path: str | os.PathLike[str] | Source,
+    path: str | os.PathLike[str] | TextSource,
     *,
     delimiter: str | None = None,
     decimal: str = ".",
@@ -328,7 +328,7 @@ def read_table(
     Parameters
     ----------
     path
-        The file; "-" reads the standard input. Or a `Source` opened before.
+        The file; "-" reads the standard input. Or a `TextSource` opened before.
     delimiter
         What divides the cells of a CSV file; found among ``, ; | \t`` where none is given.
     decimal
@@ -359,7 +359,7 @@ def read_table(
     [{'id': '007', 'cost': 1.5}, {'id': '008', 'cost': None}]
     """
     origin = unbooked(source(path))
-    kind = text.kind(origin.head(text.HEAD), origin.name)
+    kind = text.kind(origin.head(text.HEAD_BYTES), origin.name)
     if kind == "json":
         table = _checked(origin, read_json_table(origin))
     elif kind in ("csv", "gzip"):

@@ -27,7 +27,7 @@ _OPEN_PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 @dataclass(frozen=True)
-class Source:
+class TextSource:
     """A file, or the bytes of a pipe, which can be read only once.
 
     Attributes
@@ -83,9 +83,9 @@ class Source:
             )
 
 
-def source(path: Any) -> Source:
+def source(path: Any) -> TextSource:
     """Return the source that a path names; '-' is the standard input."""
-    if isinstance(path, Source):
+    if isinstance(path, TextSource):
         return path
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
@@ -105,31 +105,31 @@ def source(path: Any) -> Source:
     return _checked(given, file, status)
 
 
-def _checked(given: str, file: Path, status: os.stat_result) -> Source:
+def _checked(given: str, file: Path, status: os.stat_result) -> TextSource:
     if stat.S_ISREG(status.st_mode):
-        return Source(given, file, stamp=_stamp(status))
+        return TextSource(given, file, stamp=_stamp(status))
     if stat.S_ISDIR(status.st_mode):
         raise DataError(
             f"{either('path', 'FILE')} must be a file; got the directory {given}. Name a file in "
             "it."
         )
     if stat.S_ISFIFO(status.st_mode) and given.startswith(_OPEN_PIPES):
-        return _nonempty(Source(given, content=file.read_bytes()))
+        return _nonempty(TextSource(given, content=file.read_bytes()))
     raise DataError(
         f"{either('path', 'FILE')} must be a regular file; got {given}, a pipe or device. Pipe it "
         "in and pass '-' as the path."
     )
 
 
-def _standard_input() -> Source:
+def _standard_input() -> TextSource:
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         raise DataError(
             "stdin must be piped in where the path is '-'; got none. Use `command < file`."
         )
-    return _nonempty(Source("stdin", content=sys.stdin.buffer.read()))
+    return _nonempty(TextSource("stdin", content=sys.stdin.buffer.read()))
 
 
-def _nonempty(piped: Source) -> Source:
+def _nonempty(piped: TextSource) -> TextSource:
     if piped.content:
         return piped
     raise DataError(
@@ -189,7 +189,7 @@ def unreadable(name: str, error: Exception) -> DataError:
 Kind = Literal["csv", "gzip", "parquet", "arrow", "json"]
 
 GZIP = b"\x1f\x8b"
-HEAD = 64
+HEAD_BYTES = 64  # holds every magic number below, even after a byte-order mark and blanks
 
 _READ: tuple[tuple[bytes, Kind], ...] = (
     (b"PAR1", "parquet"),
@@ -246,9 +246,8 @@ def _start(head: bytes) -> bytes:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\t")
 
 
-BLOCK = 1 << 20
-
-_PIECE = 1 << 16
+READ_BLOCK_BYTES = 1 << 20  # large enough that the cost of a call does not count
+_SCAN_PIECE_BYTES = 1 << 16  # a piece and its comparison stay in the second-level cache
 
 
 def check_encoding(encoding: str) -> None:
@@ -263,7 +262,7 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
-def blocks(source: Source, encoding: str) -> Generator[bytes, None, None]:
+def blocks(source: TextSource, encoding: str) -> Generator[bytes, None, None]:
     """Return the text in blocks of valid UTF-8, without a byte-order mark.
 
     Broken compression, bytes that the encoding does not have and NUL characters are errors that
@@ -272,14 +271,14 @@ def blocks(source: Source, encoding: str) -> Generator[bytes, None, None]:
     texts = _decoded(source, encoding)
     first = next(texts, b"").removeprefix(codecs.BOM_UTF8)
     if packed(source):
-        kind(first[:HEAD], f"The file inside {source.name}")
+        kind(first[:HEAD_BYTES], f"The file inside {source.name}")
     for block in chain((first,), texts):
         if b"\0" in block:
             raise _nul(source, encoding, block)
         yield block
 
 
-def packed(source: Source) -> bool:
+def packed(source: TextSource) -> bool:
     """Whether the file is compressed by gzip."""
     return source.head(2) == GZIP
 
@@ -298,13 +297,13 @@ def _line_of(texts: Iterable[bytes], end: bytes | int) -> int:
     return line
 
 
-def _raw(source: Source) -> Iterator[bytes]:
+def _raw(source: TextSource) -> Iterator[bytes]:
     with source.open() as file:
         if packed(source):
             yield from _unpacked(file, source.name)
             return
         try:
-            while block := file.read(BLOCK):
+            while block := file.read(READ_BLOCK_BYTES):
                 yield block
         except OSError as error:
             raise unreadable(source.name, error) from None
@@ -314,7 +313,7 @@ def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
     n_lines = 0
     stream = gzip.GzipFile(fileobj=file)
     try:
-        while block := stream.read1(BLOCK):
+        while block := stream.read1(READ_BLOCK_BYTES):
             n_lines += block.count(b"\n") or block.count(b"\r")
             yield block
     except EOFError:
@@ -329,7 +328,7 @@ def _unpacked(file: BinaryIO, name: str) -> Iterator[bytes]:
         ) from None
 
 
-def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
+def _decoded(source: TextSource, encoding: str) -> Iterator[bytes]:
     if encoding == "utf-8" and _is_marked_utf_16(source):
         encoding = "utf-16"  # its mark says so, and no UTF-8 begins like it
     decoder = codecs.getincrementaldecoder(encoding)()
@@ -348,13 +347,15 @@ def _decoded(source: Source, encoding: str) -> Iterator[bytes]:
         offset += len(block)
 
 
-def _is_marked_utf_16(source: Source) -> bool:
+def _is_marked_utf_16(source: TextSource) -> bool:
     head = source.head(4)
     marks = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     return head.startswith(marks) and head != codecs.BOM_UTF32_LE
 
 
-def _wrong_encoding(source: Source, encoding: str, error: UnicodeDecodeError, at: int) -> DataError:
+def _wrong_encoding(
+    source: TextSource, encoding: str, error: UnicodeDecodeError, at: int
+) -> DataError:
     advice = (
         f"Pass the {argument('encoding')} it was saved in, such as "
         f"{argument('encoding', 'cp1252')} or {either(repr('latin-1'), 'latin-1')}."
@@ -366,7 +367,7 @@ def _wrong_encoding(source: Source, encoding: str, error: UnicodeDecodeError, at
     )
 
 
-def _nul(source: Source, encoding: str, block: bytes) -> DataError:
+def _nul(source: TextSource, encoding: str, block: bytes) -> DataError:
     around = block[max(block.index(b"\0") - 64, 0) :][:128]
     utf_16 = around.count(b"\0") > len(around) // 3
     advice = (
@@ -390,7 +391,7 @@ class TextStream(io.RawIOBase):
         Whether some cell may begin like 07 or 0x1F.
     """
 
-    def __init__(self, source: Source, encoding: str) -> None:
+    def __init__(self, source: TextSource, encoding: str) -> None:
         super().__init__()
         self._blocks = blocks(source, encoding)
         self._rest = memoryview(b"")
@@ -405,7 +406,7 @@ class TextStream(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Return `size` bytes; fewer at the end only, as a reader takes less for a whole block."""
         if size < 0:
-            return bytes(self._next(BLOCK))
+            return bytes(self._next(READ_BLOCK_BYTES))
         parts = []
         while size > 0 and (part := self._next(size)):
             parts.append(part)
@@ -444,8 +445,8 @@ class TextStream(io.RawIOBase):
 def _pieces(block: bytes, overlap: int = 0) -> Iterator[NDArray[np.uint8]]:
     """Cut into pieces small enough for the processor's cache."""
     array = np.frombuffer(block, dtype=np.uint8)
-    for start in range(0, len(array), _PIECE):
-        yield array[start : start + _PIECE + overlap]
+    for start in range(0, len(array), _SCAN_PIECE_BYTES):
+        yield array[start : start + _SCAN_PIECE_BYTES + overlap]
 
 
 def _count(block: bytes, character: str) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.output import progress
-from penchant.paper.published import LEVEL
+from penchant.paper.published import PAPER_LEVEL
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit_choices
 from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, settled
@@ -115,7 +115,7 @@ def fit_prefixes(
     totals = np.diff(groups.bounds).astype(np.float64)
     proven = settled(batch, covariance, conditions, totals, has_prior=False)
     arrived = batch.converged & (conditions <= WEAK)
-    found = _Found(
+    found = _FittedCells(
         batch.theta.reshape(repeats, n, d),
         covariance.reshape(repeats, n, d, d),
         proven.reshape(repeats, n),
@@ -143,7 +143,7 @@ def _all_prefixes(repeats: int, n: int) -> Grouping:
 
 
 @dataclass
-class _Found:
+class _FittedCells:
     """Results by replicate, settled one replicate after the other.
 
     `exists` begins as what is proven and ends as what is true; `arrived` says where Newton's method
@@ -193,7 +193,7 @@ def first_true(condition: Callable[[int], bool], end: int) -> int:
     return low
 
 
-HALF_WIDTHS = float(normal_isf((1 - LEVEL) / 2))
+HALF_WIDTHS = float(normal_isf((1 - PAPER_LEVEL) / 2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,7 +247,7 @@ class Convergence:
 def convergence(estimates: Prefixes, truth: Vector) -> Convergence:
     """Summaries of the estimates that exist; NaN where none does."""
     theta = estimates.theta
-    tail = 50 * (1 - LEVEL)
+    tail = 50 * (1 - PAPER_LEVEL)
     count = np.maximum(estimates.exists.sum(axis=1), 1)[:, None]
     some = np.flatnonzero(estimates.exists.any(axis=1))
 
@@ -272,7 +272,7 @@ def convergence(estimates: Prefixes, truth: Vector) -> Convergence:
     )
 
 
-CELLS = 4_000_000  # explanatory values that are fitted at once
+MAX_VALUES_FITTED_AT_ONCE = 4_000_000  # explanatory values that are fitted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +342,7 @@ def ensembles(
     with progress(f"{what}: replicates", len(at) * n_replicates) as advance:
         for n in at:
             parts = []
-            size = max(1, CELLS // x[:n].size)
+            size = max(1, MAX_VALUES_FITTED_AT_ONCE // x[:n].size)
             for first in range(0, n_replicates, size):
                 some = chosen[first : first + size, :n]
                 repeated = np.broadcast_to(x[:n], (len(some), *x[:n].shape))

@@ -27,11 +27,11 @@ from penchant.paper.ensembles import (
     sampled,
 )
 from penchant.paper.published import (
-    DECISIONS,
     FIGURE_2,
     FIGURE_3,
-    LEVEL,
-    REPLICATES,
+    PAPER_LEVEL,
+    PAPER_REPLICATES,
+    SOFTMAX_DECISIONS,
     Claim,
     Found,
     Measured,
@@ -159,12 +159,15 @@ def counterexample(
     )
 
 
-CLOSE = 0.05  # relative error of a mean that has converged
-SHARED = 0.7  # part of their common length that intervals share which overlap closely
-ACCURATE = (0.93, 0.97)  # coverage of 95 % intervals that a test can rely on
-PROPORTIONAL = 0.15  # relative deviation of widths that scale roughly with theta
-SMALL, LARGE = 50, 100  # decisions below which there is a bias, and above which none counts
-RARE = 0.05  # share of replicates without an estimate that nobody would meet
+MAX_RELATIVE_ERROR_CONVERGED = 0.05  # relative error of a mean that has converged
+MIN_INTERVAL_OVERLAP = 0.7  # part of their common length that intervals share which overlap closely
+ACCURATE_COVERAGE = (0.93, 0.97)  # coverage of 95 % intervals that a test can rely on
+MAX_WIDTH_DEVIATION = 0.15  # relative deviation of widths that scale roughly with theta
+BIASED_BELOW_DECISIONS, UNBIASED_ABOVE_DECISIONS = (
+    50,
+    100,
+)  # decisions below which there is a bias, and above which none counts
+MAX_SHARE_WITHOUT_ESTIMATE = 0.05  # share of replicates without an estimate that nobody would meet
 
 
 def claims_of_figure_2(
@@ -201,7 +204,10 @@ def _converges(drawn: Sequence[Ensemble], where: str) -> Claim:
     means = [mean_of(column) for column in last.theta.T]
     parts: dict[str, Part] = {
         f"{name}: mean over true value at n = {last.n}": Measured(
-            mean / true, error / true, 1 - CLOSE, 1 + CLOSE
+            mean / true,
+            error / true,
+            1 - MAX_RELATIVE_ERROR_CONVERGED,
+            1 + MAX_RELATIVE_ERROR_CONVERGED,
         )
         for name, (mean, error), true in zip(_names(last), means, last.truth, strict=True)
     }
@@ -217,8 +223,8 @@ def _converges(drawn: Sequence[Ensemble], where: str) -> Claim:
 
 def overlap(drawn: Ensemble, standard_error: float) -> Found:
     """Length shared by the empirical and the asymptotic band over that of both together."""
-    low, low_error = quantile_of(drawn.theta[:, 0], (1 - LEVEL) / 2)
-    high, high_error = quantile_of(drawn.theta[:, 0], (1 + LEVEL) / 2)
+    low, low_error = quantile_of(drawn.theta[:, 0], (1 - PAPER_LEVEL) / 2)
+    high, high_error = quantile_of(drawn.theta[:, 0], (1 + PAPER_LEVEL) / 2)
     centre, half = float(drawn.truth[0]), HALF_WIDTHS * standard_error
     whole = max(high, centre + half) - min(low, centre - half)
     shared = min(high, centre + half) - max(low, centre - half)
@@ -227,12 +233,17 @@ def overlap(drawn: Ensemble, standard_error: float) -> Found:
 
 def _bands_overlap(drawn: Sequence[Ensemble], expected: Asymptotics) -> Claim:
     shares = {e.n: overlap(e, expected.standard_errors[e.n - 1, 0]) for e in drawn}
-    late = {n: share for n, share in shares.items() if n > LARGE} or {LARGE + 1: (np.nan, np.inf)}
+    late = {n: share for n, share in shares.items() if n > UNBIASED_ABOVE_DECISIONS} or {
+        UNBIASED_ABOVE_DECISIONS + 1: (np.nan, np.inf)
+    }
     first, (early, error) = next(iter(shares.items()))
     return Claim(
         "Section V.A, Figure 2",
         "For n greater than 100 the empirical and the asymptotic 95 % intervals overlap closely.",
-        {f"length shared at n = {n}": Measured(*share, low=SHARED) for n, share in late.items()},
+        {
+            f"length shared at n = {n}": Measured(*share, low=MIN_INTERVAL_OVERLAP)
+            for n, share in late.items()
+        },
         f"Of their common length the intervals share {_shares(late)} of "
         f"{len(drawn[0].theta)} replicates, against {early:.0%} ± {error:.1%} at n = {first}.",
         {"shared": {str(n): share for n, (share, _) in shares.items()}},
@@ -240,13 +251,13 @@ def _bands_overlap(drawn: Sequence[Ensemble], expected: Asymptotics) -> Claim:
 
 
 def _tests_are_accurate(drawn: Sequence[Ensemble]) -> Claim:
-    late = [e for e in drawn if e.n > LARGE]
+    late = [e for e in drawn if e.n > UNBIASED_ABOVE_DECISIONS]
     everywhere = np.all([e.exists for e in late], axis=0) if late else np.zeros(0, dtype=bool)
     inside = [
         (np.abs(e.theta - e.truth) <= HALF_WIDTHS * e.standard_errors)[everywhere] for e in late
     ]
     coverage, error = mean_of(np.mean(inside, axis=0)) if late else (np.nan, np.inf)
-    low, high = ACCURATE
+    low, high = ACCURATE_COVERAGE
     return Claim(
         "Section V.A",
         "Tests based on the asymptotic distribution will be accurate for n greater than 100.",
@@ -263,7 +274,7 @@ def _tests_are_accurate(drawn: Sequence[Ensemble]) -> Claim:
 def _biased_above(drawn: Sequence[Ensemble], expected: Asymptotics, where: str) -> Claim:
     parts: dict[str, Part] = {}
     said, numbers = [], {}
-    for few in (e for e in drawn if e.n < SMALL):
+    for few in (e for e in drawn if e.n < BIASED_BELOW_DECISIONS):
         biases = [mean_of(column - t) for column, t in zip(few.theta.T, few.truth, strict=True)]
         for name, bias in zip(_names(few), biases, strict=True):
             parts[f"{name}: bias at n = {few.n}"] = Measured(*bias, low=0.0)
@@ -272,7 +283,7 @@ def _biased_above(drawn: Sequence[Ensemble], expected: Asymptotics, where: str) 
         without = f", {lost} without an estimate" if lost else ""
         said.append(f"{_found(biases)} at n = {few.n} (first-order bias {predicted}{without})")
         numbers[str(few.n)] = [bias for bias, _ in biases]
-    later = expected.bias[min(SMALL, len(expected.bias)) - 1]
+    later = expected.bias[min(BIASED_BELOW_DECISIONS, len(expected.bias)) - 1]
     return Claim(
         where,
         "For small amounts of data, n < 50, the mean estimate is biased above the true value.",
@@ -313,7 +324,10 @@ def _explanation(drawn: Sequence[Ensemble], expected: Asymptotics, other: Counte
 
 
 def _widths(last: Ensemble, expected: Asymptotics) -> Claim:
-    ends = [[quantile_of(c, p) for p in ((1 - LEVEL) / 2, (1 + LEVEL) / 2)] for c in last.theta.T]
+    ends = [
+        [quantile_of(c, p) for p in ((1 - PAPER_LEVEL) / 2, (1 + PAPER_LEVEL) / 2)]
+        for c in last.theta.T
+    ]
     widths = np.array([high - low for (low, _), (high, _) in ends])
     errors = np.array([np.hypot(one, two) for (_, one), (_, two) in ends])
     ratios, wanted = widths / widths[0], last.truth / last.truth[0]
@@ -324,7 +338,7 @@ def _widths(last: Ensemble, expected: Asymptotics) -> Claim:
         name = f"width of theta{a + 1} over that of theta1"
         parts[f"{name}, wider"] = Measured(ratio, error, low=1.0)
         parts[f"{name}, in proportion"] = Measured(
-            ratio, error, asked * (1 - PROPORTIONAL), asked * (1 + PROPORTIONAL)
+            ratio, error, asked * (1 - MAX_WIDTH_DEVIATION), asked * (1 + MAX_WIDTH_DEVIATION)
         )
     at_truth = expected.standard_errors[last.n - 1]
     # Spherical variables make the information a uu' + b (1 - uu'): variances are affine in theta^2.
@@ -368,7 +382,7 @@ def _always_exists(found: Convergence, drawn: Sequence[Ensemble], where: str) ->
         {
             "an estimate exists for every n": not len(lost),
             f"share without an estimate at n = {last.n}": Measured(
-                *share_of(~last.exists), high=RARE
+                *share_of(~last.exists), high=MAX_SHARE_WITHOUT_ESTIMATE
             ),
         },
         why if len(lost) else "Every replicate has a finite estimate at every n.",
@@ -402,7 +416,7 @@ DECIDED_AT = {
     "figure-3": (20, 30, 40, 49, 300),
 }  # n at which many replicates decide what the text says of n < 50, of n > 100 and of the end
 
-MORE = {"figure-2": 100, "figure-3": 20}  # times the replicates of the figure
+REPLICATE_FACTORS = {"figure-2": 100, "figure-3": 20}  # times the replicates of the figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -459,8 +473,8 @@ class SoftmaxFigure:
 def figure_2(
     *,
     rng: np.random.Generator,
-    n_replicates: int = REPLICATES,
-    n_decisions: int = DECISIONS,
+    n_replicates: int = PAPER_REPLICATES,
+    n_decisions: int = SOFTMAX_DECISIONS,
     threads: int | None = None,
 ) -> SoftmaxFigure:
     """Figure 2: m = 10 options, theta0 = 4.
@@ -485,8 +499,8 @@ def figure_2(
 def figure_3(
     *,
     rng: np.random.Generator,
-    n_replicates: int = REPLICATES,
-    n_decisions: int = DECISIONS,
+    n_replicates: int = PAPER_REPLICATES,
+    n_decisions: int = SOFTMAX_DECISIONS,
     threads: int | None = None,
 ) -> SoftmaxFigure:
     """Figure 3: m = 100 options, theta0 = (1, 2, 3). Parameters are those of `figure_2`."""
@@ -513,7 +527,7 @@ def _converging(
         truth,
         sorted({n for n in DECIDED_AT[setting.name] if n < n_decisions} | {n_decisions}),
         rng=rng,
-        n_replicates=MORE[setting.name] * n_replicates,
+        n_replicates=REPLICATE_FACTORS[setting.name] * n_replicates,
         what=what,
         threads=threads,
     )

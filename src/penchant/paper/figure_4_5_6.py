@@ -37,9 +37,9 @@ from penchant.paper.published import (
     FIGURE_4,
     FIGURE_5,
     FIGURE_6,
-    HORIZON,
-    REPLICATES,
+    PAPER_REPLICATES,
     SIMULATION_NOISE_VARIANCE,
+    UCL_DECISIONS,
     Claim,
     Measured,
     Part,
@@ -50,11 +50,13 @@ from penchant.paper.published import (
 )
 from penchant.paper.simulated_study import Growth, growth_words, regret_growth
 
-CLOSE = 0.2  # relative error of a mean that has converged
-ALIKE = 0.1  # relative difference of estimates that do not depend on the nominal point
-POWER = 0.8  # share of plays that are significant where a procedure can identify a parameter
-NEARLY_ALWAYS = 0.95
-EARLY = 30  # decisions after which the true value is said to be inside the interval
+MAX_RELATIVE_ERROR_OF_MEAN = 0.2  # relative error of a mean that has converged
+MAX_CHANGE_BY_NOMINAL_POINT = (
+    0.1  # relative difference of estimates that do not depend on the nominal point
+)
+MIN_POWER = 0.8  # share of plays that are significant where a procedure can identify a parameter
+MIN_SHARE_NEARLY_ALWAYS = 0.95
+COVERED_FROM_DECISION = 30  # decisions after which the true value is said to be inside the interval
 NATURAL = ("nu", "mu0", "sigma0^2")
 UNSTATED = "the landscape and the rewards of the simulations"
 
@@ -119,7 +121,9 @@ def _printed_truth(setting: UCLSetting) -> Claim:
 def _converges(last: Ensemble, where: str) -> Claim:
     means = [mean_of(column / t) for column, t in zip(last.theta.T, last.truth, strict=True)]
     parts: dict[str, Part] = {
-        f"theta{a + 1}: mean over true value": Measured(*mean, 1 - CLOSE, 1 + CLOSE)
+        f"theta{a + 1}: mean over true value": Measured(
+            *mean, 1 - MAX_RELATIVE_ERROR_OF_MEAN, 1 + MAX_RELATIVE_ERROR_OF_MEAN
+        )
         for a, mean in enumerate(means)
     }
     coverage = [share_of(column) for column in last.covers.T]
@@ -148,7 +152,7 @@ def _inside_early(many: Sequence[Ensemble], where: str) -> Claim:
     sizes = []
     for drawn in many:
         half = HALF_WIDTHS * np.nanmedian(drawn.standard_errors, axis=0)
-        if drawn.n == EARLY:
+        if drawn.n == COVERED_FROM_DECISION:
             sizes = (half / np.abs(drawn.truth)).tolist()
         for a, h in enumerate(half):
             mean, error = mean_of(drawn.theta[:, a] - drawn.truth[a])
@@ -161,8 +165,8 @@ def _inside_early(many: Sequence[Ensemble], where: str) -> Claim:
         "choices.",
         parts,
         f"The interval around the mean estimate reaches {_words(sizes)} times the true value to "
-        f"either side at t = {EARLY}: where that is above 1, holding the truth says little. The "
-        "intervals of single plays hold it in "
+        f"either side at t = {COVERED_FROM_DECISION}: where that is above 1, holding the truth "
+        "says little. The intervals of single plays hold it in "
         + ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in coverage)
         + f" of plays at t = {many[0].n}.",
         {"half_width_over_truth": sizes, "coverage": [share for share, _ in coverage]},
@@ -181,7 +185,7 @@ def _significant(drawn: Ensemble, where: str) -> Claim:
         "of the parameter in a statistically significant way.",
         {
             f"theta{a + 1}: share of plays with a 95 % interval on the right side of 0": Measured(
-                *share, low=POWER
+                *share, low=MIN_POWER
             )
             for a, share in enumerate(shares)
         },
@@ -202,7 +206,9 @@ def _robust(nominals: NominalComparison, exact: ExactEstimates) -> Claim:
         "Section VI.D",
         "The procedure is at least somewhat robust to the choice of linearisation point.",
         {
-            f"{name}: relative difference of both estimates (median)": Measured(*median, high=ALIKE)
+            f"{name}: relative difference of both estimates (median)": Measured(
+                *median, high=MAX_CHANGE_BY_NOMINAL_POINT
+            )
             for name, median in zip(NATURAL, medians, strict=True)
         },
         f"About (150, 2) and (250, 0.5), on the same {nominals.natural.shape[1]} plays of 100 "
@@ -232,7 +238,9 @@ def _compare_by_likelihood(nominals: NominalComparison) -> Claim:
         "likelihood value is better.",
         {
             "share of plays where it is, more often than not": Measured(*share, low=0.5),
-            "share of plays where it is, nearly always": Measured(*share, low=NEARLY_ALWAYS),
+            "share of plays where it is, nearly always": Measured(
+                *share, low=MIN_SHARE_NEARLY_ALWAYS
+            ),
         },
         f"Of {nominals.agrees.size} plays where both linearised estimates lie inside the model, "
         f"the linearised likelihood prefers the estimate with the higher exact likelihood in "
@@ -267,7 +275,7 @@ def _has_estimates(
     found: Convergence, exact: ExactEstimates, stopped: Stopped, distinct: IntVector
 ) -> Claim:
     n, horizon = found.n_replicates, int(found.n[-1])
-    lost, early = int(found.missing[-1]), int(found.missing[found.at(EARLY)])
+    lost, early = int(found.missing[-1]), int(found.missing[found.at(COVERED_FROM_DECISION)])
     separated = exact.statuses.get("separated", 0)
     without = np.arange(n) < lost
     supremum = -float(special.gammaln(horizon + 1))
@@ -293,13 +301,14 @@ def _has_estimates(
                 *share_of(np.arange(n) >= separated), low=0.5
             ),
         },
-        f"{early} of {n} replicates have no finite linearised estimate at t = {EARLY}, {lost} of "
+        f"{early} of {n} replicates have no finite linearised estimate at t = "
+        f"{COVERED_FROM_DECISION}, {lost} of "
         f"{n} at T = {horizon}, and {separated} of {n} no finite exact one; "
         f"{int((distinct == horizon).sum())} of {n} agents tried all {horizon} options."
         + (reason if lost >= n / 2 else ""),
         {
             "missing": lost,
-            f"missing_at_{EARLY}": early,
+            f"missing_at_{COVERED_FROM_DECISION}": early,
             "exact_separated": separated,
             "without_repetition": int((distinct == horizon).sum()),
             "supremum": supremum,
@@ -343,10 +352,10 @@ def _words(values: Sequence[float]) -> str:
 
 
 EXACT_AT = (30, 60, 100)
-DECIDED_AT = (30, EXPERIMENT_DECISIONS, HORIZON)  # t that the text speaks of
-MORE = 6  # times the plays of the figure decide what the text says
-BFGS_AT = tuple(range(10, HORIZON + 1, 10))
-LONGER = 160  # decisions of Figure 6, to see what more data give
+DECIDED_AT = (30, EXPERIMENT_DECISIONS, UCL_DECISIONS)  # t that the text speaks of
+REPLICATE_FACTOR = 6  # times the plays of the figure decide what the text says
+BFGS_AT = tuple(range(10, UCL_DECISIONS + 1, 10))
+EXTENDED_DECISIONS = 160  # decisions of Figure 6, to see what more data give
 NAMES = ("theta1", "theta2", "theta3")
 BOTH = (FIGURE_4, FIGURE_5)
 
@@ -460,7 +469,7 @@ class EstimablePlays:
 
 
 def estimable_plays(
-    *, rng: np.random.Generator, n_replicates: int = REPLICATES, threads: int | None = None
+    *, rng: np.random.Generator, n_replicates: int = PAPER_REPLICATES, threads: int | None = None
 ) -> EstimablePlays:
     """Plays with true prior (200, 1), length scale 1 and nu = 4, and what they tell exactly.
 
@@ -474,7 +483,9 @@ def estimable_plays(
         Processors; all if not given. The answer does not depend on it.
     """
     setting = FIGURE_4
-    plays = played(setting, rng=rng, n_replicates=MORE * n_replicates, n_decisions=HORIZON)
+    plays = played(
+        setting, rng=rng, n_replicates=REPLICATE_FACTOR * n_replicates, n_decisions=UCL_DECISIONS
+    )
     episodes = tuple(plays[:n_replicates])
     many = {s.name: linearized_ensembles(s, plays, DECIDED_AT, threads) for s in BOTH}
     first, second = ((s, many[s.name][-1]) for s in BOTH)
@@ -498,7 +509,7 @@ def figure_5(plays: EstimablePlays, threads: int | None = None) -> UCLFigure:
 
 
 def figure_6(
-    *, rng: np.random.Generator, n_replicates: int = REPLICATES, threads: int | None = None
+    *, rng: np.random.Generator, n_replicates: int = PAPER_REPLICATES, threads: int | None = None
 ) -> UCLFigure:
     """Figure 6: true prior (30, 1000), no correlation, nu = 0.5, linearised about (40, 950).
 
@@ -506,12 +517,12 @@ def figure_6(
     of `estimable_plays`.
     """
     setting = FIGURE_6
-    longer = played(setting, rng=rng, n_replicates=n_replicates, n_decisions=LONGER)
-    episodes = beginnings(longer, HORIZON)
+    longer = played(setting, rng=rng, n_replicates=n_replicates, n_decisions=EXTENDED_DECISIONS)
+    episodes = beginnings(longer, UCL_DECISIONS)
     x, chosen = _columns_and_chosen(setting, episodes)
     estimates = fit_prefixes(x, chosen, what="Figure 6", threads=threads)
     found = convergence(estimates, np.array(setting.truth))
-    exact = exact_estimates(setting, episodes, HORIZON, threads)
+    exact = exact_estimates(setting, episodes, UCL_DECISIONS, threads)
     stopped = bfgs_stops(x, chosen, BFGS_AT)
     distinct = np.array([len(set(e.chosen.tolist())) for e in episodes])
     grown = regret_growth(setting, rng=rng, n_replicates=n_replicates)

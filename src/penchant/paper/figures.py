@@ -34,10 +34,10 @@ from penchant.paper.statements import Conclusion, Theorem1, Told
 from penchant.paper.tables import PaperTables
 from penchant.report.study_figures import Drawn
 
-FIRST = 10  # decisions from which on bands are drawn: before, they leave every axis
-FEW = 40  # decisions of the panel that counts missing estimates
-TALL = 2.5
-NEAR = 2.0  # true values up to which a symmetric logarithmic axis is linear
+FIRST_DECISION_DRAWN = 10  # decisions from which on bands are drawn: before, they leave every axis
+MISSING_PANEL_DECISIONS = 40  # decisions of the panel that counts missing estimates
+PANEL_HEIGHT_INCHES = 2.5  # of one row of panels
+SYMLOG_LINEAR_RANGE = 2.0  # true values up to which a symmetric logarithmic axis is linear
 VARIANCES = (1.0, 1e6)  # ends of the axis of prior variances
 SYMBOLS = {"theta": "θ", "theta1": "θ₁", "theta2": "θ₂", "theta3": "θ₃"}
 
@@ -61,10 +61,10 @@ def _figure_1(result: Figure1) -> Drawn:
 
 
 def _softmax(result: SoftmaxFigure) -> Drawn:
-    made = figure(columns=2, height=TALL)
+    made = figure(columns=2, height=PANEL_HEIGHT_INCHES)
     left, right = made.subplots(1, 2, width_ratios=(2, 1))
     found, expected = result.found, result.expected
-    shown = found.n >= FIRST
+    shown = found.n >= FIRST_DECISION_DRAWN
     several = len(result.setting.truth) > 1
     half = HALF_WIDTHS * expected.standard_errors
     limits = _limits(found, half)
@@ -81,7 +81,7 @@ def _softmax(result: SoftmaxFigure) -> Drawn:
             name="estimate",
             limits=limits,
         )
-    few = found.n <= FEW
+    few = found.n <= MISSING_PANEL_DECISIONS
     without_estimate(
         right,
         found.n[few],
@@ -92,7 +92,8 @@ def _softmax(result: SoftmaxFigure) -> Drawn:
         result.name,
         result.title,
         f"Left: mean of the existing estimates, 95 % of them (shaded), and the asymptotic 95 % "
-        f"band at the truth (dashed), from n = {FIRST} on; {found.n_replicates} replicates. "
+        f"band at the truth (dashed), from n = {FIRST_DECISION_DRAWN} on; {found.n_replicates} "
+        "replicates. "
         "Right: share of replicates without a finite estimate, with Wilson's 95 % band. Bands that "
         "reach the edge go on beyond it.",
         made,
@@ -105,7 +106,7 @@ def _band(found: Convergence, a: int, rows: BoolVector) -> Matrix:
 
 def _limits(found: Convergence, half: Matrix) -> tuple[float, float]:
     """Ends of the y axis that show the bands where they have calmed down."""
-    calm = found.n >= 2 * FIRST
+    calm = found.n >= 2 * FIRST_DECISION_DRAWN
     low = min(np.nanmin(found.low[calm]), np.nanmin((found.truth - half)[calm]))
     high = max(np.nanmax(found.high[calm]), np.nanmax((found.truth + half)[calm]))
     return float(low), float(high)
@@ -114,7 +115,7 @@ def _limits(found: Convergence, half: Matrix) -> tuple[float, float]:
 def _ucl(result: UCLFigure) -> Drawn:
     if result.found.missing.min() > 0.5 * result.found.n_replicates:
         return _separated(result)
-    made = figure(columns=2, height=TALL)
+    made = figure(columns=2, height=PANEL_HEIGHT_INCHES)
     panels = made.subplots(1, 3)
     found = result.found
     for a, axes in enumerate(panels):
@@ -131,29 +132,30 @@ def _ucl(result: UCLFigure) -> Drawn:
         result.name,
         result.title,
         "Mean of the linearised estimates (blue), 95 % of them (shaded) and the median asymptotic "
-        f"95 % interval around it (dashed), with the true value (dotted), from t = {FIRST} on; "
+        "95 % interval around it (dashed), with the true value (dotted), from t = "
+        f"{FIRST_DECISION_DRAWN} on; "
         f"{found.n_replicates} replicates. Orange squares: exact maximum likelihood in the same "
         "coordinates, median and 95 % of the replicates. θ₃ in units of its true value, on an axis "
-        f"that is linear between -{NEAR:g} and {NEAR:g} and logarithmic beyond. What reaches the "
-        "edge goes on beyond it.",
+        f"that is linear between -{SYMLOG_LINEAR_RANGE:g} and {SYMLOG_LINEAR_RANGE:g} and "
+        "logarithmic beyond. What reaches the edge goes on beyond it.",
         made,
     )
 
 
 def _is_wide(found: Convergence, a: int) -> bool:
     """Whether bands reach so far beyond the true value that it could not be told from 0."""
-    band = _band(found, a, found.n >= 2 * FIRST)
+    band = _band(found, a, found.n >= 2 * FIRST_DECISION_DRAWN)
     return bool(np.nanmax(np.abs(band)) > 10 * abs(found.truth[a]))
 
 
 def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
     """One parameter; where its bands are wide, in units of its true value."""
     found = result.found
-    shown = found.n >= FIRST
+    shown = found.n >= FIRST_DECISION_DRAWN
     unit = float(found.truth[a]) if wide else 1.0
     half = HALF_WIDTHS * found.standard_error[shown, a]
     mean, band = found.mean[shown, a], _band(found, a, shown)
-    calm = _band(found, a, found.n >= 2 * FIRST) / unit
+    calm = _band(found, a, found.n >= 2 * FIRST_DECISION_DRAWN) / unit
     symbol = SYMBOLS[result.parameter_names[a]]
     convergence(
         axes,
@@ -172,7 +174,7 @@ def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
     if wide:
         far = [10.0**k for k in range(1, 6) if 10.0**k <= np.nanmax(np.abs(calm))]
         with style():
-            axes.set_yscale("symlog", linthresh=NEAR, linscale=1.0)
+            axes.set_yscale("symlog", linthresh=SYMLOG_LINEAR_RANGE, linscale=1.0)
             axes.set_ylim(float(np.nanmin(calm)), float(np.nanmax(calm)))
             ticks = [*(-f for f in reversed(far)), -1.0, 0.0, 1.0, *far]
             axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -224,7 +226,7 @@ def _theta(setting: UCLSetting, values: Matrix) -> Matrix:
 def _separated(result: UCLFigure) -> Drawn:
     """What an optimiser printed where there is no estimate, beside the proof that there is none."""
     found, stopped = result.found, result.stopped
-    made = figure(columns=2, height=2 * TALL)
+    made = figure(columns=2, height=2 * PANEL_HEIGHT_INCHES)
     panels = made.subplots(2, 2).ravel()
     if stopped is not None:
         for a, axes in enumerate(panels[:3]):
@@ -264,7 +266,7 @@ def _stopped(axes: Any, stopped: Stopped, a: int, truth: float, symbol: str) -> 
 
 
 def _theorem(result: Theorem1) -> Drawn:
-    made = figure(columns=2, height=TALL)
+    made = figure(columns=2, height=PANEL_HEIGHT_INCHES)
     left, right = made.subplots(1, 2)
     _identified(left, result)
     _rising(right, result)
@@ -307,7 +309,7 @@ def _rising(axes: Any, result: Theorem1) -> None:
 
 
 def _conclusion(result: Conclusion) -> Drawn:
-    made = figure(columns=2, height=TALL)
+    made = figure(columns=2, height=PANEL_HEIGHT_INCHES)
     left, right = made.subplots(1, 2)
     for i, landscape in enumerate(("A", "B")):
         mine = [t for t in result.told if t.landscape == landscape]

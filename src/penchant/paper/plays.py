@@ -119,7 +119,7 @@ def exact_estimates(
     )
 
 
-AT_ONCE = 50  # plays whose variables are held at a time
+PLAYS_IN_MEMORY = 50  # plays whose variables are held at a time
 
 
 def linearized_columns(setting: UCLSetting, episodes: Sequence[Episode]) -> Matrix:
@@ -144,8 +144,8 @@ def linearized_ensembles(
     """Linearised estimates from the first t decisions of every play, for some t."""
     truth = np.array(setting.truth)
     parts: list[list[Ensemble]] = [[] for _ in at]
-    for first in range(0, len(episodes), AT_ONCE):
-        some = episodes[first : first + AT_ONCE]
+    for first in range(0, len(episodes), PLAYS_IN_MEMORY):
+        some = episodes[first : first + PLAYS_IN_MEMORY]
         x = linearized_columns(setting, some)
         chosen = np.stack([episode.chosen for episode in some])
         for found, t in zip(parts, at, strict=True):
@@ -153,7 +153,9 @@ def linearized_ensembles(
     return tuple(joined(found) for found in parts)
 
 
-MOST = 2.0  # the largest relative difference of positive numbers, and that of no number at all
+MAX_RELATIVE_DIFFERENCE = (
+    2.0  # the largest relative difference of positive numbers, and that of no number at all
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +186,9 @@ class NominalComparison:
         """Relative differences of nu, mu0, sigma0^2; the largest there is where one is missing."""
         one, two = self.natural
         found = np.abs(one - two) / (np.abs(one + two) / 2)
-        return np.where(np.isfinite(found), np.minimum(found, MOST), MOST)
+        return np.where(
+            np.isfinite(found), np.minimum(found, MAX_RELATIVE_DIFFERENCE), MAX_RELATIVE_DIFFERENCE
+        )
 
     @property
     def usable(self) -> BoolVector:

@@ -11,14 +11,15 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.bandit.beliefs import RewardPrior
 
-REPLICATES = 100
-DECISIONS = 300  # of Figures 2 and 3
-HORIZON = 100  # of Figures 4, 5 and 6
+PAPER_REPLICATES = 100  # of each simulation
+SOFTMAX_DECISIONS = 300  # of Figures 2 and 3
+UCL_DECISIONS = 100  # of Figures 4, 5 and 6
 GRID = (10, 10)
 SIMULATION_NOISE_VARIANCE = 0.01  # implied by the true theta_3 of Figures 4 and 5
 EXPERIMENT_NOISE_VARIANCE = 10.0  # implied by Tables I and II
 EXPERIMENT_DECISIONS = 90
-LEVEL = 0.95
+PAPER_LEVEL = 0.95  # of its confidence intervals
+SIGNIFICANCE_LEVEL = 0.05  # of its tests
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,9 @@ VERDICTS: tuple[Verdict, ...] = (
     "not enough replicates to tell",
     "cannot be told from the paper",
 )
-SURE = 3.0  # Monte Carlo errors that a number must keep from what decides a verdict
+MIN_MONTE_CARLO_ERRORS = (
+    3.0  # Monte Carlo errors that a number must keep from what decides a verdict
+)
 
 
 @dataclass(frozen=True)
@@ -245,7 +248,7 @@ class Measured:
     @property
     def met(self) -> bool | None:
         """Whether the number lies in the range, by three errors; None where that is not sure."""
-        reach = SURE * self.error
+        reach = MIN_MONTE_CARLO_ERRORS * self.error
         if self.low <= self.value - reach and self.value + reach <= self.high:
             return True
         if self.value + reach < self.low or self.value - reach > self.high:

@@ -23,7 +23,7 @@ from penchant.paper.reproduction import Reproduction, Result
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
 from penchant.report.study_figures import Drawn
 
-LONG = 30  # rows beyond which a table is in its file only
+MAX_ROWS_PRINTED = 30  # rows beyond which a table is in its file only
 MET = {True: "met", False: "not met", None: "open"}
 
 
@@ -162,7 +162,7 @@ def _tables(result: Result) -> list[Block]:
     made: list[Block] = []
     for name, columns in result.tables().items():
         n = len(next(iter(columns.values()), ()))
-        if n > LONG:
+        if n > MAX_ROWS_PRINTED:
             made.append(Paragraph(f"tables/{name}.csv holds {n} rows."))
         elif n:
             words = frozenset(i for i, c in enumerate(columns.values()) if isinstance(c[0], str))

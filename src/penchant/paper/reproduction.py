@@ -20,12 +20,12 @@ from penchant.paper.figure_4_5_6 import (
     figure_5,
     figure_6,
 )
-from penchant.paper.published import DECISIONS, REPLICATES, VERDICTS, Claim
+from penchant.paper.published import PAPER_REPLICATES, SOFTMAX_DECISIONS, VERDICTS, Claim
 from penchant.paper.simulated_study import simulated_study
 from penchant.paper.statements import conclusion, theorem_1
 from penchant.paper.tables import tables
 
-FEWEST = 10  # replicates: bands are percentiles
+MIN_REPLICATES = 10  # replicates: bands are percentiles
 QUICK_REPLICATES, QUICK_DECISIONS, QUICK_SHARE = 20, 150, 0.05
 
 
@@ -75,10 +75,10 @@ class Run:
     threads: int | None = None
 
     def __post_init__(self) -> None:
-        if self.n_replicates is not None and self.n_replicates < FEWEST:
+        if self.n_replicates is not None and self.n_replicates < MIN_REPLICATES:
             raise DataError(
-                f"{argument('replicates')} must be at least {FEWEST}, as bands are percentiles; "
-                f"got {self.n_replicates}. The paper has {REPLICATES}."
+                f"{argument('replicates')} must be at least {MIN_REPLICATES}, as bands are "
+                f"percentiles; got {self.n_replicates}. The paper has {PAPER_REPLICATES}."
             )
         if self.seed < 0:
             raise DataError(
@@ -91,7 +91,7 @@ class Run:
         """Of the figures."""
         if self.n_replicates is not None:
             return self.n_replicates
-        return QUICK_REPLICATES if self.quick else REPLICATES
+        return QUICK_REPLICATES if self.quick else PAPER_REPLICATES
 
     def rng(self, stream: int) -> np.random.Generator:
         """The randomness of one experiment, whatever else runs."""
@@ -108,7 +108,7 @@ def _converging(make: Callable[..., Result], stream: int) -> Callable[[Run], Res
         return make(
             rng=how.rng(stream),
             n_replicates=how.replicates,
-            n_decisions=QUICK_DECISIONS if how.quick else DECISIONS,
+            n_decisions=QUICK_DECISIONS if how.quick else SOFTMAX_DECISIONS,
             threads=how.threads,
         )
 

@@ -44,10 +44,11 @@ from penchant.paper.published import (
     EXPERIMENT_DECISIONS,
     EXPERIMENT_NOISE_VARIANCE,
     GRID,
-    HORIZON,
     NOMINALS,
+    SIGNIFICANCE_LEVEL,
     SIMULATION_NOISE_VARIANCE,
     TABLES,
+    UCL_DECISIONS,
     Claim,
     Found,
     Measured,
@@ -64,8 +65,6 @@ from penchant.studies.comparisons import LinearizedGroup
 from penchant.studies.findings import Findings
 from penchant.studies.read import StudyData
 
-SIGNIFICANT = 0.05
-
 
 @dataclass(frozen=True, eq=False)
 class Alike:
@@ -76,7 +75,7 @@ class Alike:
     @property
     def rejected(self) -> tuple[Found, ...]:
         """Share of the studies in which each parameter differs at the 5 % level."""
-        return tuple(share_of(column < SIGNIFICANT) for column in self.p_values.T)
+        return tuple(share_of(column < SIGNIFICANCE_LEVEL) for column in self.p_values.T)
 
 
 def alike(
@@ -176,7 +175,7 @@ def regret_growth(
                 place,
                 model_of(setting),
                 natural_truth(setting),
-                n_decisions=HORIZON,
+                n_decisions=UCL_DECISIONS,
                 n_subjects=n_replicates,
                 rng=rng,
             )
@@ -304,9 +303,9 @@ def compared_length_scales(
     )
 
 
-MOST = 0.9  # of the subjects classified as they were drawn
-FACTOR = 2.0  # an estimate further from the truth than this tells nothing of it
-ROBUST = 0.25  # relative change of an estimate that is fairly robust
+MIN_SHARE_CLASSIFIED = 0.9  # of the subjects classified as they were drawn
+MAX_RATIO_TO_TRUTH = 2.0  # an estimate further from the truth than this tells nothing of it
+MAX_ROBUST_CHANGE = 0.25  # relative change of an estimate that is fairly robust
 CHANGED = {"low": (0.1, (0.05, 0.2)), "high": (4.0, (2.0, 8.0))}  # the paper's, halved and doubled
 ESTIMATED = ("converged", "weakly identified", "at a bound")
 SUBJECTS = "the choices of its subjects"
@@ -343,7 +342,9 @@ def _categories(study: Findings, drawn: Mapping[str, str]) -> Claim:
         "Section VII.A",
         "Participants' performance can be classified by the growth of cumulative regret.",
         {
-            f"share of agents drawn as {who} that are classified so": Measured(*share, low=MOST)
+            f"share of agents drawn as {who} that are classified so": Measured(
+                *share, low=MIN_SHARE_CLASSIFIED
+            )
             for who, share in right.items()
         },
         "Of agents drawn as high performers "
@@ -374,7 +375,10 @@ def _table_2(study: Findings, truth: Truth) -> Claim:
         values[label] = found.tolist()
         for name, value, error, right in zip(NATURAL, found, errors, true, strict=True):
             parts[f"{label}: {name} over its true value"] = Measured(
-                float(value / right), float(error / right), 1 / FACTOR, FACTOR
+                float(value / right),
+                float(error / right),
+                1 / MAX_RATIO_TO_TRUTH,
+                MAX_RATIO_TO_TRUTH,
             )
         shown = ", ".join(
             f"{name} {value:.3g} (true {right:g})"
@@ -478,7 +482,7 @@ def _length_scale(scales: Mapping[str, LengthScales]) -> Claim:
             for name, change in zip(NATURAL, changes, strict=True):
                 parts[
                     f"{performance}: change of {name} from length scale {usual:g} to {other:g}"
-                ] = Measured(*change, high=ROBUST)
+                ] = Measured(*change, high=MAX_ROBUST_CHANGE)
             shown = ", ".join(f"{v:.1%} ± {e:.1%}" for v, e in changes)
             said.append(f"{shown} from {usual:g} to {other:g} ({performance})")
     low = scales["low"]
@@ -521,8 +525,8 @@ TRUTH: Mapping[str, Mapping[str, float]] = {
         "length_scale": 0.1,
     },
 }
-SEVERAL = 20  # subjects of either category whose length scale is tried
-STUDIES = 10  # of agents who are alike
+SUBJECTS_PER_LENGTH_SCALE_CHECK = 20  # subjects of either category whose length scale is tried
+HOMOGENEOUS_STUDIES = 10  # of agents who are alike
 
 
 @dataclass(frozen=True, eq=False)
@@ -609,12 +613,14 @@ def simulated_study(
     )
     scales = {
         who: compared_length_scales(
-            [e for e in episodes if drawn[e.subject] == who][:SEVERAL], who, threads
+            [e for e in episodes if drawn[e.subject] == who][:SUBJECTS_PER_LENGTH_SCALE_CHECK],
+            who,
+            threads,
         )
         for who in ("low", "high")
     }
     agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
-    n_studies = max(2, round(share * STUDIES))
+    n_studies = max(2, round(share * HOMOGENEOUS_STUDIES))
     studies = alike(places, agents, rng=rng, n_studies=n_studies, threads=threads)
     claims = claims_of_study(found, drawn, TRUTH, scales, studies)
     return SimulatedStudy(found, drawn, scales, studies, claims)

@@ -37,9 +37,9 @@ from penchant.paper.published import (
     FIGURE_4,
     FIGURE_5,
     GRID,
-    HORIZON,
-    REPLICATES,
+    PAPER_REPLICATES,
     SIMULATION_NOISE_VARIANCE,
+    UCL_DECISIONS,
     Claim,
     Found,
     Measured,
@@ -54,10 +54,10 @@ from penchant.softmax.probabilities import decision_log_likelihoods
 
 DECISIONS, OPTIONS = 40, 3
 TRUTH = np.array([1.0, -0.5])
-REACH = 3.0  # of theta along which log-likelihoods are drawn
-FLAT = 1e-9  # change of a log-likelihood that is rounding
+DRAWN_THETA_RANGE = 3.0  # of theta along which log-likelihoods are drawn
+LOG_LIKELIHOOD_ROUNDING = 1e-9  # change of a log-likelihood that is rounding
 MANY, LEAST, LONG = 20, 1000, 200  # replicates and decisions of the asymptotic distribution
-ACCURATE = (0.93, 0.97)
+ACCURATE_COVERAGE = (0.93, 0.97)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Theorem1:
 def theorem_1(
     *,
     rng: np.random.Generator,
-    n_replicates: int = REPLICATES,
+    n_replicates: int = PAPER_REPLICATES,
     threads: int | None = None,
 ) -> Theorem1:
     """Check the conditions on designs of two parameters.
@@ -170,10 +170,10 @@ def _design(name: str, x: Matrix, chosen: IntVector, recession: Vector | None = 
     estimate = fit_choices(choices)
     finite = bool(np.isfinite(estimate.theta).all())
     start, direction = estimate.theta if finite else np.zeros(2), vectors[:, 0]
-    along = np.linspace(-REACH, REACH, 61)
+    along = np.linspace(-DRAWN_THETA_RANGE, DRAWN_THETA_RANGE, 61)
     if recession is not None:
         start, direction = np.zeros(2), recession / np.linalg.norm(recession)
-        along = np.linspace(0.0, 4 * REACH, 61)
+        along = np.linspace(0.0, 4 * DRAWN_THETA_RANGE, 61)
     curve = np.array(
         [decision_log_likelihoods(start + s * direction, choices).sum() for s in along]
     )
@@ -214,7 +214,7 @@ def _claims(
             "If E[XX'] exists and is positive definite, the model is identified.",
             {
                 "a model that meets the condition is identified": not (
-                    common.printed > 0 and common.range < FLAT
+                    common.printed > 0 and common.range < LOG_LIKELIHOOD_ROUNDING
                 )
             },
             f"With a variable that is equal across options the printed matrix has smallest "
@@ -245,10 +245,10 @@ def _claims(
             "normal about theta_0 with covariance J^-1/n.",
             {
                 "coverage of 95 % intervals with scatter within the choice sets": Measured(
-                    *coverage, *ACCURATE
+                    *coverage, *ACCURATE_COVERAGE
                 ),
                 "an estimate exists wherever the printed matrix is positive definite": not (
-                    common.printed > 0 and common.range < FLAT
+                    common.printed > 0 and common.range < LOG_LIKELIHOOD_ROUNDING
                 ),
                 "an estimate exists wherever the model is identified": not (
                     separated.within > 0 and separated.status == "separated"
@@ -318,7 +318,9 @@ def _errors(
         "prior_mean": PRIOR_MEAN,
         "prior_variance": variance,
     }
-    plays = simulate(place, model, truth, n_decisions=HORIZON, n_subjects=n_replicates, rng=rng)
+    plays = simulate(
+        place, model, truth, n_decisions=UCL_DECISIONS, n_subjects=n_replicates, rng=rng
+    )
     psi, ratios = nominal_point(model, RewardPrior(PRIOR_MEAN, variance))
     found = []
     for play in plays:
@@ -367,8 +369,8 @@ def of(found: Sequence[Told], landscape: str, variance: float, scale: float) -> 
     return only
 
 
-ALLOTTED = 1.5  # seconds: the shorter of the two times the experiment gives a choice
-TIMED = 10  # the last decisions, where an update takes longest
+SECONDS_PER_CHOICE = 1.5  # seconds: the shorter of the two times the experiment gives a choice
+DECISIONS_TIMED = 10  # the last decisions, where an update takes longest
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,7 +402,7 @@ def real_time(*, rng: np.random.Generator) -> RealTime:
     (play,) = played(FIGURE_4, rng=rng, n_replicates=1, n_decisions=EXPERIMENT_DECISIONS)
     model = model_of(FIGURE_4)
     psi, ratios = nominal_point(model, FIGURE_4.nominal)
-    first = EXPERIMENT_DECISIONS - TIMED
+    first = EXPERIMENT_DECISIONS - DECISIONS_TIMED
 
     def linearized(t: int) -> None:
         now = Episode(play.chosen[:t], play.rewards[:t])
@@ -432,10 +434,13 @@ def _timed(update: Callable[[int], None], first: int) -> Vector:
     return np.array(found)
 
 
-PLAYS, TOLD = 2, 0.2  # times the replicates: plays that are estimated, agents with each prior
-FEWEST = 10
-CLOSE = 0.1  # relative error of an estimate of the true value
-USABLE = 0.95  # share of estimates that lie inside the model
+PLAYS_PER_REPLICATE, PRIOR_AGENTS_PER_REPLICATE = (
+    2,
+    0.2,
+)  # times the replicates: plays that are estimated, agents with each prior
+MIN_ESTIMATES = 10  # agents with each prior: fewer leave the spread of their estimates unknown
+MAX_RELATIVE_ERROR_OF_ESTIMATE = 0.1  # relative error of an estimate of the true value
+MIN_SHARE_USABLE = 0.95  # share of estimates that lie inside the model
 NATURAL = ("nu", "mu0", "sigma0^2")
 BOTH = (FIGURE_4, FIGURE_5)
 
@@ -493,7 +498,7 @@ class Conclusion:
 def conclusion(
     *,
     rng: np.random.Generator,
-    n_replicates: int = REPLICATES,
+    n_replicates: int = PAPER_REPLICATES,
     threads: int | None = None,
 ) -> Conclusion:
     """Estimate the parameters of plays, ask what priors tell, and time updates.
@@ -507,16 +512,23 @@ def conclusion(
     threads
         Processors; all if not given. The answer does not depend on it.
     """
-    plays = played(FIGURE_4, rng=rng, n_replicates=PLAYS * n_replicates, n_decisions=HORIZON)
+    plays = played(
+        FIGURE_4,
+        rng=rng,
+        n_replicates=PLAYS_PER_REPLICATE * n_replicates,
+        n_decisions=UCL_DECISIONS,
+    )
     natural = np.array([_natural(setting, plays, threads) for setting in BOTH])
-    found = told(rng=rng, n_replicates=max(FEWEST, round(TOLD * n_replicates)))
+    found = told(
+        rng=rng, n_replicates=max(MIN_ESTIMATES, round(PRIOR_AGENTS_PER_REPLICATE * n_replicates))
+    )
     times = real_time(rng=rng)
     claims = (_estimated(natural), _easier(found), _fast(times))
     return Conclusion(natural, found, times, claims)
 
 
 def _natural(setting: UCLSetting, plays: Sequence[Episode], threads: int | None) -> Matrix:
-    (drawn,) = linearized_ensembles(setting, plays, [HORIZON], threads)
+    (drawn,) = linearized_ensembles(setting, plays, [UCL_DECISIONS], threads)
     model = model_of(setting)
     back = BackMap(model, *nominal_point(model, setting.nominal), "delta")
     return np.array([back.values(theta) for theta in drawn.theta])
@@ -529,11 +541,16 @@ def _estimated(natural: Matrix) -> Claim:
     for setting, values in zip(BOTH, natural, strict=True):
         about = f"({setting.nominal.mean:g}, {setting.nominal.variance:g})"
         usable = share_of(np.isfinite(values).all(axis=1))
-        parts[f"about {about}: share of plays inside the model"] = Measured(*usable, low=USABLE)
+        parts[f"about {about}: share of plays inside the model"] = Measured(
+            *usable, low=MIN_SHARE_USABLE
+        )
         medians = [median_of(column) for column in values.T]
         for name, (median, error), true in zip(NATURAL, medians, truth, strict=True):
             parts[f"about {about}: {name} over its true value (median)"] = Measured(
-                median / true, error / true, 1 - CLOSE, 1 + CLOSE
+                median / true,
+                error / true,
+                1 - MAX_RELATIVE_ERROR_OF_ESTIMATE,
+                1 + MAX_RELATIVE_ERROR_OF_ESTIMATE,
             )
         shown = ", ".join(
             f"{name} {Measured(*median)}" for name, median in zip(NATURAL, medians, strict=True)
@@ -547,7 +564,8 @@ def _estimated(natural: Matrix) -> Claim:
         "Estimating the linearised model on simulated data, one can estimate the true value of the "
         "stochastic UCL parameters.",
         parts,
-        f"From {natural.shape[1]} plays of {HORIZON} decisions with nu 4, mu0 200, sigma0^2 1: "
+        f"From {natural.shape[1]} plays of {UCL_DECISIONS} decisions with nu 4, mu0 200, sigma0^2 "
+        "1: "
         + "; ".join(said)
         + ". nu and mu0 can be estimated so; sigma0^2 depends on the point of linearisation.",
         {"medians": np.nanmedian(natural, axis=1).tolist()},
@@ -589,7 +607,7 @@ def _easier(found: Sequence[Told]) -> Claim:
         "length scales lambda, are easier to estimate.",
         parts,
         "Standard errors of sigma0^2 over its true value, from the information at the true values "
-        f"of {len(found[0].errors)} plays of {HORIZON} decisions each (medians): "
+        f"of {len(found[0].errors)} plays of {UCL_DECISIONS} decisions each (medians): "
         + "; ".join(said)
         + ". The conditions say how probable it is that a play with the first prior tells more "
         "than one with the second. Without correlation nothing is told; a stronger prior is not "
@@ -614,17 +632,22 @@ def _medians(found: Sequence[Told], landscape: str) -> str:
 
 def _fast(times: RealTime) -> Claim:
     within = {
-        "linearised": bool(times.linearized.max() < ALLOTTED),
-        "exact": bool(times.exact.max() < ALLOTTED),
+        "linearised": bool(times.linearized.max() < SECONDS_PER_CHOICE),
+        "exact": bool(times.exact.max() < SECONDS_PER_CHOICE),
     }
     return Claim(
         "Note to practitioners",
         "The parameter estimation method is fast enough to be implemented in real time for most "
         "scenarios.",
-        {f"an update takes less than the {ALLOTTED:g} s of a choice": within["linearised"]},
-        f"Each of the last {TIMED} updates of a play of 90 choices among 100 options took "
-        f"{'less' if within['linearised'] else 'not always less'} processor time than "
-        f"{ALLOTTED:g} s, the shortest time that the experiment allots to a choice; the exact "
+        {
+            f"an update takes less than the {SECONDS_PER_CHOICE:g} s of a choice": within[
+                "linearised"
+            ]
+        },
+        f"Each of the last {DECISIONS_TIMED} updates of a play of 90 choices among 100 options "
+        f"took {'less' if within['linearised'] else 'not always less'} processor time than "
+        f"{SECONDS_PER_CHOICE:g} s, the shortest time that the experiment allots to a choice; the "
+        "exact "
         f"estimate, updated live, {'did' if within['exact'] else 'did not always'} too. The times "
         "are said while the experiment runs; they differ from run to run and are in no file.",
         {"within_the_time_of_a_choice": within},

@@ -25,7 +25,8 @@ from penchant.paper.published import (
     EXPERIMENT_NOISE_VARIANCE,
     GRID,
     NOMINALS,
-    REPLICATES,
+    PAPER_REPLICATES,
+    SIGNIFICANCE_LEVEL,
     TABLES,
     Category,
     Claim,
@@ -212,8 +213,8 @@ def _natural(category: Category, theta: Vector) -> Vector:
     return back_map(population, model, nominal=replace(nominal, length_scale=None)).estimate
 
 
-STEP = 1e-4  # of delta, relative, for its derivatives
-APART = 1e-3  # relative distance from the bound at which signs are looked at
+DELTA_STEP = 1e-4  # of delta, relative, for its derivatives
+DELTA_BOUND_DISTANCE = 1e-3  # relative distance from the bound at which signs are looked at
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ def bound_of_deviation(*, rng: np.random.Generator) -> Bound:
         return np.asarray(EXPERIMENT_NOISE_VARIANCE * model.beliefs(play, [at]).variance[0])
 
     c = variances(delta)
-    step = STEP * delta
+    step = DELTA_STEP * delta
     d = -(variances(delta + step) - variances(delta - step)) / (2 * step)
     highest = 2 * c / d
 
@@ -262,16 +263,15 @@ def bound_of_deviation(*, rng: np.random.Generator) -> Bound:
         n_decisions=EXPERIMENT_DECISIONS,
         n_options=c.shape[1],
         smallest=float(highest.min() / delta),
-        positive_below=bool((linearized((1 - APART) * highest) > 0).all()),
-        negative_above=bool((linearized((1 + APART) * highest) < 0).all()),
+        positive_below=bool((linearized((1 - DELTA_BOUND_DISTANCE) * highest) > 0).all()),
+        negative_above=bool((linearized((1 + DELTA_BOUND_DISTANCE) * highest) < 0).all()),
         zero_at_lowest=bool(delta + -EXPERIMENT_NOISE_VARIANCE / nominal.variance == 0.0),
     )
 
 
-CLOSE = 0.02  # Table II from Table I
-SIGNIFICANT = 0.05
-FACTOR = 2.0  # between estimates of which one is clearly larger
-SAME_DEVIATION = 0.1  # relative difference of deviations that are alike
+MAX_TABLE_DEVIATION = 0.02  # Table II from Table I
+MIN_RATIO_CLEARLY_LARGER = 2.0  # between estimates of which one is clearly larger
+MAX_DEVIATION_DIFFERENCE = 0.1  # relative difference of deviations that are alike
 
 
 def claims_of_tables(
@@ -306,7 +306,7 @@ def _mapping(mapped: tuple[MappedBack, ...]) -> Claim:
         "Section VII.B, Table II",
         "Table II holds the estimates of Table I in the original variables.",
         {
-            "within 2 %": largest < CLOSE,
+            "within 2 %": largest < MAX_TABLE_DEVIATION,
             "within the rounding of Table I": not wrong,
         },
         f"With noise variance 10, which is not stated, Table I maps back to Table II within "
@@ -361,11 +361,13 @@ def _prior_variance(mapped: tuple[MappedBack, ...], shown: Artefact) -> Claim:
         "The prior variance sigma0^2 of high-performing subjects is 3.32e5 (A) and 3.35e5 (B).",
         {
             f"estimate for agents with {high:g} over that with {low:g}": Measured(
-                ratio, error, low=FACTOR
+                ratio, error, low=MIN_RATIO_CLEARLY_LARGER
             ),
             f"deviation of agents with {shown.true_variances[-1]:.2g}, where Table I has "
             f"{middle:.4g}": Measured(
-                *deviations[-1], middle * (1 - SAME_DEVIATION), middle * (1 + SAME_DEVIATION)
+                *deviations[-1],
+                middle * (1 - MAX_DEVIATION_DIFFERENCE),
+                middle * (1 + MAX_DEVIATION_DIFFERENCE),
             ),
         },
         "Linearised about 1e6, agents with true sigma0^2 = "
@@ -421,7 +423,7 @@ def _precision() -> Claim:
     return Claim(
         "Section VII.B, Table I",
         "The parameter estimates are much more precise for high performance.",
-        {f"theta{a + 1}": bool(gain > FACTOR) for a, gain in enumerate(gains)},
+        {f"theta{a + 1}": bool(gain > MIN_RATIO_CLEARLY_LARGER) for a, gain in enumerate(gains)},
         "Standard errors over estimates in Table I: "
         + "; ".join(
             f"{', '.join(f'{v:.2g}' for v in values)} ({name})" for name, values in relative.items()
@@ -437,7 +439,7 @@ def _landscapes_differ(differences: tuple[Difference, ...]) -> Claim:
         "Section VII.B, Table I",
         "The values for high performance are significantly different between landscapes at the "
         "95 % level (Welch's test).",
-        {f"theta{a + 1}": bool(d.p_value < SIGNIFICANT) for a, d in enumerate(high)},
+        {f"theta{a + 1}": bool(d.p_value < SIGNIFICANCE_LEVEL) for a, d in enumerate(high)},
         "With the printed sigma as standard errors of the means: "
         + _tests(high)
         + ". theta1 and theta3 are one degree of freedom here: theta3 is 2 delta theta1 to 0.3 %. "
@@ -452,7 +454,7 @@ def _low_alike(differences: tuple[Difference, ...]) -> Claim:
     return Claim(
         "Section VII.B, Table I",
         "For low performance the difference between landscapes is not significant.",
-        {f"theta{a + 1}": bool(d.p_value >= SIGNIFICANT) for a, d in enumerate(low)},
+        {f"theta{a + 1}": bool(d.p_value >= SIGNIFICANCE_LEVEL) for a, d in enumerate(low)},
         _tests(low) + ".",
         {"p_values": [d.p_value for d in low]},
     )
@@ -517,7 +519,7 @@ class PaperTables:
         }
 
 
-def tables(*, rng: np.random.Generator, n_replicates: int = REPLICATES) -> PaperTables:
+def tables(*, rng: np.random.Generator, n_replicates: int = PAPER_REPLICATES) -> PaperTables:
     """Map Table I back, test its differences, and show what decides sigma0^2.
 
     Parameters

@@ -14,7 +14,7 @@ import pyarrow as pa
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, either, format_names
 from penchant.files.folder import Raw, read_raw
-from penchant.files.text import Source
+from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
 from penchant.output import frame_backend, with_frame_backend
 from penchant.reading.ambiguous import (
@@ -247,7 +247,7 @@ def read(
             f"options must be a list of words, or a mapping; got {options!r}. Write "
             f"options={listed!r}."
         )
-    if isinstance(source, (str, os.PathLike, Source)):
+    if isinstance(source, (str, os.PathLike, TextSource)):
         raw = read_raw(
             source, delimiter=delimiter, decimal=decimal, encoding=encoding, wanted=has_choices
         )

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from penchant.errors import DataError
 from penchant.files.delimited import copy_delimited
-from penchant.files.text import HEAD, source
+from penchant.files.text import HEAD_BYTES, source
 from penchant.files.text import kind as kind_of
 
 SHORT = 65_536  # rows of a group that are read without the rest of it
@@ -235,7 +235,7 @@ def _at_address(
     name: str, system: fs.FileSystem, partition: Mapping[str, Any], cache: Any
 ) -> StoredFile:
     with system.open_input_stream(name) as stream:
-        kind = _scannable(stream.read(HEAD), name)
+        kind = _scannable(stream.read(HEAD_BYTES), name)
     if kind not in ("csv", "gzip"):
         return StoredFile(name, name, system, kind, stamp_of(system, name), partition)
     here = fs.LocalFileSystem()
@@ -295,7 +295,7 @@ def _typed(files: list[StoredFile]) -> tuple[StoredFile, ...]:
 def _local(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFile:
     """A file of this machine; one of text is copied to Parquet once."""
     system, here = fs.LocalFileSystem(), os.path.abspath(path)
-    kind = _scannable(source(path).head(HEAD), path)
+    kind = _scannable(source(path).head(HEAD_BYTES), path)
     if kind in ("csv", "gzip"):
         here, kind = _as_parquet(here, cache), "parquet"
     return StoredFile(path, here, system, kind, stamp_of(system, here), partition)
