@@ -198,12 +198,12 @@ def main() -> None:
         spent, estimate = timed(lambda: pn.fit(scan, threads=given.threads))
         rows.append((f"fit, {estimate.notes[-1]}", str(spent)))
         rows.append(("peak memory", f"{peak() / 1e6:.0f} MB, {before / 1e6:.0f} MB before"))
-        work, on = MomentsAt(estimate.theta), scan.on(None, given.threads)
+        work, on = MomentsAt(estimate.theta), scan.with_engine(None, given.threads)
         columns = ["chosen", *names]  # all sets are of one size: names of decisions are not read
         reading, named, passing = [], [], []
         for _ in range(given.rounds):
             reading.append(timed(lambda: read_only(folder, columns, given.threads))[0])
-            passing.append(timed(lambda: list(on.each(work, "pass", again=True)))[0])
+            passing.append(timed(lambda: list(on.map_chunks(work, "pass", validated=True)))[0])
             named.append(timed(lambda: read_only(folder, ["decision", *columns], given.threads))[0])
         if given.rounds:
             rows += compared(reading, passing)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from penchant.population.hierarchy.sampling import PopulationSample as PopulationSample
     from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
     from penchant.report.study import Study as Study
-    from penchant.scale.fit_people import StoredEstimates as StoredEstimates
+    from penchant.scale.subject_estimates import StoredEstimates as StoredEstimates
     from penchant.softmax.estimates import Estimates as Estimates
     from penchant.studies.read import StudyData as StudyData
     from penchant.tables.reading import Reading as Reading

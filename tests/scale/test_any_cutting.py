@@ -24,14 +24,14 @@ class Cut:
     def n_chunks(self):
         return len(self.edges) - 1
 
-    def on(self, engine, threads):
+    def with_engine(self, engine, threads):
         return self
 
-    def each(self, work, what, again=False):
+    def map_chunks(self, work, what, again=False):
         for begin, end in zip(self.edges[:-1], self.edges[1:], strict=True):
             yield work(self.choices.subset(np.arange(begin, end)))
 
-    def described(self):
+    def describe(self):
         return f"{self.n_chunks} pieces"
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import penchant as pn
 from logs import choices_of_people, offers_of_people, play_of, written
-from penchant.scale import fit_people, histories
+from penchant.scale import history_scan, subject_estimates
 
 PEOPLE = [f"s{k}" for k in (4, 1, 3, 0, 2, 5, 7, 6)]
 PLAY = {"chosen": "choice", "reward": "reward", "subject": "who", "decision": "trial"}
@@ -69,7 +69,7 @@ def test_a_model_of_a_scan_says_what_it_needs(tmp_path, monkeypatch):
         pn.errors.DataError, match="method, constraints, covariance, start and max_steps"
     ):
         pn.fit(scanned, pn.QLearning(2), covariance="robust")
-    monkeypatch.setattr(fit_people, "MOST_ROWS", 100)
+    monkeypatch.setattr(subject_estimates, "MAX_ROWS_IN_MEMORY", 100)
     words = "data must have at most 100 rows for one set of parameters of a model, which holds"
     with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(scanned, pn.QLearning(2))
@@ -77,7 +77,7 @@ def test_a_model_of_a_scan_says_what_it_needs(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["play", "offers"])
 def test_models_are_compared_by_information_criteria(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr(histories, "PEOPLE", 3)
+    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 3)
     scanned, memory = _scanned(kind, tmp_path)
     models = {"learner": pn.QLearning(2), "habit": pn.models.RandomChoice(2)}
     if kind == "offers":
@@ -136,7 +136,7 @@ def test_a_population_of_a_scan_is_that_of_memory(tmp_path, kind):
 def test_a_model_predicts_the_decisions_of_a_scan_some_subjects_after_others(
     tmp_path, monkeypatch, kind, average
 ):
-    monkeypatch.setattr(histories, "PEOPLE", 3)
+    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 3)
     scanned, memory = _scanned(kind, tmp_path)
     estimate = pn.fit(memory, MODELS[kind])
     parts = list(estimate.predict(scanned, average=average))

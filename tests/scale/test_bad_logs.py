@@ -9,7 +9,7 @@ import pytest
 
 import penchant as pn
 from logs import choices_of_people, offers_of_people, play_of, written
-from penchant.scale import fit_people, histories
+from penchant.scale import history_scan, subject_estimates
 
 PEOPLE = [f"s{k:02d}" for k in range(6)]
 CHOICES = {"decision": "task", "option": "option", "chosen": "chosen", "subject": "who"}
@@ -147,9 +147,9 @@ def test_a_file_that_grows_is_named(folder, tmp_path):
 
 
 def test_a_file_that_changes_between_portions_is_named(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(histories, "PEOPLE", 2)
+    monkeypatch.setattr(history_scan, "MAX_SUBJECTS_PER_BATCH", 2)
     scanned = pn.scan(folder, subject="who")
-    read = histories.HistoryReader.__call__
+    read = history_scan.HistoryReader.__call__
 
     def grow(reader, portion):
         found = read(reader, portion)
@@ -157,7 +157,7 @@ def test_a_file_that_changes_between_portions_is_named(folder, tmp_path, monkeyp
             file.write(b"more")
         return found
 
-    monkeypatch.setattr(histories.HistoryReader, "__call__", grow)
+    monkeypatch.setattr(history_scan.HistoryReader, "__call__", grow)
     with pytest.raises(
         pn.errors.DataError, match=r"log2.parquet must stay as it is while it is scanned"
     ):
@@ -183,7 +183,7 @@ def test_a_sort_without_duckdb_says_what_it_would_take(tmp_path, monkeypatch):
 
 
 def test_a_population_of_too_many_rows_says_what_to_do(folder, monkeypatch):
-    monkeypatch.setattr(fit_people, "MOST_ROWS", 100)
+    monkeypatch.setattr(subject_estimates, "MAX_ROWS_IN_MEMORY", 100)
     words = "data must have at most 100 rows for a population, which holds them in memory; got 144"
     with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_population(pn.scan(folder, subject="who"), pn.QLearning(2))

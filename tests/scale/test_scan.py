@@ -15,7 +15,7 @@ import pytest
 
 import penchant as pn
 from penchant.scale import scan as scale_scan
-from penchant.scale import stored
+from penchant.scale import stored_files
 from trips import COLUMNS, table_of
 
 ALL = COLUMNS | {
@@ -195,7 +195,7 @@ def test_chosen_may_repeat_the_label_of_an_option(trips, tmp_path, labels):
 def test_slices_of_chunks_give_the_estimate_of_memory_in_whichever_files_they_lie(
     trips, tmp_path, monkeypatch, cached
 ):
-    monkeypatch.setattr(scale_scan, "CACHED", cached)
+    monkeypatch.setattr(scale_scan, "VALUES_PER_SLICE", cached)
     memory = pn.fit(pn.Choices.from_frame(trips, **ALL))
     cuts = [0, *np.flatnonzero(np.diff(trips["trip"].to_numpy()))[[40, 41, 200]] + 1, len(trips)]
     for k in range(4):
@@ -216,13 +216,13 @@ def test_names_of_decisions_are_read_again_only_where_sizes_of_sets_differ(
     given = ALL | {"explanatory": ["x1", "x2"]}
     path = _parquet(trips, tmp_path / "trips.parquet", row_group_size=150)
     scan = pn.scan(path, **given, chunk_rows=150)
-    read, before = [], stored.StoredFile.read
+    read, before = [], stored_files.StoredFile.read
 
     def noted(self, columns, *where):
         read.append("trip" in columns)
         return before(self, columns, *where)
 
-    monkeypatch.setattr(stored.StoredFile, "read", noted)
+    monkeypatch.setattr(stored_files.StoredFile, "read", noted)
     passed = pn.fit(scan, threads=1)
     _same(passed, pn.fit(pn.Choices.from_frame(trips, **given)))
     first, *later = (read[k : k + scan.n_chunks] for k in range(0, len(read), scan.n_chunks))

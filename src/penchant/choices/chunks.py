@@ -1,4 +1,8 @@
-"""Decisions looked at piece by piece, as they do not fit in memory, or column by column."""
+"""Protocols of data that do not fit in memory, which estimators rely on and scans implement.
+
+`Chunks` yields decisions chunk by chunk, for estimators that add over decisions; `SubjectScan`
+yields data by batches of whole subjects, for those that fit each.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from penchant.choices import Choices
 
 @dataclass(frozen=True)
 class ChoiceColumns:
-    """Choices that are looked at once: no table of their variables is made.
+    """Choices column by column, for a single pass: they are not copied into a matrix.
 
     Attributes
     ----------
@@ -37,17 +41,17 @@ T = TypeVar("T")
 
 
 @runtime_checkable
-class ManyPeople(Protocol):
-    """Subjects whose decisions do not fit in memory, read some at a time."""
+class SubjectScan(Protocol):
+    """Subjects whose decisions do not fit in memory, read a batch at a time."""
 
     @property
     def kind(self) -> str:
-        """What the files hold: choices, play or offers."""
+        """Kind of data: choices, play or offers."""
 
-    def described(self) -> str:
-        """What there is to read, in words."""
+    def describe(self) -> str:
+        """Words for how much there is to read."""
 
-    def fit_people(
+    def fit_subjects(
         self,
         work: Any,
         *,
@@ -56,26 +60,26 @@ class ManyPeople(Protocol):
         engine: Any = None,
         threads: int | None = None,
     ) -> Any:
-        """Rows that the work makes of the data of some subjects at a time, in a file.
+        """Write the rows that `work` returns for each batch of subjects to a file.
 
-        `work` is picklable; `work.one(data, subject)` is the estimate of one of them.
+        `work` is picklable; `work.one(data, subject)` is the estimate of one subject.
         """
 
-    def in_memory(self, what: str) -> Any:
-        """All data at once, for what needs them so; an error where they are too many."""
+    def load(self, what: str) -> Any:
+        """Read all data into memory, or raise if they are too many; `what` needs them so."""
 
-    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
-        """Results of the work on the data of some subjects at a time, in their order.
+    def map_subjects(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Yield the result of the work on each batch of subjects, in their order.
 
-        `what` is done, in words, for those who watch.
+        `what` describes the work in the progress bar.
         """
 
 
 @runtime_checkable
 class Chunks(Protocol):
-    """A fixed cutting of decisions into pieces, and a way to look at each.
+    """Decisions in chunks that are fixed once, and a way to map work over them.
 
-    Work and changes are picklable: pieces may be looked at in other processes.
+    Work is picklable: chunks may be read in other processes.
     """
 
     @property
@@ -84,17 +88,19 @@ class Chunks(Protocol):
 
     @property
     def n_chunks(self) -> int:
-        """Number of pieces."""
+        """Number of chunks."""
 
-    def on(self, engine: Any, threads: int | None) -> Chunks:
-        """The same pieces, looked at by this engine."""
+    def with_engine(self, engine: Any, threads: int | None) -> Chunks:
+        """Copy whose chunks are read by this engine."""
 
-    def each(self, work: Callable[[Choices], T], what: str, again: bool = False) -> Iterator[T]:
-        """Results of work on each piece, in the order of pieces whoever did it.
+    def map_chunks(
+        self, work: Callable[[Choices], T], what: str, validated: bool = False
+    ) -> Iterator[T]:
+        """Yield the result of the work on each chunk, in the order of chunks whoever did it.
 
-        `what` is done, in words, for those who watch; `again`, if all pieces were looked at before
-        and need not be checked.
+        `what` describes the work in the progress bar; `validated` tells that an earlier pass has
+        checked all chunks.
         """
 
-    def described(self) -> str:
-        """What there is to read, in words."""
+    def describe(self) -> str:
+        """Words for how much there is to read."""

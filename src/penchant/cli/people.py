@@ -46,10 +46,10 @@ from penchant.models.model import Declared
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.played import columns_of, event_labels
-from penchant.scale.fit_people import groups_of
-from penchant.scale.histories import HistoryScan
+from penchant.scale.history_scan import HistoryScan
 from penchant.scale.scan import scan
-from penchant.scale.stored import stored_files
+from penchant.scale.stored_files import stored_files
+from penchant.scale.subject_estimates import row_groups
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES, Reading
@@ -271,11 +271,11 @@ def run_predict_files(
     else:
         fits = portion_fit(found.scan, found.model, weights, OF_CHOICES_ALONE)
         say(f"Model: {fits}.")
-        _, place = found.scan.people.place(written.output, written.overwrite)
+        _, place = found.scan.subjects.output_file(written.output, written.overwrite)
         words = "what is done is kept; the same command goes on from there."
         with when_interrupted(lambda: words):
             work = PortionBeliefs(fits, prediction.all_options)
-            found.scan.people.stream(work, place, None, prediction.threads, "Predicting")
+            found.scan.subjects.write(work, place, None, prediction.threads, "Predicting")
     say(f"Written: {written.output}")
     return _say_predicted(written)
 
@@ -284,7 +284,7 @@ def _predict_together(found: Scanned, weights: Any, all_options: bool, written: 
     """One set of parameters for all, and what it says of every event."""
     assert written.output is not None
     with kept(written, TABLES):
-        histories = found.scan.in_memory("one set of parameters of a model")
+        histories = found.scan.load("one set of parameters of a model")
         estimate = fit(histories, found.model, parameter_prior=weights)
         say(f"Model: {estimate.model}.")
         made = beliefs(estimate, histories).to_frame("pyarrow", options=all_options)
@@ -296,7 +296,7 @@ def _say_predicted(written: Written) -> int:
     assert written.output is not None
     counts = {"rows": 0, "predicted": 0}
     total = 0.0
-    for group in groups_of(written.output, ["scored", "log_probability"]):
+    for group in row_groups(written.output, ["scored", "log_probability"]):
         logs = np.asarray(group["log_probability"].to_numpy(), dtype=np.float64)
         logs = logs[np.asarray(group["scored"].to_numpy(), dtype=bool)]
         counts["rows"] += len(group)

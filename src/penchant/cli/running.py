@@ -20,7 +20,7 @@ from penchant.errors import DataError
 from penchant.files.folder import DESCRIPTION
 from penchant.models.priors import PopulationPrior
 from penchant.scale.scan import Scan, scan
-from penchant.scale.stored import stored_files
+from penchant.scale.stored_files import stored_files
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.fit_each import fit_each_choices
@@ -183,7 +183,7 @@ def _choices_result(file: str | None, data: Data, terms: Terms, model: Model, sh
     if file is not None and names_files(file):
         refuse(model, "with several files", names={"method", "constraint"})
         found = load_scan(file, data, terms)
-        scanned = found.on(None, options.pop("threads"))
+        scanned = found.with_engine(None, options.pop("threads"))
         return one(fit_chunks(scanned, **options), show)
     choices = load_choices(file, data, terms)
     say_notes(choices)

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import Chunks, ManyPeople
+from penchant.choices.chunks import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
 from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.maps import fit_map
@@ -52,7 +52,7 @@ def fit(
 ) -> Estimate: ...
 @overload
 def fit(
-    data: History | Sequence[History] | Choices | Reading | ManyPeople,
+    data: History | Sequence[History] | Choices | Reading | SubjectScan,
     model: Model,
     *,
     parameter_prior: Prior | MapPrior | None = None,
@@ -134,7 +134,7 @@ def fit(
     given = data
     data = as_described(data_of(data), model)
     refuse_word(parameter_prior)
-    if isinstance(data, ManyPeople) and (model is not None or data.kind != "choices"):
+    if isinstance(data, SubjectScan) and (model is not None or data.kind != "choices"):
         data, engine = as_described(_at_once(data, model, engine), model), None
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):
@@ -149,7 +149,7 @@ def fit(
         return fit_model(as_episodes(data), model, parameter_prior=parameter_prior, strict=strict)
     if isinstance(data, Chunks) and model is None:
         return fit_chunks(
-            data.on(engine, threads),
+            data.with_engine(engine, threads),
             parameter_prior=weights_only(parameter_prior),
             method=method,
             constraints=constraints,
@@ -187,7 +187,7 @@ def fit(
     )
 
 
-def _at_once(data: ManyPeople, model: Model | None, engine: Any) -> Any:
+def _at_once(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     """Play or offers of a scan, which one set of parameters of a model needs together."""
     if model is None:
         raise DataError(
@@ -199,7 +199,7 @@ def _at_once(data: ManyPeople, model: Model | None, engine: Any) -> Any:
             "engine must be left out for one set of parameters of a model, which is fitted in "
             f"memory; got {type(engine).__name__}. It is for fit_each, and for choices."
         )
-    return data.in_memory("one set of parameters of a model")
+    return data.load("one set of parameters of a model")
 
 
 def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import ManyPeople
+from penchant.choices.chunks import SubjectScan
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -58,7 +58,7 @@ def fit_each(
 ) -> Estimates: ...
 @overload
 def fit_each(
-    data: ManyPeople,
+    data: SubjectScan,
     model: Model | None = None,
     *,
     engine: Any = None,
@@ -129,7 +129,7 @@ def fit_each(
     """
     given, data = data, as_described(data_of(data), model)
     refuse_word(parameter_prior)
-    if isinstance(data, ManyPeople):
+    if isinstance(data, SubjectScan):
         work = portion_fit(
             data,
             model,
@@ -143,7 +143,7 @@ def fit_each(
             level,
             intervals,
         )
-        return data.fit_people(
+        return data.fit_subjects(
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
     if engine is not None or output is not None:
@@ -296,7 +296,7 @@ class PortionFit:
 
 
 def portion_fit(
-    data: ManyPeople,
+    data: SubjectScan,
     model: Model | None,
     parameter_prior: Prior | MapPrior | None,
     options: Mapping[str, Any],

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.choices.chunks import ManyPeople
+from penchant.choices.chunks import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
@@ -356,8 +356,8 @@ class FromEpisodes(Source):
             work = predict.PredictedOverPosterior(self.model, self.places)
         elif average:
             work = predict.PredictedOnAverage(self.model, self.profile, self.peak)
-        if isinstance(data, ManyPeople):
-            return data.portions(work, "Predicting")
+        if isinstance(data, SubjectScan):
+            return data.map_subjects(work, "Predicting")
         return work(self.problem().episodes if data is None else data)
 
     @cached_property
@@ -369,9 +369,9 @@ class FromEpisodes(Source):
 
     def log_likelihoods(self, found: Found, data: Any) -> Any:
         """Log-probability of each decision scored."""
-        if isinstance(data, ManyPeople):
+        if isinstance(data, SubjectScan):
             work = predict.PredictedChosen(self.model, *self._working(found))
-            return data.portions(work, "Predicting")
+            return data.map_subjects(work, "Predicting")
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
         return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
 

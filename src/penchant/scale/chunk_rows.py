@@ -1,4 +1,8 @@
-"""Rows of a chunk as `Choices`: whole decisions that stand one after another."""
+"""Rows of a chunk, read with pyarrow, as `Choices`: whole decisions one after another.
+
+The first pass over a file checks every cell and names the file and row of what is wrong; later
+passes are told that rows are `validated`, and only convert them.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +18,14 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns
 from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
-from penchant.scale.stored import FILE, ROW
+from penchant.scale.stored_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
 from penchant.tables.labels import python_values
 from penchant.tables.layouts import LongColumns
 from penchant.tables.numbers import EXACT_INTEGERS, exact_floats
 
-BLOCK = 4096
-FEW_OPTIONS = 62  # each has a bit of a whole number
+ROWS_PER_BLOCK = 4096  # of a matrix that columns are copied into: a block stays in the cache
+MAX_BITMASK_OPTIONS = 62  # each is a bit of an int64, whose sums must not overflow
 
 
 @dataclass(frozen=True)
@@ -31,37 +35,40 @@ class Rows:
     Attributes
     ----------
     file
-        What messages call it.
-    origins
+        Name in messages.
+    source_names
         Names of the files that the rows of a sorted copy come from.
     """
 
     table: pa.Table
     file: str
     begin: int
-    origins: tuple[str, ...] = ()
+    source_names: tuple[str, ...] = ()
 
-    def place(self, row: int) -> str:
-        """Where a row is, counted from 0 in its file."""
-        if self.origins:
-            which, number = (self.table[name][int(row)].as_py() for name in (FILE, ROW))
-            return f"row {number} of {self.origins[which]}"
+    def locate(self, row: int) -> str:
+        """Words for the file and the row, counted from 0 in the file."""
+        if self.source_names:
+            which, number = (
+                self.table[name][int(row)].as_py()
+                for name in (SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN)
+            )
+            return f"row {number} of {self.source_names[which]}"
         return f"row {self.begin + int(row)} of {self.file}"
 
 
 @dataclass(frozen=True)
-class Layout:
-    """What each column is, the same in all files.
+class ChoiceLayout:
+    """Roles of the columns, the same in all files.
 
     Attributes
     ----------
-    labelled
+    chosen_is_label
         Whether `chosen` repeats the label of an option, rather than marking rows.
     """
 
     columns: LongColumns
     weight_kind: str
-    labelled: bool = False
+    chosen_is_label: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -70,14 +77,14 @@ class Layout:
         return (*(() if subject is None else (subject,)), *self.columns.decision)
 
     @property
-    def needed(self) -> frozenset[str]:
-        """Columns without which there are no choices; options need no name there."""
-        needed = {role for role in self.columns.roles() if role != "option" or self.labelled}
+    def required_names(self) -> frozenset[str]:
+        """Columns that later passes read: labels of options only where `chosen` repeats them."""
+        needed = {role for role in self.columns.roles() if role != "option" or self.chosen_is_label}
         return frozenset(n for role in needed for n in self.columns.roles()[role])
 
     @property
-    def unnamed(self) -> Layout:
-        """The same where nobody asks what decisions and subjects are called."""
+    def without_labels(self) -> ChoiceLayout:
+        """Layout without the columns that name decisions and subjects."""
         return replace(self, columns=replace(self.columns, decision=(), subject=None))
 
     @property
@@ -86,22 +93,25 @@ class Layout:
         return tuple(dict.fromkeys(name for part in self.columns.roles().values() for name in part))
 
 
-def _matrix(parts: Sequence[Part], n_rows: int) -> Matrix:
-    """Columns side by side, block by block of rows while these stay in the processor's cache."""
+def _explanatory_matrix(parts: Sequence[ChoicePart], n_rows: int) -> Matrix:
+    """Copy columns into a matrix, block by block of rows, while a block is in the cache.
+
+    Copying whole columns would touch every cache line of the matrix once per column.
+    """
     matrix = np.empty((n_rows, len(parts[0].variables)))
     before = 0
     for part in parts:
         whole = matrix[before : before + part.n_rows]
-        for begin in range(0, part.n_rows, BLOCK):
-            block = whole[begin : begin + BLOCK]
+        for begin in range(0, part.n_rows, ROWS_PER_BLOCK):
+            block = whole[begin : begin + ROWS_PER_BLOCK]
             for a, column in enumerate(part.variables):
-                block[:, a] = column[begin : begin + BLOCK]
+                block[:, a] = column[begin : begin + ROWS_PER_BLOCK]
         before += part.n_rows
     return matrix
 
 
 def check_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
-    """Every column named exists."""
+    """Raise if a column named is not in the file."""
     for role, names in columns.roles().items():
         for name in names:
             if name not in schema.names:
@@ -112,8 +122,8 @@ def check_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
                 )
 
 
-def type_word(kind: pa.DataType) -> str:
-    """What a type is to us: a number, text, a flag, or itself."""
+def type_name(kind: pa.DataType) -> str:
+    """Name of a type in messages, the same for types that are read alike."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_integer(kind):
@@ -132,9 +142,12 @@ def check_one_type(
     names: Sequence[str],
     labels: Collection[str] = (),
 ) -> None:
-    """Columns are of one type in all files seen so far; whole numbers that are no label are any."""
+    """Raise if a column has another type than in the files seen so far, which `seen` remembers.
+
+    Integers and floats may mix, except in labels, where 1 and 1.0 would be two.
+    """
     for name in names:
-        word = type_word(schema.field(name).type)
+        word = type_name(schema.field(name).type)
         if name not in labels and word == "whole numbers":
             word = "numbers"
         first, where = seen.setdefault(name, (word, file))
@@ -145,19 +158,19 @@ def check_one_type(
             )
 
 
-def starts_of(table: pa.Table, key: Sequence[str]) -> IntVector:
-    """First rows of decisions: those whose name differs from that of the row before."""
+def decision_starts(table: pa.Table, key: Sequence[str]) -> IntVector:
+    """First rows of decisions: rows whose key differs from that of the row before."""
     differs = np.zeros(len(table), dtype=bool)
     differs[:1] = True
     for name in key:
-        column = plain(table[name])
+        column = decoded_array(table[name])
         changed = pc.not_equal(column.slice(1), column.slice(0, max(len(column) - 1, 0)))
         differs[1:] |= changed.to_numpy(zero_copy_only=False)
     return np.flatnonzero(differs)
 
 
-def plain(column: pa.ChunkedArray) -> pa.Array:
-    """One array of a column; codes of text are decoded."""
+def decoded_array(column: pa.ChunkedArray) -> pa.Array:
+    """Column as one array, without dictionary encoding."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if isinstance(array, pa.ChunkedArray):  # an empty one stays so
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
@@ -165,7 +178,7 @@ def plain(column: pa.ChunkedArray) -> pa.Array:
 
 
 def check_present(rows: Rows, name: str, role: str, on_offer: BoolVector | None = None) -> None:
-    """No cell of a column is empty, of rows on offer."""
+    """Raise if a cell of a column is empty in a row on offer."""
     column = rows.table[name]
     if not column.null_count:
         return
@@ -173,28 +186,29 @@ def check_present(rows: Rows, name: str, role: str, on_offer: BoolVector | None 
     wrong = np.flatnonzero(empty if on_offer is None else empty & on_offer)
     if wrong.size:
         raise DataError(
-            f"{role} must not be missing; got an empty cell in {name} at {rows.place(wrong[0])}. "
+            f"{role} must not be missing; got an empty cell in {name} at {rows.locate(wrong[0])}. "
             "Fill it, or drop the decision."
         )
 
 
-def numbers(
-    rows: Rows, name: str, role: str, on_offer: BoolVector | None, again: bool = False
+def number_column(
+    rows: Rows, name: str, role: str, on_offer: BoolVector | None, validated: bool = False
 ) -> Vector:
-    """A column of numbers, finite in rows on offer; checked unless it was before."""
-    column = plain(rows.table[name])
-    if again and column.type == pa.float64() and not column.null_count:
+    """Column of numbers, finite in rows on offer; not checked again if `validated`."""
+    column = decoded_array(rows.table[name])
+    if validated and column.type == pa.float64() and not column.null_count:
         return np.asarray(column.to_numpy())
     check_present(rows, name, role, on_offer)
     values = exact_column(rows, name, role)
     with np.errstate(over="ignore", invalid="ignore"):
+        # One sum is faster than a mask; a sum that overflows only leads to the check below.
         if np.isfinite(np.add.reduce(values)):
             return values
     odd = ~np.isfinite(values)
     wrong = np.flatnonzero(odd if on_offer is None else odd & on_offer)
     if wrong.size:
         raise DataError(
-            f"{role} must be finite; got {values[wrong[0]]} in {name} at {rows.place(wrong[0])}. "
+            f"{role} must be finite; got {values[wrong[0]]} in {name} at {rows.locate(wrong[0])}. "
             f"Mark options that were not on offer in {quoted_argument('available')}, or correct "
             "this cell."
         )
@@ -202,12 +216,12 @@ def numbers(
 
 
 def exact_column(rows: Rows, name: str, role: str) -> Vector:
-    """A column as float64, NaN where empty; whole numbers that this would round are errors."""
-    column = plain(rows.table[name])
+    """Column as float64, NaN where empty; integers beyond 2^53, which it rounds, are errors."""
+    column = decoded_array(rows.table[name])
     label = f"{role} {name!r}"
-    if type_word(column.type) == "text":
-        return exact_floats(column.to_numpy(zero_copy_only=False), label, rows.place)
-    if type_word(column.type) not in ("numbers", "whole numbers", "True/False"):
+    if type_name(column.type) == "text":
+        return exact_floats(column.to_numpy(zero_copy_only=False), label, rows.locate)
+    if type_name(column.type) not in ("numbers", "whole numbers", "True/False"):
         raise DataError(
             f"{label} must hold numbers; got {column.type} in {rows.file}. Convert it to float, or "
             "leave it out."
@@ -216,14 +230,14 @@ def exact_column(rows: Rows, name: str, role: str) -> Vector:
     if not pa.types.is_floating(column.type):
         large = np.flatnonzero(np.abs(values) >= EXACT_INTEGERS)
         cells = column.take(pa.array(large)).to_numpy(zero_copy_only=False)
-        exact_floats(cells, label, lambda k: rows.place(large[k]))
+        exact_floats(cells, label, lambda k: rows.locate(large[k]))
     return values
 
 
-def flags(rows: Rows, name: str, role: str) -> BoolVector:
-    """A column of 0/1 or True/False."""
+def flag_column(rows: Rows, name: str, role: str) -> BoolVector:
+    """Column of 0/1 or True/False as a mask."""
     check_present(rows, name, role)
-    column = plain(rows.table[name])
+    column = decoded_array(rows.table[name])
     if pa.types.is_boolean(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
     values = np.asarray(column.to_numpy(zero_copy_only=False))
@@ -232,49 +246,53 @@ def flags(rows: Rows, name: str, role: str) -> BoolVector:
     if wrong.size:
         raise DataError(
             f"{role} must hold 0/1 or True/False; got {column[int(wrong[0])].as_py()!r} in {name} "
-            f"at {rows.place(wrong[0])}. Correct it."
+            f"at {rows.locate(wrong[0])}. Correct it."
         )
     return np.asarray(marked, dtype=bool)
 
 
-def is_labelled(rows: Rows, layout: Layout) -> bool:
+def chosen_holds_labels(rows: Rows, layout: ChoiceLayout) -> bool:
     """Whether `chosen` holds labels of options: text, or one number in all rows of a decision."""
     name = layout.columns.chosen
-    column = plain(rows.table[name])
+    column = decoded_array(rows.table[name])
     if pa.types.is_boolean(column.type):
         return False
     values = column.drop_null().unique().to_pylist()
     if any(value not in (0, 1) for value in values):
         return True
-    options = set(plain(rows.table[layout.columns.option]).drop_null().unique().to_pylist())
-    starts = starts_of(rows.table, layout.key)
-    same = len(starts_of(rows.table, (*layout.key, name))) == len(starts)
+    options = set(decoded_array(rows.table[layout.columns.option]).drop_null().unique().to_pylist())
+    starts = decision_starts(rows.table, layout.key)
+    same = len(decision_starts(rows.table, (*layout.key, name))) == len(starts)
     return same and len(starts) < len(rows.table) and set(values) <= options
 
 
-def chosen_flags(rows: Rows, layout: Layout) -> BoolVector:
-    """Whether each row was chosen."""
+def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
+    """Mask of the chosen rows."""
     columns = layout.columns
-    if not layout.labelled:
-        return flags(rows, columns.chosen, "chosen")
+    if not layout.chosen_is_label:
+        return flag_column(rows, columns.chosen, "chosen")
     check_present(rows, columns.chosen, "chosen")
-    picked, option = plain(rows.table[columns.chosen]), plain(rows.table[columns.option])
-    if type_word(picked.type) != type_word(option.type):
+    picked, option = (
+        decoded_array(rows.table[columns.chosen]),
+        decoded_array(rows.table[columns.option]),
+    )
+    if type_name(picked.type) != type_name(option.type):
         raise DataError(
             "chosen must hold 0/1, True/False or the label of the chosen option; got "
-            f"{type_word(picked.type)} in {columns.chosen}, but {columns.option} holds "
-            f"{type_word(option.type)}. Convert it."
+            f"{type_name(picked.type)} in {columns.chosen}, but {columns.option} holds "
+            f"{type_name(option.type)}. Convert it."
         )
     same = pc.equal(picked.cast(option.type), option)
     return np.asarray(pc.fill_null(same, False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
-    """No option appears twice in a decision."""
+    """Raise if an option appears twice in a decision."""
     check_present(rows, name, "option")
-    coded = plain(rows.table[name]).dictionary_encode()
+    coded = decoded_array(rows.table[name]).dictionary_encode()
     codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-    if len(coded.dictionary) <= FEW_OPTIONS:
+    if len(coded.dictionary) <= MAX_BITMASK_OPTIONS:
+        # The OR of distinct bits equals their sum: two passes instead of a sort of all rows.
         bits = np.left_shift(np.int64(1), codes)
         starts = first_row[:-1]
         if (np.bitwise_or.reduceat(bits, starts) == np.add.reduceat(bits, starts)).all():
@@ -287,12 +305,12 @@ def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
         row = int(order[same[0] + 1])
         raise DataError(
             "option must differ between the rows of a decision; got "
-            f"{coded.dictionary[codes[row]].as_py()!r} twice at {rows.place(row)}. Drop one."
+            f"{coded.dictionary[codes[row]].as_py()!r} twice at {rows.locate(row)}. Drop one."
         )
 
 
 @dataclass(frozen=True)
-class Part:
+class ChoicePart:
     """Decisions of some rows of one file, as arrays; rows not on offer are left out."""
 
     variables: tuple[Vector, ...]
@@ -308,79 +326,83 @@ class Part:
         return int(self.sizes.sum())
 
 
-def part_of(
-    rows: Rows, layout: Layout, again: bool = False, starts: IntVector | None = None
-) -> Part:
-    """Arrays of whole decisions; rows not on offer are left out.
+def choice_part(
+    rows: Rows, layout: ChoiceLayout, validated: bool = False, starts: IntVector | None = None
+) -> ChoicePart:
+    """Convert rows to arrays of whole decisions, without the rows not on offer.
 
-    `again`, where all was checked before; `starts` are the first rows of decisions, where these are
-    known.
+    `validated` skips the checks, which an earlier pass has done; `starts` are the first rows of
+    decisions, where they are known.
     """
     columns = layout.columns
-    for name in () if again else layout.key:
+    for name in () if validated else layout.key:
         check_present(rows, name, "subject" if name == columns.subject else "decision")
     on_offer = None
     if columns.available is not None:
-        on_offer = flags(rows, columns.available, "available")
+        on_offer = flag_column(rows, columns.available, "available")
         on_offer = None if on_offer.all() else on_offer
-    starts = starts_of(rows.table, layout.key) if starts is None else starts
+    starts = decision_starts(rows.table, layout.key) if starts is None else starts
     first_row = np.append(starts, len(rows.table))
     picked = chosen_flags(rows, layout)
-    variables = [numbers(rows, n, "explanatory", on_offer, again) for n in columns.explanatory]
+    variables = [
+        number_column(rows, n, "explanatory", on_offer, validated) for n in columns.explanatory
+    ]
     weight, offset = (
-        None if name is None else numbers(rows, name, role, on_offer, again)
+        None if name is None else number_column(rows, name, role, on_offer, validated)
         for role, name in (("weight", columns.weight), ("offset", columns.offset))
     )
-    if not again:
+    if not validated:
         _check_options(rows, columns.option, first_row)
     sizes = np.diff(first_row)
     if on_offer is not None:
         if (picked & ~on_offer).any():
             raise DataError(
                 "chosen must be an available option; got an unavailable one at "
-                f"{rows.place(int(np.argmax(picked & ~on_offer)))}. Mark it available, or drop the "
-                "decision."
+                f"{rows.locate(int(np.argmax(picked & ~on_offer)))}. Mark it available, or drop "
+                "the decision."
             )
         sizes = np.add.reduceat(on_offer.astype(np.int64), starts)
-    if not again:
-        _check_one_each(rows, picked, starts, sizes)
+    if not validated:
+        _check_one_chosen(rows, picked, starts, sizes)
     kept = slice(None) if on_offer is None else on_offer
-    decided = sizes > 0
+    decided = sizes > 0  # a decision of which nothing was on offer is left out
     first = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first[1:])
     at = np.flatnonzero(picked[kept])
     if not at.size:
         raise DataError(
-            f"available must leave some option on offer; got none from {rows.place(0)} to row "
+            f"available must leave some option on offer; got none from {rows.locate(0)} to row "
             f"{rows.begin + len(rows.table) - 1}. Correct it, or drop these decisions."
         )
-    return Part(
+    return ChoicePart(
         variables=tuple(variables if on_offer is None else (v[on_offer] for v in variables)),
         sizes=sizes[decided],
         chosen=at - first[:-1][decided],
         weights=None
         if weight is None
-        else _weights(rows, weight, starts, on_offer, layout)[decided],
+        else _decision_weights(rows, weight, starts, on_offer, layout)[decided],
         offset=None if offset is None else offset[kept],
         subject=None
         if columns.subject is None
-        else plain(rows.table[columns.subject]).take(pa.array(starts[decided])),
+        else decoded_array(rows.table[columns.subject]).take(pa.array(starts[decided])),
     )
 
 
-def _check_one_each(rows: Rows, picked: BoolVector, starts: IntVector, sizes: IntVector) -> None:
+def _check_one_chosen(rows: Rows, picked: BoolVector, starts: IntVector, sizes: IntVector) -> None:
     counts = np.add.reduceat(picked.astype(np.int64), starts)
     wrong = np.flatnonzero((counts != 1) & ((sizes > 0) | (counts > 1)))
     if wrong.size:
         k = wrong[0]
         raise DataError(
             f"chosen must mark one option of each decision; got {counts[k] or 'none'} at the "
-            f"decision from {rows.place(starts[k])}. Mark one, or drop the decision."
+            f"decision from {rows.locate(starts[k])}. Mark one, or drop the decision."
         )
 
 
-def _one_each(rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None) -> Vector:
-    """The value that all rows of a decision share."""
+def _shared_value(
+    rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None
+) -> Vector:
+    """Value of each decision; raise if its rows on offer differ."""
     sizes = np.diff(np.append(starts, len(values)))
     first = starts
     if on_offer is not None:  # the first row on offer; any, where none is
@@ -392,63 +414,63 @@ def _one_each(rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVecto
     if odd.any():
         raise DataError(
             "weight must be the same in all rows of a decision; got different weights at "
-            f"{rows.place(int(np.argmax(odd)))}. Give each decision one weight."
+            f"{rows.locate(int(np.argmax(odd)))}. Give each decision one weight."
         )
     return values[first]
 
 
-def _weights(
-    rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None, layout: Layout
+def _decision_weights(
+    rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None, layout: ChoiceLayout
 ) -> Vector:
-    """Weights of decisions; all of a chunk may be 0."""
-    weights = _one_each(rows, values, starts, on_offer)
+    """Checked weights of decisions; unlike those of a whole data set, all may be 0 in a chunk."""
+    weights = _shared_value(rows, values, starts, on_offer)
     if weights.any():
         kind = layout.weight_kind
-        decision_weights(weights, len(weights), kind, lambda k: rows.place(starts[k]))
+        decision_weights(weights, len(weights), kind, lambda k: rows.locate(starts[k]))
     return weights
 
 
-def _first_rows(parts: Sequence[Part]) -> IntVector:
-    sizes = _joined([part.sizes for part in parts])
+def _first_rows(parts: Sequence[ChoicePart]) -> IntVector:
+    sizes = _concat([part.sizes for part in parts])
     first_row = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first_row[1:])
     return first_row
 
 
-def columns_of(parts: Sequence[Part], layout: Layout) -> ChoiceColumns:
-    """Decisions of all parts, one after another; the variables of one part are not copied."""
+def merge_columns(parts: Sequence[ChoicePart], layout: ChoiceLayout) -> ChoiceColumns:
+    """Concatenate parts, column by column; a single part is not copied."""
     return ChoiceColumns(
         variables=tuple(
-            _joined(columns) for columns in zip(*(p.variables for p in parts), strict=True)
+            _concat(columns) for columns in zip(*(p.variables for p in parts), strict=True)
         ),
         first_row=_first_rows(parts),
-        chosen=_joined([part.chosen for part in parts]),
-        weights=None if layout.columns.weight is None else _joined([p.weights for p in parts]),
-        offset=None if layout.columns.offset is None else _joined([p.offset for p in parts]),
+        chosen=_concat([part.chosen for part in parts]),
+        weights=None if layout.columns.weight is None else _concat([p.weights for p in parts]),
+        offset=None if layout.columns.offset is None else _concat([p.offset for p in parts]),
     )
 
 
-def choices_of(parts: Sequence[Part], layout: Layout) -> Choices:
-    """Decisions of all parts, one after another."""
+def merge_choices(parts: Sequence[ChoicePart], layout: ChoiceLayout) -> Choices:
+    """Concatenate parts to `Choices`."""
     first_row = _first_rows(parts)
     subject, labels = None, None
     if layout.columns.subject is not None:
         coded = pa.chunked_array([p.subject for p in parts]).combine_chunks().dictionary_encode()
         subject = np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
         labels = python_values(np.asarray(coded.dictionary.to_pylist(), dtype=object))
-    weights = None if layout.columns.weight is None else _joined([p.weights for p in parts])
+    weights = None if layout.columns.weight is None else _concat([p.weights for p in parts])
     return Choices(
-        explanatory=_matrix(parts, int(first_row[-1])),
+        explanatory=_explanatory_matrix(parts, int(first_row[-1])),
         first_row=first_row,
-        chosen=_joined([part.chosen for part in parts]),
+        chosen=_concat([part.chosen for part in parts]),
         names=tuple(str(name) for name in layout.columns.explanatory),
         weights=weights,
         weight_kind="probability" if layout.weight_kind == "probability" else "frequency",
-        offset=None if layout.columns.offset is None else _joined([p.offset for p in parts]),
+        offset=None if layout.columns.offset is None else _concat([p.offset for p in parts]),
         subject=subject,
         subject_labels=labels,
     )
 
 
-def _joined(arrays: Sequence[Any]) -> Any:
+def _concat(arrays: Sequence[Any]) -> Any:
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

@@ -1,4 +1,10 @@
-"""`scan`: decisions in files that do not fit in memory, cut once into chunks of whole decisions."""
+"""`scan`: decisions in files that do not fit in memory, read in chunks of whole decisions.
+
+The chunks are fixed once, from the columns that name decisions. Every pass of an estimator then
+maps its work over the chunks and adds the results in their order (map-reduce), so that sums of
+floats are the same bits with any number of threads, processes or machines. Files are read with
+pyarrow.
+"""
 
 from __future__ import annotations
 
@@ -16,23 +22,28 @@ from penchant._typing import IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_names
 from penchant.output import format_count, progress
+from penchant.scale.batches import BatchLimits, Span, SubjectBatch, sorted_copy
 from penchant.scale.chunk_rows import (
-    Layout,
-    Part,
+    ChoiceLayout,
+    ChoicePart,
     Rows,
     check_names,
     check_one_type,
     check_present,
-    choices_of,
-    columns_of,
-    is_labelled,
-    part_of,
-    starts_of,
+    choice_part,
+    chosen_holds_labels,
+    decision_starts,
+    merge_choices,
+    merge_columns,
 )
-from penchant.scale.fit_people import OfPeople, People, check_engine, in_order
-from penchant.scale.histories import HistoryScan, scan_histories
-from penchant.scale.portions import Limits, Portion, Span, sorted_copy
-from penchant.scale.stored import FILE, StoredFile, cache_folder, stored_files
+from penchant.scale.history_scan import HistoryScan, scan_histories
+from penchant.scale.stored_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
+from penchant.scale.subject_estimates import (
+    SubjectFiles,
+    SubjectScanBase,
+    check_engine,
+    map_in_order,
+)
 from penchant.tables.arrays import decision_weights
 from penchant.tables.columns import is_play
 from penchant.tables.layouts import LongColumns, column_names
@@ -41,57 +52,75 @@ from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, ReadingKind
 
 T = TypeVar("T")
-CHUNK_ROWS = 1_000_000
-SUBJECTS = 8192  # of choices, which are fitted together
-CACHED = 2**22  # numbers of a slice: few enough that nothing made of them leaves the cache for long
+CHUNK_ROWS = 1_000_000  # some 100 MB with ten variables: small beside memory, large beside overhead
+# Subjects of one batch of choices: softmax fits of many subjects run together in compiled loops.
+MAX_CHOOSERS_PER_BATCH = 8192
+# Explanatory values (float64) of a slice, 32 MB: what a kernel makes of one stays near the cache.
+VALUES_PER_SLICE = 2**22
 
 
 @dataclass(frozen=True)
-class Looking:
-    """Work on a chunk, to be done wherever its files can be read."""
+class ChunkTask:
+    """Read a chunk and apply `work` to it; picklable, so that any worker process can call it.
 
-    layout: Layout
+    Attributes
+    ----------
+    work
+        Function of `Choices`. If its results can be added it has an attribute `added`, the sum of
+        two of them; if it can do without a matrix of variables, `of_columns`, which takes
+        `ChoiceColumns`.
+    validated
+        Whether an earlier pass has checked these rows.
+    """
+
+    layout: ChoiceLayout
     work: Callable[[Choices], Any]
-    again: bool
+    validated: bool
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
-        """Read the chunk and do it; slice by slice, where results of slices can be added."""
+        """Result of the work on the chunk; summed over slices where results can be added."""
         layout = self.layout
         added = getattr(self.work, "added", None)
-        if added is None or not self.again:
-            return self.work(read_chunk(spans, layout, self.again))
+        # The first pass reads whole chunks: its checks name rows, and it is not what takes time.
+        if added is None or not self.validated:
+            return self.work(read_chunk(spans, layout, self.validated))
         of_columns = getattr(self.work, "of_columns", None)
-        n_rows = max(CACHED // len(layout.columns.explanatory), 1)
+        n_rows = max(VALUES_PER_SLICE // len(layout.columns.explanatory), 1)
         if of_columns is None:
-            pieces = slices(spans, layout, n_rows)
-            return reduce(added, (self.work(choices_of(parts, layout)) for parts in pieces))
-        pieces = slices(spans, layout, n_rows, unnamed=True)
-        return reduce(added, (of_columns(columns_of(parts, layout)) for parts in pieces))
+            pieces = chunk_slices(spans, layout, n_rows)
+            return reduce(added, (self.work(merge_choices(parts, layout)) for parts in pieces))
+        pieces = chunk_slices(spans, layout, n_rows, without_labels=True)
+        return reduce(added, (of_columns(merge_columns(parts, layout)) for parts in pieces))
 
 
-def slices(
-    spans: Sequence[Span], layout: Layout, n_rows: int, unnamed: bool = False
-) -> Iterator[list[Part]]:
-    """Parts of a chunk of about this many rows, the same in whichever files these lie.
+def chunk_slices(
+    spans: Sequence[Span], layout: ChoiceLayout, n_rows: int, without_labels: bool = False
+) -> Iterator[list[ChoicePart]]:
+    """Yield slices of a chunk, each a list of parts with about `n_rows` rows in all.
 
-    `unnamed`, where what decisions and subjects are called matters only to find where they begin.
+    Slices end at multiples of `n_rows` of the chunk, wherever its files end, so that sums over them
+    do not depend on how rows were divided into files. `without_labels` leaves the columns out that
+    name decisions and subjects, where the number of rows per decision is known without them.
     """
-    parts: list[Part] = []
+    parts: list[ChoicePart] = []
     before = 0
     for span in spans:
-        here = layout.unnamed if unnamed and span.size else layout
-        rows = span.read([name for name in here.names if name in here.needed], places=False)
+        here = layout.without_labels if without_labels and span.rows_per_decision else layout
+        rows = span.read([name for name in here.names if name in here.required_names], places=False)
         starts = (
-            np.arange(0, span.n_rows, span.size) if span.size else starts_of(rows.table, here.key)
+            np.arange(0, span.n_rows, span.rows_per_decision)
+            if span.rows_per_decision
+            else decision_starts(rows.table, here.key)
         )
         first, end = np.append(starts, span.n_rows), before + span.n_rows
+        # Rows of this span at which a slice is full; each slice ends with the decision there.
         cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
         closed = {*np.searchsorted(starts, cuts).tolist()}
         for one, other in pairwise(sorted({0, len(starts), *closed})):
             begin, stop = int(first[one]), int(first[other])
             table = rows.table.slice(begin, stop - begin)
             piece = replace(rows, table=table, begin=rows.begin + begin)
-            parts.append(part_of(piece, here, True, starts[one:other] - begin))
+            parts.append(choice_part(piece, here, True, starts[one:other] - begin))
             if other in closed:
                 yield parts
                 parts = []
@@ -100,44 +129,45 @@ def slices(
         yield parts
 
 
-def read_chunk(spans: Sequence[Span], layout: Layout, again: bool = False) -> Choices:
-    """The decisions of a chunk; the names of options are not read again."""
-    names = [name for name in layout.names if not again or name in layout.needed]
+def read_chunk(spans: Sequence[Span], layout: ChoiceLayout, validated: bool = False) -> Choices:
+    """Read the decisions of a chunk; once validated, without columns only checks need."""
+    names = [name for name in layout.names if not validated or name in layout.required_names]
     parts = []
     for span in spans:
-        parts.append(part_of(span.read(names), layout, again))
-    return choices_of(parts, layout)
+        parts.append(choice_part(span.read(names), layout, validated))
+    return merge_choices(parts, layout)
 
 
 @dataclass(frozen=True)
 class ChoicesReader:
-    """How the rows of some subjects become `Choices`."""
+    """Reader of the rows of a batch of subjects as `Choices`."""
 
-    layout: Layout
-    limits: Limits
+    layout: ChoiceLayout
+    limits: BatchLimits
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What is read."""
+        """Columns that are read."""
         return self.layout.names
 
     @property
     def subject(self) -> str | None:
-        """Column that says whose rows they are."""
+        """Column that names the subject, or None."""
         subject: str | None = self.layout.columns.subject
         return subject
 
-    def __call__(self, portion: Portion) -> Choices:
-        """Decisions of these subjects, in the order in which they come."""
+    def __call__(self, batch: SubjectBatch) -> Choices:
+        """Read the decisions of these subjects, in the order of their rows."""
         layout = self.layout
-        if portion.spans[0].file.apart:  # names of decisions may start afresh in each file
-            names = replace(layout.columns, decision=(*layout.columns.decision, FILE))
+        # Names of decisions may start afresh in each file: in a sorted copy it is part of them.
+        if batch.spans[0].file.separate_decisions:
+            names = replace(layout.columns, decision=(*layout.columns.decision, SOURCE_FILE_COLUMN))
             layout = replace(layout, columns=names)
-        return read_chunk(portion.spans, layout)
+        return read_chunk(batch.spans, layout)
 
 
 @dataclass(frozen=True, repr=False)
-class Scan(OfPeople):
+class Scan(SubjectScanBase):
     """Decisions in files, looked at chunk by chunk; make one with `scan`.
 
     Attributes
@@ -146,7 +176,7 @@ class Scan(OfPeople):
         Where the rows of each chunk are: whole decisions, the same whoever looks at them.
     """
 
-    layout: Layout
+    layout: ChoiceLayout
     chunks: tuple[tuple[Span, ...], ...]
     files: tuple[StoredFile, ...]
     chunk_rows: int
@@ -155,7 +185,7 @@ class Scan(OfPeople):
 
     @property
     def kind(self) -> str:
-        """What the rows are: options of decisions."""
+        """Kind of data: choices."""
         return "choices"
 
     @property
@@ -164,10 +194,10 @@ class Scan(OfPeople):
         return len(self.files)
 
     @property
-    def people(self) -> People:
-        """The subjects."""
-        reader = ChoicesReader(self.layout, Limits(self.chunk_rows, SUBJECTS))
-        return People(self.files, reader, f"of {self.described()}")
+    def subjects(self) -> SubjectFiles:
+        """Subjects of the files, and how their rows are read."""
+        reader = ChoicesReader(self.layout, BatchLimits(self.chunk_rows, MAX_CHOOSERS_PER_BATCH))
+        return SubjectFiles(self.files, reader, f"of {self.describe()}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -184,26 +214,28 @@ class Scan(OfPeople):
         """Number of rows in all files."""
         return sum(span.end - span.begin for chunk in self.chunks for span in chunk)
 
-    def on(self, engine: Any, threads: int | None) -> Scan:
-        """The same scan, looked at by this engine."""
+    def with_engine(self, engine: Any, threads: int | None) -> Scan:
+        """Copy of this scan whose chunks are read by this engine."""
         check_engine(engine, threads)
         return replace(self, engine=engine, threads=threads)
 
-    def each(self, work: Callable[[Choices], T], what: str, again: bool = False) -> Iterator[T]:
-        """Results of the work on each chunk, in the order of chunks."""
-        looking = Looking(self.layout, work, again)
+    def map_chunks(
+        self, work: Callable[[Choices], T], what: str, validated: bool = False
+    ) -> Iterator[T]:
+        """Yield the result of the work on each chunk, in the order of chunks."""
+        task = ChunkTask(self.layout, work, validated)
         with progress(what, self.n_chunks) as advance:
-            for result in in_order(looking, self.chunks, self.engine, self.threads):
+            for result in map_in_order(task, self.chunks, self.engine, self.threads):
                 advance(1)
                 yield result
 
-    def described(self) -> str:
-        """What there is to read, in words."""
+    def describe(self) -> str:
+        """Words for how many rows, files and chunks there are."""
         files, chunks = format_count(self.n_files, "file"), format_count(self.n_chunks, "chunk")
         return f"{format_count(self.n_rows, 'row')} of {files} in {chunks}"
 
     def __repr__(self) -> str:
-        return f"Scan: {self.described()}, {format_count(len(self.names), 'variable')} " + (
+        return f"Scan: {self.describe()}, {format_count(len(self.names), 'variable')} " + (
             f"({', '.join(self.names)})"
         )
 
@@ -336,17 +368,19 @@ def scan(
     policies |= {"shown": shown, "missing_reward": missing_reward}
     policies = {name: value for name, value in policies.items() if value is not None}
     files = stored_files(path, cache)
-    found = kind or _kind(files[0], {**own, **columns})
+    found = kind or _infer_kind(files[0], {**own, **columns})
     if found == "choices":
         _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
         _refuse(found, policies, tuple(policies))
-        layout = _layout({**own, **columns}, weight_kind, files[0])
+        layout = _choice_layout({**own, **columns}, weight_kind, files[0])
         _check_types(files, layout)
         if sort:
             folder = cache_folder() if cache is None else Path(cache)
             path = folder / "sorted.parquet"
             what = "rows of a decision"
-            files = (sorted_copy(files, layout.names, layout.key, path, what, apart=False),)
+            files = (
+                sorted_copy(files, layout.names, layout.key, path, what, separate_decisions=False),
+            )
         return _scan_choices(files, layout, chunk_rows)
     if found not in ("play", "offers"):
         raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
@@ -359,8 +393,8 @@ def scan(
     return scan_histories(files, found, columns, policies, chunk_rows)
 
 
-def _kind(file: StoredFile, given: Mapping[str, Any]) -> str:
-    """What the files hold, by what is named or by the names of their columns."""
+def _infer_kind(file: StoredFile, given: Mapping[str, Any]) -> str:
+    """Kind of data, inferred from the arguments given, else from the names of columns."""
     if given["offers"] is not None:
         return "offers"
     if given["reward"] is not None:
@@ -382,8 +416,8 @@ def _refuse(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
             )
 
 
-def _layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile) -> Layout:
-    """What each column of choices is."""
+def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile) -> ChoiceLayout:
+    """Check and collect the roles of the columns of choices."""
     for name in ("decision", "option", "chosen", "explanatory"):
         if given[name] is None:
             raise DataError(
@@ -401,34 +435,35 @@ def _layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile) -> La
         available=given["available"],
         offset=given["offset"],
     )
-    decision_weights(None, 0, weight_kind)
-    return Layout(columns, weight_kind)
+    decision_weights(None, 0, weight_kind)  # raises if the kind is unknown, before files are read
+    return ChoiceLayout(columns, weight_kind)
 
 
-def _scan_choices(files: tuple[StoredFile, ...], layout: Layout, chunk_rows: int) -> Scan:
-    """Where decisions begin, and the chunks."""
+def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_rows: int) -> Scan:
+    """Find where decisions begin in every file, and fix the chunks."""
     spans: list[Span] = []
-    before: _Cutting | None = None
+    before: _DecisionStarts | None = None
     with progress("Looking for decisions", len(files)) as advance:
         for file in files:
-            cutting = _Cutting.of(file, layout)
+            cutting = _DecisionStarts.of(file, layout)
             if cutting.n_rows:
                 if before is not None:
-                    _check_not_cut(before, cutting)
+                    _check_within_file(before, cutting)
                 spans += cutting.spans(chunk_rows)
                 before = cutting
             advance(1)
     if not spans:
         raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
     first = spans[0]
+    # Decided once, so that no later chunk, in which labels happen to be 0 and 1, is read otherwise.
     rows = first.file.read(layout.names, first.begin, first.end, first.edges)
-    labelled = is_labelled(Rows(rows, first.file.name, first.begin), layout)
-    layout = replace(layout, labelled=labelled)
-    return Scan(layout, _together(spans, chunk_rows), files, chunk_rows)
+    chosen_is_label = chosen_holds_labels(Rows(rows, first.file.name, first.begin), layout)
+    layout = replace(layout, chosen_is_label=chosen_is_label)
+    return Scan(layout, _merge_small_spans(spans, chunk_rows), files, chunk_rows)
 
 
-def _together(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:
-    """Spans of small files in one chunk."""
+def _merge_small_spans(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...], ...]:
+    """Group consecutive spans into chunks of up to `chunk_rows` rows, so small files share one."""
     chunks: list[tuple[Span, ...]] = []
     room = 0
     for span in spans:
@@ -442,8 +477,8 @@ def _together(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Span, ...],
     return tuple(chunks)
 
 
-def _check_types(files: Sequence[StoredFile], layout: Layout) -> None:
-    """Columns are in all files, and of one type."""
+def _check_types(files: Sequence[StoredFile], layout: ChoiceLayout) -> None:
+    """Raise if a column is missing in some file, or has another type there."""
     labels = {*layout.key, layout.columns.option, layout.columns.chosen}
     seen: dict[str, tuple[str, str]] = {}
     for file in files:
@@ -453,8 +488,8 @@ def _check_types(files: Sequence[StoredFile], layout: Layout) -> None:
 
 
 @dataclass(frozen=True)
-class _Cutting:
-    """Where decisions begin in a file.
+class _DecisionStarts:
+    """First rows of the decisions of a file.
 
     Attributes
     ----------
@@ -471,8 +506,8 @@ class _Cutting:
     last: tuple[Any, ...]
 
     @classmethod
-    def of(cls, file: StoredFile, layout: Layout) -> _Cutting:
-        """Look at the columns that name decisions, group by group of rows."""
+    def of(cls, file: StoredFile, layout: ChoiceLayout) -> _DecisionStarts:
+        """Read the columns that name decisions, one row group at a time."""
         edges = tuple(file.group_edges())
         starts, labels = [], []
         last: tuple[Any, ...] | None = None
@@ -483,7 +518,8 @@ class _Cutting:
             for name in layout.key:
                 role = "subject" if name == layout.columns.subject else "decision"
                 check_present(Rows(table, file.name, begin), name, role)
-            here = starts_of(table, layout.key)
+            here = decision_starts(table, layout.key)
+            # The last decision of the row group before may go on in this one.
             if last == _name_at(table, layout.key, 0):
                 here = here[1:]
             starts.append(here + begin)
@@ -492,7 +528,7 @@ class _Cutting:
         if last is None:
             return cls(file, edges, np.empty(0, dtype=np.int64), (), ())
         found, names = np.concatenate(starts), pa.concat_tables(labels)
-        _check_apart(file, names, found, layout)
+        _check_contiguous(file, names, found, layout)
         return cls(file, edges, found, _name_at(names, layout.key, 0), last)
 
     @property
@@ -501,7 +537,10 @@ class _Cutting:
         return self.edges[-1]
 
     def spans(self, chunk_rows: int) -> list[Span]:
-        """Parts of about this many rows, at ends of groups of rows where these are near."""
+        """Divide the file into spans of `chunk_rows` to twice as many rows.
+
+        A row group is decompressed as a whole, so spans end with row groups where they can.
+        """
         wanted, begin = [0], 0
         for first, last in pairwise(self.edges):
             while last - max(begin, first) > 2 * chunk_rows or last - begin > 2 * chunk_rows:
@@ -516,6 +555,7 @@ class _Cutting:
         rows = np.append(self.starts, self.n_rows)
         found = []
         for one, other in pairwise(decisions):
+            # With equally many rows per decision, later passes need not read the names again.
             size = int(sizes[one]) if (sizes[one:other] == sizes[one]).all() else 0
             found.append(Span(self.file, int(rows[one]), int(rows[other]), self.edges, size))
         return found
@@ -525,32 +565,34 @@ def _name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:
     return tuple(table[name][row].as_py() for name in key)
 
 
-def _check_apart(file: StoredFile, names: pa.Table, starts: IntVector, layout: Layout) -> None:
-    """The rows of each decision stand together."""
+def _check_contiguous(
+    file: StoredFile, names: pa.Table, starts: IntVector, layout: ChoiceLayout
+) -> None:
+    """Raise if rows of a decision are separated by those of another."""
     key = list(layout.key)
     distinct = names.group_by(key).aggregate([]).num_rows
-    if distinct == len(names):
+    if distinct == len(names):  # Arrow counts quickly; the loop below only finds what to report
         return
     seen: set[tuple[Any, ...]] = set()
     for k, name in enumerate(zip(*(names[part].to_pylist() for part in key), strict=True)):
         if name in seen:
             raise DataError(
-                f"decision must have its rows together; got decision {_shown(name)} again at row "
-                f"{starts[k]} of {file.name}. Sort the file by {', '.join(key)}, or pass "
+                f"decision must have its rows together; got decision {_format_name(name)} again at "
+                f"row {starts[k]} of {file.name}. Sort the file by {', '.join(key)}, or pass "
                 "sort=True."
             )
         seen.add(name)
 
 
-def _check_not_cut(before: _Cutting, after: _Cutting) -> None:
-    """No decision goes on in the next file."""
+def _check_within_file(before: _DecisionStarts, after: _DecisionStarts) -> None:
+    """Raise if the last decision of a file goes on in the next."""
     if before.last == after.first:
         raise DataError(
-            f"decision must lie in one file; got decision {_shown(after.first)} at the end of "
-            f"{before.file.name} and again at row 0 of {after.file.name}. Put its rows in one "
+            f"decision must lie in one file; got decision {_format_name(after.first)} at the end "
+            f"of {before.file.name} and again at row 0 of {after.file.name}. Put its rows in one "
             "file, or pass sort=True."
         )
 
 
-def _shown(name: tuple[Any, ...]) -> str:
+def _format_name(name: tuple[Any, ...]) -> str:
     return str(name[0]) if len(name) == 1 else str(name)

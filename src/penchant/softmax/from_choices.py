@@ -51,7 +51,7 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
             f"{weak_prior_argument()} to predict."
         )
     if isinstance(choices, Chunks):
-        return choices.each(PredictedAt(theta, tuple(names)), "Predicting")
+        return choices.map_chunks(PredictedAt(theta, tuple(names)), "Predicting")
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
     unknown = [name for name in names if name not in choices.names]
@@ -337,7 +337,7 @@ class FromChoices(Source):
         if data is None and self.passed is not None:
             data = self.passed.chunks
         if isinstance(data, Chunks):
-            return data.each(LogLikelihoodsAt(theta, found.names), "Predicting")
+            return data.map_chunks(LogLikelihoodsAt(theta, found.names), "Predicting")
         choices = self._needed("log_likelihoods()") if data is None else data
         return decision_log_likelihoods(theta, choices.select(found.names))
 

@@ -454,7 +454,7 @@ def fit_chunks(
         raise_if_wrong(estimate)
     estimate = with_covariance(estimate, covariance)
     words = f"{format_count(passes.n_passes, 'pass')[:-1]}es" if passes.n_passes != 1 else "1 pass"
-    return replace(estimate, notes=(*estimate.notes, f"{words} over {chunks.described()}."))
+    return replace(estimate, notes=(*estimate.notes, f"{words} over {chunks.describe()}."))
 
 
 def _identified(passes: Passes, known: Looked, names: tuple[str, ...]) -> Identification:

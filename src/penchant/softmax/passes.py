@@ -79,7 +79,9 @@ class Passes:
         again = bool(self.counter)
         self.counter.append(what)
         words = f"Pass {self.n_passes}: {what}"
-        return self.chunks.each(Changed(work, self.changes) if self.changes else work, words, again)
+        return self.chunks.map_chunks(
+            Changed(work, self.changes) if self.changes else work, words, again
+        )
 
     def through(self, change: Change) -> Passes:
         """The same with one more change."""

@@ -12,7 +12,7 @@ from penchant._typing import IntVector, Labels, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import ManyPeople
+from penchant.choices.chunks import SubjectScan
 from penchant.errors import DataError, argument
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
@@ -76,7 +76,7 @@ class PortionScores:
 
 def compare_people(
     models: Mapping[str, Model],
-    people: ManyPeople,
+    people: SubjectScan,
     criterion: Criterion,
     nested: Sequence[tuple[str, str]],
     engine: Any,
@@ -88,7 +88,7 @@ def compare_people(
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in closed.values())
     checked_pairs(nested, tuple(closed), n_parameters)
     found = [
-        people.fit_people(PortionScores(fit), engine=engine, threads=threads)
+        people.fit_subjects(PortionScores(fit), engine=engine, threads=threads)
         for fit in fits.values()
     ]
     subjects = found[0]["subject"].tolist()
@@ -305,7 +305,7 @@ WEAK = ScaledPrior()
 @overload
 def compare_models(
     models: Mapping[str, Model | Attributed],
-    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
@@ -322,7 +322,7 @@ def compare_models(
 @overload
 def compare_models(
     models: Mapping[str, Model | Attributed],
-    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
     *,
     population: Literal[True],
     criterion: PopulationCriterion | None = None,
@@ -334,7 +334,7 @@ def compare_models(
 @preserve_frame_backend
 def compare_models(
     models: Mapping[str, Model | Attributed],
-    episodes: Episode | Sequence[Episode] | ManyPeople | Choices | Reading,
+    episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,
     *,
     folds: Folds | None = None,
     criterion: Criterion | PopulationCriterion | None = None,
@@ -440,7 +440,7 @@ def compare_models(
             "Models are compared subject by subject."
         )
     named = _checked_models(models)
-    if isinstance(episodes, ManyPeople):
+    if isinstance(episodes, SubjectScan):
         if folds is not None or criterion == "held_out":
             raise DataError(
                 "criterion must be 'aic' or 'bic' for a scan, without folds; got held-out "
@@ -505,8 +505,8 @@ def _populations(
                 f"{name} must be left out with population=True; got {value!r}. People are left "
                 "out one by one."
             )
-    if isinstance(episodes, ManyPeople):
-        episodes = episodes.in_memory("a population")
+    if isinstance(episodes, SubjectScan):
+        episodes = episodes.load("a population")
     return compare_populations(named, as_episodes(episodes), criterion, nested, threads)
 
 

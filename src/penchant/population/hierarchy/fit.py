@@ -17,7 +17,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import ManyPeople
+from penchant.choices.chunks import SubjectScan
 from penchant.errors import DataError, argument, closest_match_hint, either, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
@@ -397,7 +397,7 @@ PER_ENTRY = 4  # subjects for each entry of a covariance that is estimated unles
 
 @preserve_frame_backend
 def fit_population(
-    data: Choices | Sequence[Episode] | ManyPeople,
+    data: Choices | Sequence[Episode] | SubjectScan,
     model: Model | None = None,
     *,
     covariates: Sequence[str] | None = None,
@@ -476,8 +476,8 @@ def fit_population(
     """
     refuse_no_model(model)
     _check_arguments(spread, estimator, nodes, covariance, spread_prior)
-    if isinstance(data, ManyPeople):
-        data = data.in_memory("a population")
+    if isinstance(data, SubjectScan):
+        data = data.load("a population")
     workers = available_threads() if threads is None else threads
     if people is None and hasattr(data, "people"):
         people = _of_reading(data, covariates, formula)

@@ -1,4 +1,8 @@
-"""Scans of play and of offers: one row per event or decision, read by whole subjects."""
+"""Scans of play and of offers: tables with one row per event or decision, read by whole subjects.
+
+Models of learning need the whole history of a subject, so the unit of work is a batch of subjects
+rather than a chunk of decisions.
+"""
 
 from __future__ import annotations
 
@@ -14,21 +18,23 @@ from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.models.offers.offers import offers_from_frame
 from penchant.output import format_count, progress
+from penchant.scale.batches import BatchLimits, SubjectBatch, concat_rows, errors_with_file_rows
 from penchant.scale.chunk_rows import Rows, check_one_type
-from penchant.scale.fit_people import OfPeople, People
-from penchant.scale.portions import Limits, Portion, joined, located
-from penchant.scale.stored import StoredFile
+from penchant.scale.stored_files import StoredFile
+from penchant.scale.subject_estimates import SubjectFiles, SubjectScanBase
 from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns
 
 T = TypeVar("T")
-PEOPLE = 256  # whose searches go together
-OFFERS = ("subject", "block", "chosen", "scored")
+# Searches of the subjects of a batch run together; more do not make them faster, and a batch is
+# what is done again after an interruption.
+MAX_SUBJECTS_PER_BATCH = 256
+OFFER_ROLES = ("subject", "block", "chosen", "scored")
 
 
 @dataclass(frozen=True)
 class HistoryReader:
-    """How rows become episodes or offers.
+    """Reader of the rows of a batch of subjects as episodes or offers.
 
     Attributes
     ----------
@@ -42,16 +48,17 @@ class HistoryReader:
     arguments: Mapping[str, Any]
     columns: tuple[str, ...]
     subject: str | None
-    limits: Limits
+    limits: BatchLimits
 
-    def __call__(self, portion: Portion) -> list[Any]:
-        """Episodes or offers of these subjects, in the order in which they come."""
-        parts = [span.read(self.columns) for span in portion.spans]
-        table = joined(parts, self.columns)
-        with located(parts):
+    def __call__(self, batch: SubjectBatch) -> list[Any]:
+        """Read the episodes or offers of these subjects, in the order of their rows."""
+        parts = [span.read(self.columns) for span in batch.spans]
+        table = concat_rows(parts, self.columns)
+        with errors_with_file_rows(parts):
             found: list[Any] = self._read(table)
         if self.subject is None:
             return found
+        # The readers sort subjects by label; results are written in the order of the files.
         order: dict[Any, int] = {}
         for label in table[self.subject].unique().to_pylist():
             order.setdefault(label, len(order))
@@ -64,8 +71,8 @@ class HistoryReader:
 
 
 @dataclass(frozen=True, repr=False)
-class HistoryScan(OfPeople):
-    """Play or offers in files, looked at some subjects at a time; make one with `scan`."""
+class HistoryScan(SubjectScanBase):
+    """Play or offers in files, read a batch of subjects at a time; make one with `scan`."""
 
     files: tuple[StoredFile, ...]
     reader: HistoryReader
@@ -73,31 +80,31 @@ class HistoryScan(OfPeople):
 
     @property
     def kind(self) -> str:
-        """What the files hold: play or offers."""
+        """Kind of data: play or offers."""
         return self.reader.kind
 
     @property
-    def people(self) -> People:
-        """The subjects."""
-        return People(self.files, self.reader, f"of {self.described()}")
+    def subjects(self) -> SubjectFiles:
+        """Subjects of the files, and how their rows are read."""
+        return SubjectFiles(self.files, self.reader, f"of {self.describe()}")
 
-    def described(self) -> str:
-        """What there is to read, in words."""
+    def describe(self) -> str:
+        """Words for how many rows and files there are."""
         return f"{format_count(self.n_rows, 'row')} of {format_count(len(self.files), 'file')}"
 
     def __repr__(self) -> str:
         whose = "" if self.reader.subject is None else f", subjects in {self.reader.subject}"
-        return f"Scan of {self.kind}: {self.described()}{whose}"
+        return f"Scan of {self.kind}: {self.describe()}{whose}"
 
     def distinct(self, column: str) -> list[Any]:
-        """Every value of a column once, in the order in which they come."""
+        """Distinct values of a column, in the order of their first rows."""
         found: dict[Any, None] = {}
         for rows in self._groups([column], f"Looking at {column}"):
             found.update(dict.fromkeys(rows.table[column].unique().to_pylist()))
         return [value for value in found if value is not None]
 
     def with_arguments(self, **more: Any) -> HistoryScan:
-        """The same, read with other arguments."""
+        """Copy of this scan that is read with other arguments."""
         return replace(
             self, reader=replace(self.reader, arguments={**self.reader.arguments, **more})
         )
@@ -119,7 +126,7 @@ def scan_histories(
     policies: Mapping[str, Any],
     chunk_rows: int,
 ) -> HistoryScan:
-    """A scan of play or offers; columns that are not named are recognised by their names."""
+    """Scan play or offers; columns that are not given are recognised by their names."""
     names = list(files[0].schema().names)
     if kind == "play":
         locations = policies.get("locations")
@@ -129,19 +136,21 @@ def scan_histories(
         columns = sorted(found.used(), key=names.index)
         subject = found.subject
     else:
-        parts = {part: given.get(part) for part in OFFERS}
+        parts = {part: given.get(part) for part in OFFER_ROLES}
         offered = offer_columns(names, parts, given.get("offers"))
-        arguments = {part: getattr(offered, part) or NO_COLUMN for part in OFFERS}
+        arguments = {part: getattr(offered, part) or NO_COLUMN for part in OFFER_ROLES}
         arguments |= {"offers": given.get("offers"), **policies}
         used = {name for part in offered.roles().values() for name in part}
         columns, subject = sorted(used, key=names.index), offered.subject
     n_rows = _check_files(files, columns)
-    reader = HistoryReader(kind, arguments, tuple(columns), subject, Limits(chunk_rows, PEOPLE))
+    reader = HistoryReader(
+        kind, arguments, tuple(columns), subject, BatchLimits(chunk_rows, MAX_SUBJECTS_PER_BATCH)
+    )
     return HistoryScan(files, reader, n_rows)
 
 
 def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
-    """Columns are in all files, and of one type; the number of rows."""
+    """Number of rows of all files; raise if a column is missing in one, or of another type."""
     plain = [flagged(name)[0] for name in columns]
     seen: dict[str, tuple[str, str]] = {}
     n_rows = 0

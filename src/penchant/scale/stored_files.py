@@ -1,4 +1,8 @@
-"""Files of a data set: found, opened, and read by ranges of rows."""
+"""Files of a data set: found by path, pattern or address, and read by ranges of rows.
+
+Parquet and Arrow files are read where they are, locally or on any file system of pyarrow or fsspec;
+text files are copied once to Parquet in a cache, keyed by what the file was.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,13 @@ from penchant.files.delimited import copy_delimited
 from penchant.files.text import HEAD_BYTES, source
 from penchant.files.text import kind as kind_of
 
-SHORT = 65_536  # rows of a group that are read without the rest of it
-FILE, ROW = "penchant file", "penchant row"  # of a sorted copy: where its rows come from
+# Rows at the start of a Parquet row group that are read alone: pages are decoded one by one, which
+# is slower per row than reading the group, and pays only where few are wanted.
+MAX_PARTIAL_ROWS = 65_536
+SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN = (
+    "penchant file",
+    "penchant row",
+)  # of a sorted copy: where its rows come from
 
 
 @dataclass(frozen=True)
@@ -34,16 +43,16 @@ class StoredFile:
     Attributes
     ----------
     name
-        What messages call it.
+        Name in messages.
     path, system
-        Where its columns are: the file itself, or its copy as Parquet.
+        Location of its columns: the file itself, or its copy as Parquet.
     stamp
         Size and time of change.
     partition
-        Columns that its folder's name gives.
-    origins, identity, apart
-        Of a sorted copy: the files that its rows come from, what they were, and whether decisions
-        of several files are apart, whatever their names.
+        Columns given by folders called ``column=value`` (Hive partitioning).
+    source_names, content_hash, separate_decisions
+        Of a sorted copy: names of the files that its rows come from, a hash of what they were, and
+        whether equal names of decisions in two of these files mean different decisions.
     """
 
     name: str
@@ -52,20 +61,20 @@ class StoredFile:
     kind: str
     stamp: tuple[int, Any]
     partition: Mapping[str, Any]
-    origins: tuple[str, ...] = ()
-    identity: str = ""
-    apart: bool = False
+    source_names: tuple[str, ...] = ()
+    content_hash: str = ""
+    separate_decisions: bool = False
 
     @property
-    def known_as(self) -> tuple[Any, ...]:
-        """What tells whether it is the same as before, in another process, too."""
-        return (self.identity,) if self.identity else (self.name, *self.stamp)
+    def fingerprint(self) -> tuple[Any, ...]:
+        """Identifies the content, in another process, too, to tell whether it has changed."""
+        return (self.content_hash,) if self.content_hash else (self.name, *self.stamp)
 
     @contextmanager
-    def opened(self) -> Iterator[Any]:
-        """The file, open for reading; it must be as it was, and sound."""
+    def open_reader(self) -> Iterator[Any]:
+        """Open the file; raise if it has changed since the scan began, or is damaged."""
         try:
-            now = stamp_of(self.system, self.path)
+            now = file_stamp(self.system, self.path)
             if now != self.stamp:
                 raise DataError(
                     f"{self.name} must stay as it is while it is scanned; got {now[0]:,} bytes, "
@@ -82,7 +91,7 @@ class StoredFile:
 
     def schema(self) -> pa.Schema:
         """Names and types of its columns."""
-        with self.opened() as file:
+        with self.open_reader() as file:
             schema = file.schema_arrow if self.kind == "parquet" else file.schema
         for name, value in self.partition.items():
             if name not in schema.names:
@@ -90,9 +99,9 @@ class StoredFile:
         return schema
 
     def group_edges(self) -> list[int]:
-        """First row of each group of rows, and their number at the end."""
+        """First row of each row group, and the number of rows at the end."""
         edges = [0]
-        with self.opened() as file:
+        with self.open_reader() as file:
             if self.kind == "parquet":
                 for g in range(file.num_row_groups):
                     edges.append(edges[-1] + file.metadata.row_group(g).num_rows)
@@ -102,13 +111,13 @@ class StoredFile:
         return edges
 
     def read(self, columns: Sequence[str], begin: int, end: int, edges: Sequence[int]) -> pa.Table:
-        """Rows begin..end of some columns."""
+        """Read rows begin..end of some columns, from the row groups that hold them only."""
         stored = [name for name in columns if name not in self.partition]
         pieces = []
-        with self.opened() as file:
+        with self.open_reader() as file:
             for g, (first, last) in enumerate(pairwise(edges)):
                 if last > begin and first < end:
-                    piece = self._group(file, g, stored, min(end, last) - first)
+                    piece = self._read_row_group(file, g, stored, min(end, last) - first)
                     pieces.append(piece.slice(max(begin - first, 0), end - max(begin, first)))
         table = pa.concat_tables(pieces)
         for name, value in self.partition.items():
@@ -116,11 +125,11 @@ class StoredFile:
                 table = table.append_column(name, pa.repeat(value, len(table)))
         return table.select(list(columns))
 
-    def _group(self, file: Any, g: int, columns: list[str], n_rows: int) -> pa.Table:
-        """The first rows of a group."""
+    def _read_row_group(self, file: Any, g: int, columns: list[str], n_rows: int) -> pa.Table:
+        """At least the first `n_rows` rows of row group `g`."""
         if self.kind == "arrow":
             return pa.Table.from_batches([file.get_batch(g)]).select(columns)
-        if n_rows < min(SHORT, file.metadata.row_group(g).num_rows):
+        if n_rows < min(MAX_PARTIAL_ROWS, file.metadata.row_group(g).num_rows):
             batches, found = [], 0
             for batch in file.iter_batches(n_rows, row_groups=[g], columns=columns):
                 batches.append(batch)
@@ -130,23 +139,23 @@ class StoredFile:
         return file.read_row_group(g, columns=columns)
 
 
-def stamp_of(system: fs.FileSystem, path: str) -> tuple[int, Any]:
+def file_stamp(system: fs.FileSystem, path: str) -> tuple[int, Any]:
     """Size and time of change of a file."""
     info = system.get_file_info(path)
     return info.size or 0, info.mtime_ns
 
 
 def stored_files(path: Any, cache: Any = None) -> tuple[StoredFile, ...]:
-    """All files that a path, a glob, a folder or several of these name, in the order of names."""
-    found = _typed(_found(path, cache))
+    """Find all files that a path, a pattern, a folder or a list of these name, sorted by name."""
+    found = _with_typed_partitions(_expand_path(path, cache))
     if not found:
         raise DataError(f"path must name files; got none in {str(path)!r}. Check the folder.")
     return found
 
 
-def _found(path: Any, cache: Any) -> list[StoredFile]:
+def _expand_path(path: Any, cache: Any) -> list[StoredFile]:
     if isinstance(path, (list, tuple)):
-        return [file for each in path for file in _found(each, cache)]
+        return [file for each in path for file in _expand_path(each, cache)]
     if not isinstance(path, (str, os.PathLike)):
         raise DataError(
             f"path must name files; got {type(path).__name__}. Tables in memory are read by "
@@ -154,29 +163,29 @@ def _found(path: Any, cache: Any) -> list[StoredFile]:
         )
     text: str = os.fspath(path)
     if "://" in text:
-        return _remote(text, cache)
+        return _remote_files(text, cache)
     if os.path.isdir(text):
-        return _of_folder(text, cache)
+        return _folder_files(text, cache)
     names = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not names and glob.has_magic(text):
         raise DataError(f"path must name files; got {text!r}, which matches none. Correct it.")
-    fixed = _fixed_part(text)
-    return [_local(name, _partition(name, fixed), cache) for name in names or [text]]
+    fixed = _glob_root(text)
+    return [_local_file(name, _hive_partition(name, fixed), cache) for name in names or [text]]
 
 
-def _fixed_part(pattern: str) -> str:
-    """Folder that all files of a pattern are in; that of the file where it names one."""
+def _glob_root(pattern: str) -> str:
+    """Folder before the first wildcard of a pattern; the file's own, without a wildcard."""
     parts = Path(pattern).parts
     magic = [k for k, part in enumerate(parts) if glob.has_magic(part)]
     return str(Path(*parts[: magic[0]])) if magic else str(Path(pattern).parent)
 
 
-def _remote(address: str, cache: Any) -> list[StoredFile]:
-    """Files at an address that pyarrow or fsspec opens, such as s3://bucket/logs/*.parquet."""
+def _remote_files(address: str, cache: Any) -> list[StoredFile]:
+    """Find the files at an address such as s3://bucket/logs/*.parquet."""
     magic = glob.has_magic(address)
     fixed = address[: address.rindex("/", 0, _first_magic(address)) + 1] if magic else address
     try:
-        system, path = _system(fixed)
+        system, path = _open_filesystem(fixed)
         infos = [system.get_file_info(path)]
         if infos[0].type == fs.FileType.Directory:
             infos = system.get_file_info(fs.FileSelector(path, recursive=True))
@@ -188,13 +197,13 @@ def _remote(address: str, cache: Any) -> list[StoredFile]:
         ) from None
     names = sorted(info.path for info in infos if info.type == fs.FileType.File)
     if magic:
-        asked = _pattern(address[len(fixed) :])
+        asked = _glob_regex(address[len(fixed) :])
         names = [name for name in names if asked.fullmatch(os.path.relpath(name, path))]
     folder = path if magic or len(names) > 1 else os.path.dirname(path)
     return [
-        _at_address(name, system, _partition(name, folder), cache)
+        _remote_file(name, system, _hive_partition(name, folder), cache)
         for name in names
-        if not _hidden(os.path.relpath(name, path))
+        if not _is_hidden(os.path.relpath(name, path))
     ]
 
 
@@ -202,8 +211,8 @@ def _first_magic(text: str) -> int:
     return min(text.index(mark) for mark in "*?[" if mark in text)
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """The names that a pattern below a folder means: `**` crosses folders, `*` does not."""
+def _glob_regex(text: str) -> re.Pattern[str]:
+    """Regular expression of a pattern: `**` crosses folders, `*` does not (as `glob` has it)."""
     marks = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     parts = re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]+\])", text)
     return re.compile(
@@ -213,8 +222,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     )
 
 
-def _system(address: str) -> tuple[fs.FileSystem, str]:
-    """The file system of an address, and the path in it: pyarrow's own, else one of fsspec."""
+def _open_filesystem(address: str) -> tuple[fs.FileSystem, str]:
+    """File system of an address and the path in it: pyarrow's own, which is faster, or fsspec's."""
     try:
         system, path = fs.FileSystem.from_uri(address)
         return system, path
@@ -231,15 +240,15 @@ def _system(address: str) -> tuple[fs.FileSystem, str]:
         return fs.PyFileSystem(fs.FSSpecHandler(system)), path.rstrip("/") or "/"
 
 
-def _at_address(
+def _remote_file(
     name: str, system: fs.FileSystem, partition: Mapping[str, Any], cache: Any
 ) -> StoredFile:
     with system.open_input_stream(name) as stream:
-        kind = _scannable(stream.read(HEAD_BYTES), name)
+        kind = _scannable_kind(stream.read(HEAD_BYTES), name)
     if kind not in ("csv", "gzip"):
-        return StoredFile(name, name, system, kind, stamp_of(system, name), partition)
+        return StoredFile(name, name, system, kind, file_stamp(system, name), partition)
     here = fs.LocalFileSystem()
-    with _kept_copy((name, *stamp_of(system, name)), cache) as (copy, unfinished):
+    with _cached_copy((name, *file_stamp(system, name)), cache) as (copy, unfinished):
         if unfinished is not None:
             text = unfinished.with_suffix(".text")
             try:
@@ -249,33 +258,33 @@ def _at_address(
                 copy_delimited(replace(source(text), name=name), unfinished)
             finally:
                 text.unlink(missing_ok=True)
-    return StoredFile(name, str(copy), here, "parquet", stamp_of(here, str(copy)), partition)
+    return StoredFile(name, str(copy), here, "parquet", file_stamp(here, str(copy)), partition)
 
 
-def _of_folder(folder: str, cache: Any) -> list[StoredFile]:
-    """Files of a folder and its folders; those whose name begins with . or _ are left out."""
+def _folder_files(folder: str, cache: Any) -> list[StoredFile]:
+    """Find the files below a folder, except those that begin with . or _, which engines write."""
     names = sorted(
         os.path.join(here, name)
         for here, _, files in os.walk(folder)
         for name in files
-        if not _hidden(os.path.relpath(os.path.join(here, name), folder))
+        if not _is_hidden(os.path.relpath(os.path.join(here, name), folder))
     )
-    return [_local(name, _partition(name, folder), cache) for name in names]
+    return [_local_file(name, _hive_partition(name, folder), cache) for name in names]
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return any(part.startswith(("_", ".")) and part != "." for part in Path(name).parts)
 
 
-def _partition(name: str, folder: str) -> Mapping[str, Any]:
-    """Columns that folders called `column=value` inside this one give."""
+def _hive_partition(name: str, folder: str) -> Mapping[str, Any]:
+    """Columns given by folders called `column=value` between `folder` and the file."""
     inside = Path(os.path.relpath(name, folder)).parent.parts
     pairs = (part.split("=", 1) for part in inside if "=" in part)
     return {key: unquote(value) for key, value in pairs}
 
 
-def _typed(files: list[StoredFile]) -> tuple[StoredFile, ...]:
-    """Values of partitions as whole numbers, where all of a column are."""
+def _with_typed_partitions(files: list[StoredFile]) -> tuple[StoredFile, ...]:
+    """Convert a partition column to integers, if it holds integers in all files."""
     keys = {key for file in files for key in file.partition}
     whole = {
         key
@@ -292,17 +301,17 @@ def _typed(files: list[StoredFile]) -> tuple[StoredFile, ...]:
     )
 
 
-def _local(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFile:
-    """A file of this machine; one of text is copied to Parquet once."""
+def _local_file(path: str, partition: Mapping[str, Any], cache: Any) -> StoredFile:
+    """Describe a local file; one of text is copied to Parquet first."""
     system, here = fs.LocalFileSystem(), os.path.abspath(path)
-    kind = _scannable(source(path).head(HEAD_BYTES), path)
+    kind = _scannable_kind(source(path).head(HEAD_BYTES), path)
     if kind in ("csv", "gzip"):
-        here, kind = _as_parquet(here, cache), "parquet"
-    return StoredFile(path, here, system, kind, stamp_of(system, here), partition)
+        here, kind = _parquet_copy(here, cache), "parquet"
+    return StoredFile(path, here, system, kind, file_stamp(system, here), partition)
 
 
-def _scannable(head: bytes, name: str) -> str:
-    """Kind of a file by its first bytes; one that is read whole only is refused."""
+def _scannable_kind(head: bytes, name: str) -> str:
+    """Kind of a file by its first bytes; JSON is refused, as it has no ranges of rows."""
     kind = kind_of(head, name)
     if kind == "json":
         raise DataError(
@@ -312,19 +321,23 @@ def _scannable(head: bytes, name: str) -> str:
     return str(kind)
 
 
-def _as_parquet(path: str, cache: Any) -> str:
-    """Copy of a file of text, made once for what it is now."""
+def _parquet_copy(path: str, cache: Any) -> str:
+    """Path of the Parquet copy of a text file, made once for its present content."""
     status = os.stat(path)
+    # The inode, too: a file replaced within the clock's resolution has the same size and time.
     made_of = (path, status.st_size, status.st_mtime_ns, status.st_ino)
-    with _kept_copy(made_of, cache) as (copy, unfinished):
+    with _cached_copy(made_of, cache) as (copy, unfinished):
         if unfinished is not None:
             copy_delimited(source(path), unfinished)
     return str(copy)
 
 
 @contextmanager
-def _kept_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, Path | None]]:
-    """Where a copy is kept, and the file to write first where there is none yet."""
+def _cached_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, Path | None]]:
+    """Yield the path of a cached copy and, if there is none yet, the file to write it to.
+
+    That file becomes the copy when the block ends without an error, so a copy is always complete.
+    """
     folder = Path(cache) if cache is not None else cache_folder()
     words = "\0".join(map(str, made_of))
     copy = folder / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.parquet"
@@ -341,6 +354,6 @@ def _kept_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, Pat
 
 
 def cache_folder() -> Path:
-    """Where copies are kept, unless another folder is given."""
+    """Default folder of cached copies, by the XDG base directory specification."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home, "penchant", "scans")

@@ -1,7 +1,9 @@
-"""One estimate per subject of files: who looks at portions, and the file that results stream to.
+"""One estimate per subject of files, by batches of subjects, with results in a Parquet file.
 
-Each portion is kept in a small file of its own, written whole or not at all, and says what it was
-made from. When all are there they are joined, group by group of rows; only then the output exists.
+Batches are done by threads, an executor or a cluster. The result of each goes to a small file of
+its own, written whole or not at all, with a fingerprint (SHA-256) of what it was made from; a call
+that was interrupted goes on from there. When all parts exist they are joined, a row group each, and
+only then the output exists.
 """
 
 from __future__ import annotations
@@ -33,18 +35,20 @@ from penchant.arguments import check_threads
 from penchant.errors import DataError, argument
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
-from penchant.scale.portions import Limits, Portion, Span, portions_of
-from penchant.scale.stored import StoredFile
+from penchant.scale.batches import BatchLimits, Span, SubjectBatch, subject_batches
+from penchant.scale.stored_files import StoredFile
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
 
 T = TypeVar("T")
-AHEAD = 4  # tasks that each thread may be ahead of the one that is waited for
-WAITING = 4096  # tasks that another engine has at a time: more than a cluster has processors
+# Tasks submitted beyond the one waited for: threads stay busy while a slow task is ahead of the
+# others, and few results wait in memory.
+TASKS_AHEAD_PER_THREAD = 4
+MAX_TASKS_SUBMITTED = 4096  # to another engine at a time: more than a cluster has processors
 
 
 def check_engine(engine: Any, threads: int | None) -> None:
-    """Whether it can look at chunks."""
+    """Raise unless the engine can run tasks."""
     check_threads(threads)
     known = isinstance(engine, (Executor, str)) or hasattr(engine, "get_executor")
     if engine is not None and not known:
@@ -54,16 +58,16 @@ def check_engine(engine: Any, threads: int | None) -> None:
         )
 
 
-def in_order(
+def map_in_order(
     work: Callable[[T], Any], tasks: Iterable[T], engine: Any, threads: int | None
 ) -> Iterator[Any]:
-    """Results of the tasks in their order, whoever did them and whichever was done first."""
+    """Yield the results of the tasks in their order, in whichever they are done."""
     workers = available_threads() if threads is None else threads
     if engine is None and workers == 1:
         yield from map(work, tasks)
         return
     left = iter(tasks)
-    ahead = AHEAD * workers if engine is None else WAITING
+    ahead = TASKS_AHEAD_PER_THREAD * workers if engine is None else MAX_TASKS_SUBMITTED
     with _executor(engine, workers) as executor:
         futures = deque(executor.submit(work, task) for task in islice(left, ahead))
         try:
@@ -79,7 +83,7 @@ def in_order(
 
 @contextmanager
 def _executor(engine: Any, workers: int) -> Iterator[Any]:
-    """What takes the tasks; ended afterwards if it was made here."""
+    """Executor of an engine; shut down afterwards if it was made here."""
     if engine is None:
         with ThreadPoolExecutor(workers) as pool:
             yield pool
@@ -94,39 +98,31 @@ def _executor(engine: Any, workers: int) -> Iterator[Any]:
                 f"{engine!r}. Install it with pip install 'penchant[dask]'."
             ) from error
         with distributed.Client(engine) as client:
-            yield client.get_executor(pure=False)
+            yield client.get_executor(pure=False)  # tasks read files: equal ones may differ
     else:
         yield engine.get_executor(pure=False)
 
 
-MADE_FROM = b"penchant made from"
-TEXT = ("status", "message", "intervals")
-WHOLE = ("n_decisions", "iterations")
+FINGERPRINT_KEY = b"penchant made from"
+TEXT_COLUMNS = ("status", "message", "intervals")
+INTEGER_COLUMNS = ("n_decisions", "iterations")
 
 
 @dataclass(frozen=True)
-class Output:
-    """Where results go.
-
-    Attributes
-    ----------
-    file
-        The Parquet file.
-    parts
-        Folder for what is done, until all is.
-    """
+class OutputFile:
+    """Parquet file of the results, and the folder of its parts until all are done."""
 
     file: Path
     overwrite: bool = False
 
     @property
     def parts(self) -> Path:
-        """Hidden beside the file, so that nobody scans it."""
+        """Folder beside the file; hidden, so that a scan of the folder leaves it out."""
         return self.file.with_name(f".{self.file.name}.parts")
 
 
-def output_at(path: Any, overwrite: bool, scanned: Sequence[str]) -> Output:
-    """An output that can be written, and is none of the files that are read."""
+def check_output(path: Any, overwrite: bool, scanned: Sequence[str]) -> OutputFile:
+    """Check that the output can be written, and is none of the files that are read."""
     if Path(os.fsdecode(path)).suffix.lower() != ".parquet":
         raise DataError(
             f"{argument('output')} must end in .parquet for a scan; got {os.fsdecode(path)}. "
@@ -138,105 +134,107 @@ def output_at(path: Any, overwrite: bool, scanned: Sequence[str]) -> Output:
             f"{argument('output')} must not be one of the files that are scanned; got {file}. "
             "Choose another name, in another folder."
         )
-    return Output(file, overwrite)
+    return OutputFile(file, overwrite)
 
 
-def streamed(
-    portions: Sequence[Portion],
-    work: Callable[[Portion], pa.Table],
+def write_results(
+    batches: Sequence[SubjectBatch],
+    work: Callable[[SubjectBatch], pa.Table],
     about: Any,
-    output: Output,
+    output: OutputFile,
     engine: Any,
     threads: int | None,
     what: str,
 ) -> int:
-    """Do the work on every portion that is not done yet, and join; how many were done before.
+    """Write the results of all batches to the output; return how many were done by earlier calls.
 
     Parameters
     ----------
     about
-        All that the results depend on besides the rows: what was done before is taken only if this
-        was the same.
+        All that the results depend on besides the rows: results of an earlier call are kept only if
+        this was the same.
     what
-        Is done, for those who watch.
+        Description of the work in the progress bar.
     """
-    common = description(about)
-    names = [_digest(common, portion.known_as) for portion in portions]
+    common = canonical_form(about)
+    names = [_digest(common, batch.fingerprint) for batch in batches]
     whole = _digest(common, names)
-    with locked(output.file):
+    with locked(output.file):  # against another process with the same output
         if output.file.exists():
-            if _made_from(output.file) == whole:
+            if _stored_fingerprint(output.file) == whole:
                 shutil.rmtree(output.parts, ignore_errors=True)
-                return len(portions)
+                return len(batches)
             if not output.overwrite:
-                check_writable(output.file, overwrite=False)  # says what to do
+                check_writable(output.file, overwrite=False)  # raises, with the remedy
         output.parts.mkdir(exist_ok=True)
-        done = {k for k, name in enumerate(names) if _made_from(_part(output, k)) == name}
-        _do(portions, done, work, names, output, engine, threads, what)
-        _join(output, len(portions), whole)
+        done = {
+            k for k, name in enumerate(names) if _stored_fingerprint(_part_path(output, k)) == name
+        }
+        _write_missing_parts(batches, done, work, names, output, engine, threads, what)
+        _join_parts(output, len(batches), whole)
         shutil.rmtree(output.parts, ignore_errors=True)
     return len(done)
 
 
-def _do(
-    portions: Sequence[Portion],
+def _write_missing_parts(
+    batches: Sequence[SubjectBatch],
     done: set[int],
-    work: Callable[[Portion], pa.Table],
+    work: Callable[[SubjectBatch], pa.Table],
     names: Sequence[str],
-    output: Output,
+    output: OutputFile,
     engine: Any,
     threads: int | None,
     what: str,
 ) -> None:
-    left = [k for k in range(len(portions)) if k not in done]
-    with progress(what, sum(portion.n_subjects for portion in portions)) as advance:
-        advance(sum(portions[k].n_subjects for k in done))
-        tables = in_order(work, (portions[k] for k in left), engine, threads)
+    left = [k for k in range(len(batches)) if k not in done]
+    with progress(what, sum(batch.n_subjects for batch in batches)) as advance:
+        advance(sum(batches[k].n_subjects for k in done))
+        tables = map_in_order(work, (batches[k] for k in left), engine, threads)
         for k, table in zip(left, tables, strict=True):
-            with written(_part(output, k), overwrite=True) as file:
-                pq.write_table(_marked(table, names[k]), file)
-            advance(portions[k].n_subjects)
+            with written(_part_path(output, k), overwrite=True) as file:
+                pq.write_table(_with_fingerprint(table, names[k]), file)
+            advance(batches[k].n_subjects)
 
 
-def _part(output: Output, k: int) -> Path:
+def _part_path(output: OutputFile, k: int) -> Path:
     return output.parts / f"{k:06d}.parquet"
 
 
-def _marked(table: pa.Table, name: str) -> pa.Table:
-    return table.replace_schema_metadata({MADE_FROM: name.encode()})
+def _with_fingerprint(table: pa.Table, name: str) -> pa.Table:
+    return table.replace_schema_metadata({FINGERPRINT_KEY: name.encode()})
 
 
-def _made_from(file: Path) -> str | None:
-    """What a file of results was made from; None where it is none, or damaged."""
+def _stored_fingerprint(file: Path) -> str | None:
+    """Fingerprint in a file of results; None if there is no such file, or it is damaged."""
     with suppress(OSError, pa.ArrowException):
         metadata = pq.read_schema(file).metadata or {}
-        return bytes(metadata.get(MADE_FROM, b"")).decode()
+        return bytes(metadata.get(FINGERPRINT_KEY, b"")).decode()
     return None
 
 
-def _join(output: Output, n_parts: int, whole: str) -> None:
-    """All parts in one file, each a group of rows."""
+def _join_parts(output: OutputFile, n_parts: int, whole: str) -> None:
+    """Join the parts to one file, a row group each, which `StoredEstimates.of` relies on."""
     schema = pa.unify_schemas(
-        [pq.read_schema(_part(output, k)).remove_metadata() for k in range(n_parts)],
+        [pq.read_schema(_part_path(output, k)).remove_metadata() for k in range(n_parts)],
         promote_options="permissive",
     )
-    schema = schema.with_metadata({MADE_FROM: whole.encode()})
+    schema = schema.with_metadata({FINGERPRINT_KEY: whole.encode()})
     with (
         written(output.file, overwrite=True) as file,
         pq.ParquetWriter(file, schema) as writer,
     ):
         for k in range(n_parts):
-            table = pq.read_table(_part(output, k)).replace_schema_metadata(None)
+            table = pq.read_table(_part_path(output, k)).replace_schema_metadata(None)
             writer.write_table(table.cast(schema))
 
 
-def typed(table: pa.Table) -> pa.Table:
-    """Results with the types that every portion has, also where it knows no number."""
+def cast_result_columns(table: pa.Table) -> pa.Table:
+    """Cast results to fixed types, as a column without numbers in a batch has none of its own."""
     for place, name in enumerate(table.column_names):
         kind = pa.float64()
-        if name in TEXT:
+        if name in TEXT_COLUMNS:
             kind = pa.string()
-        elif name in WHOLE:
+        elif name in INTEGER_COLUMNS:
             kind = pa.int64()
         elif name == "subject":
             continue
@@ -248,67 +246,67 @@ def _digest(*parts: Any) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def description(value: Any) -> Any:
-    """All that a value is, in plain words and numbers: two of them are alike if it is.
+def canonical_form(value: Any) -> Any:
+    """Nested tuples of text that are equal for equal values, in any process, to be hashed.
 
-    >>> description({"rate": np.array([0.5])})[1][0][0]
+    >>> canonical_form({"rate": np.array([0.5])})[1][0][0]
     "'rate'"
     """
     if isinstance(value, np.ndarray):
         content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
         return "array", value.shape, str(value.dtype), content
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        # what does not count when two are compared is remembered, not given
-        told = [field for field in dataclasses.fields(value) if field.compare]
-        fields = {field.name: getattr(value, field.name) for field in told}
-        return type(value).__qualname__, description(fields)
+        # Fields that do not count in comparisons are caches, and change with use.
+        compared = [field for field in dataclasses.fields(value) if field.compare]
+        fields = {field.name: getattr(value, field.name) for field in compared}
+        return type(value).__qualname__, canonical_form(fields)
     if isinstance(value, Mapping):
-        pairs = tuple((repr(key), description(item)) for key, item in value.items())
+        pairs = tuple((repr(key), canonical_form(item)) for key, item in value.items())
         return "mapping", pairs, __version__
     if isinstance(value, (list, tuple)):
-        return tuple(description(item) for item in value)
+        return tuple(canonical_form(item) for item in value)
     if isinstance(value, (str, int, float, bool, type(None), np.generic)):
         return repr(value)
     if callable(value) and hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     inside = getattr(value, "__dict__", None)
-    return (type(value).__qualname__, description(inside)) if inside else repr(value)
+    return (type(value).__qualname__, canonical_form(inside)) if inside else repr(value)
 
 
-def groups_of(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """Groups of rows of a file of results, one after another."""
+def row_groups(file: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """Yield the row groups of a file of results."""
     with pq.ParquetFile(file) as stored:
         for g in range(stored.num_row_groups):
             names = None if columns is None else list(columns)
             yield stored.read_row_group(g, columns=names)
 
 
-ERROR = "_standard_error"
-SOUND = ("converged", "at a bound")
-SHARES = (0.1, 0.5, 0.9)
+ERROR_SUFFIX = "_standard_error"
+SUMMARISED_STATUSES = ("converged", "at a bound")
+SUMMARY_QUANTILES = (0.1, 0.5, 0.9)  # the median, and where four in five estimates lie
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredEstimates(FrameExport):
     """One row per subject in a Parquet file: status, parameters, errors, intervals, message.
 
-    Nothing is in memory but what is asked for. `Estimates.to_frame` has the same columns.
+    Only the columns asked for are read into memory. `Estimates.to_frame` has the same columns.
 
     Attributes
     ----------
     path
         The file; one that is removed with this object, if no output was named.
     words
-        What was fitted, to what.
+        Model and data, in words.
     n_resumed
-        Portions of subjects that an earlier call had done.
+        Batches of subjects that an earlier call had done.
     """
 
     path: Path
     words: str
     n_resumed: int
-    again: Callable[[int, Any], Estimate]
-    kept: Any = None
+    refit: Callable[[int, Any], Estimate]
+    temporary: Any = None
 
     def __len__(self) -> int:
         return int(pq.read_metadata(self.path).num_rows)
@@ -321,7 +319,7 @@ class StoredEstimates(FrameExport):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
-        return tuple(n.removesuffix(ERROR) for n in self.columns if n.endswith(ERROR))
+        return tuple(n.removesuffix(ERROR_SUFFIX) for n in self.columns if n.endswith(ERROR_SUFFIX))
 
     def __getitem__(self, column: str) -> Any:
         """A column of all subjects: an array of numbers, or of labels."""
@@ -334,7 +332,7 @@ class StoredEstimates(FrameExport):
 
     def groups(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The rows as pyarrow tables, some hundred subjects in each."""
-        return groups_of(self.path, columns)
+        return row_groups(self.path, columns)
 
     def to_frame(self, backend: Backend | None = None, columns: Sequence[str] | None = None) -> Any:
         """All rows in memory."""
@@ -347,15 +345,15 @@ class StoredEstimates(FrameExport):
         return found.to_polars() if backend == "polars" else found.to_pandas()
 
     def row(self, subject: Any) -> dict[str, Any]:
-        """What the file says of one subject."""
-        return self._found(subject)[1]
+        """Row of one subject."""
+        return self._find_row(subject)[1]
 
     def of(self, subject: Any) -> Estimate:
-        """The estimate of one subject, made again from the scanned rows."""
-        return self.again(self._found(subject)[0], subject)
+        """Estimate of one subject, fitted again from the scanned rows."""
+        return self.refit(self._find_row(subject)[0], subject)
 
-    def _found(self, subject: Any) -> tuple[int, dict[str, Any]]:
-        """The group of rows that a subject is in, and its row."""
+    def _find_row(self, subject: Any) -> tuple[int, dict[str, Any]]:
+        """Row group and row of a subject."""
         for g, labels in enumerate(self.groups(["subject"])):
             where = [k for k, label in enumerate(labels["subject"].to_pylist()) if label == subject]
             if where:
@@ -375,37 +373,44 @@ class StoredEstimates(FrameExport):
         return found
 
     def counts(self) -> dict[str, int]:
-        """How many subjects have each status."""
+        """Number of subjects with each status."""
         return dict(sorted(self._counts.items()))
 
     def quantiles(self) -> list[dict[str, Any]]:
-        """How the estimates lie that are sound and finite, of one parameter after another."""
-        sound = np.isin(self["status"].astype(str), SOUND)
+        """Quantiles of the finite estimates of each parameter, over subjects of sound status."""
+        sound = np.isin(self["status"].astype(str), SUMMARISED_STATUSES)
         found = []
         for name in self.names:
             values = np.asarray(self[name][sound], dtype=np.float64)
             values = values[np.isfinite(values)]
-            ends = np.quantile(values, SHARES).tolist() if len(values) else [np.nan] * len(SHARES)
-            words = [f"{100 * share:g} %" for share in SHARES]
+            ends = (
+                np.quantile(values, SUMMARY_QUANTILES).tolist()
+                if len(values)
+                else [np.nan] * len(SUMMARY_QUANTILES)
+            )
+            words = [f"{100 * share:g} %" for share in SUMMARY_QUANTILES]
             found.append(
                 {"name": name, "subjects": len(values), **dict(zip(words, ends, strict=True))}
             )
         return found
 
     def table(self) -> Table:
-        """How the estimates lie, one parameter per row."""
+        """Table of the quantiles, one parameter per row."""
         rows, header = [], ["", "subjects"]
         for one in self.quantiles():
             name, count, *ends = one.values()
             header = ["", "subjects", *list(one)[2:]]
             rows.append((name, f"{count:,}", *(format_number(end, 4) for end in ends)))
         facts = tuple((status, f"{count:,}") for status, count in self.counts().items())
-        notes = (f"{self.words}. Estimates with status {' or '.join(SOUND)}, where finite.",)
+        notes = (
+            f"{self.words}. Estimates with status {' or '.join(SUMMARISED_STATUSES)}, where "
+            "finite.",
+        )
         caption = f"Estimates of {format_count(len(self), 'subject')}"
         return Table(caption, facts, tuple(header), tuple(rows), notes)
 
     def summary(self) -> str:
-        """How many there are of each status, and how the estimates lie."""
+        """Counts of statuses and quantiles of estimates, as text."""
         return self.table().text()
 
     def _repr_html_(self) -> str:
@@ -420,7 +425,7 @@ class StoredEstimates(FrameExport):
         return {
             "n_subjects": len(self),
             "counts": self.counts(),
-            "output": None if self.kept is not None else str(self.path),
+            "output": None if self.temporary is not None else str(self.path),
             "parameters": self.quantiles(),
         }
 
@@ -432,30 +437,30 @@ class StoredEstimates(FrameExport):
         return f"<StoredEstimates of {format_count(len(self), 'subject')}: {said}>"
 
 
-MOST_ROWS = 20_000_000  # that are read at once
+MAX_ROWS_IN_MEMORY = 20_000_000  # some GB as histories: what a laptop holds
 
 
-class Reader(Protocol):
-    """How the rows of a portion become data; picklable."""
+class SubjectReader(Protocol):
+    """Reader of the rows of a batch as data; picklable."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """What is read."""
+        """Columns that are read."""
 
     @property
     def subject(self) -> str | None:
-        """Column that says whose rows they are."""
+        """Column that names the subject, or None."""
 
     @property
-    def limits(self) -> Limits:
-        """How large portions are."""
+    def limits(self) -> BatchLimits:
+        """Size of batches."""
 
-    def __call__(self, portion: Portion) -> Any:
-        """Data of these subjects, in the order in which they come."""
+    def __call__(self, batch: SubjectBatch) -> Any:
+        """Read the data of these subjects, in the order of their rows."""
 
 
-class Kept:
-    """A folder that is removed with this object."""
+class TemporaryFolder:
+    """Temporary folder that is removed with this object."""
 
     def __init__(self) -> None:
         self.folder = Path(mkdtemp(prefix="penchant"))
@@ -463,80 +468,86 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Doing:
-    """Work on a portion, to be done wherever its files can be read; estimates have one type."""
+class BatchTask:
+    """Read a batch and apply `work` to it; picklable, so that any worker process can call it."""
 
-    reader: Reader
+    reader: SubjectReader
     work: Callable[[Any], Any]
 
-    def __call__(self, portion: Portion) -> Any:
-        """Read it and do the work."""
-        found = self.work(self.reader(portion))
-        return typed(found) if hasattr(self.work, "one") else found
+    def __call__(self, batch: SubjectBatch) -> Any:
+        """Result of the work; the columns of estimates are cast to fixed types."""
+        found = self.work(self.reader(batch))
+        # `one` marks work that estimates; other work, such as predictions, has its own columns.
+        return cast_result_columns(found) if hasattr(self.work, "one") else found
 
 
 @dataclass(frozen=True)
-class People:
-    """Subjects in files, and how to read them."""
+class SubjectFiles:
+    """Subjects in files, and the reader of their rows."""
 
     files: tuple[StoredFile, ...]
-    reader: Reader
-    described: str
+    reader: SubjectReader
+    description: str
 
     def fit(
         self, work: Any, *, output: Any, overwrite: bool, engine: Any, threads: int | None
     ) -> StoredEstimates:
-        """The work on all portions, in a file; `work.one` is an estimate of one subject."""
-        kept, place = self.place(output, overwrite)
-        portions, n_done = self.stream(work, place, engine, threads, "Fitting subjects")
+        """Write estimates of all subjects to a file; `work.one` estimates one subject again."""
+        temporary, target = self.output_file(output, overwrite)
+        batches, n_done = self.write(work, target, engine, threads, "Fitting subjects")
 
-        def again(group: int, subject: Any) -> Any:
-            return work.one(self.reader(portions[group]), subject)
+        def refit(group: int, subject: Any) -> Any:
+            return work.one(self.reader(batches[group]), subject)
 
-        return StoredEstimates(place.file, f"{work} {self.described}", n_done, again, kept)
+        return StoredEstimates(target.file, f"{work} {self.description}", n_done, refit, temporary)
 
-    def in_memory(self, what: str) -> Any:
-        """All data at once, as they lie in the files."""
+    def load(self, what: str) -> Any:
+        """Read all data into memory, in the order of the files; raise if they are too many."""
         spans = []
         for file in self.files:
             edges = tuple(file.group_edges())
             if edges[-1]:
                 spans.append(Span(file, 0, edges[-1], edges))
         n_rows = sum(span.n_rows for span in spans)
-        if n_rows > MOST_ROWS:
+        if n_rows > MAX_ROWS_IN_MEMORY:
             raise DataError(
-                f"data must have at most {MOST_ROWS:,} rows for {what}, which holds them in "
+                f"data must have at most {MAX_ROWS_IN_MEMORY:,} rows for {what}, which holds them "
+                "in "
                 f"memory; got {n_rows:,}. Scan the files of some subjects: some thousand tell as "
                 "much of it."
             )
-        return self.reader(Portion(tuple(spans), 0))
+        return self.reader(SubjectBatch(tuple(spans), 0))
 
-    def each(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
-        """Results of the work on each portion, in order; on all at once, where nobody is named."""
+    def map_batches(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Yield the result of the work on each batch; on all data at once without subjects."""
         if self.reader.subject is None:
-            yield work(self.in_memory("one history"))
+            yield work(self.load("one history"))
             return
-        kept = Kept()  # for a sorted copy, until all is done
-        portions = portions_of(
-            self.files, self.reader.columns, self.reader.subject, self.reader.limits, kept.folder
+        temporary = TemporaryFolder()  # for a sorted copy, until all is done
+        batches = subject_batches(
+            self.files,
+            self.reader.columns,
+            self.reader.subject,
+            self.reader.limits,
+            temporary.folder,
         )
-        with progress(what, sum(portion.n_subjects for portion in portions)) as advance:
-            found = in_order(Doing(self.reader, work), portions, None, None)
-            for portion, result in zip(portions, found, strict=True):
-                advance(portion.n_subjects)
+        with progress(what, sum(batch.n_subjects for batch in batches)) as advance:
+            found = map_in_order(BatchTask(self.reader, work), batches, None, None)
+            for batch, result in zip(batches, found, strict=True):
+                advance(batch.n_subjects)
                 yield result
 
-    def place(self, output: Any, overwrite: bool) -> tuple[Any, Output]:
-        """Where results go; to a folder that is removed with what is returned, if nowhere."""
+    def output_file(self, output: Any, overwrite: bool) -> tuple[Any, OutputFile]:
+        """Output file; without an output a temporary one, which the first item returned owns."""
         if output is not None:
-            return None, output_at(output, overwrite, [file.path for file in self.files])
-        kept = Kept()
-        return kept, Output(kept.folder / "results.parquet")
+            return None, check_output(output, overwrite, [file.path for file in self.files])
+        temporary = TemporaryFolder()
+        return temporary, OutputFile(temporary.folder / "results.parquet")
 
-    def stream(
-        self, work: Any, output: Output, engine: Any, threads: int | None, what: str
-    ) -> tuple[tuple[Portion, ...], int]:
-        """The portions, and how many of them were done before."""
+    def write(
+        self, work: Any, output: OutputFile, engine: Any, threads: int | None, what: str
+    ) -> tuple[tuple[SubjectBatch, ...], int]:
+        """Write the results of all batches; return these, and how many were done before."""
         check_engine(engine, threads)
         reader = self.reader
         if reader.subject is None:
@@ -545,23 +556,23 @@ class People:
                 "Name its column in scan(..., subject=)."
             )
         with locked(output.file) if output.file.parent.exists() else nullcontext():
-            portions = portions_of(
+            batches = subject_batches(
                 self.files, reader.columns, reader.subject, reader.limits, output.parts
             )
             about = {"reader": reader, "work": work}
-            doing = Doing(reader, work)
-            return portions, streamed(portions, doing, about, output, engine, threads, what)
+            task = BatchTask(reader, work)
+            return batches, write_results(batches, task, about, output, engine, threads, what)
 
 
-class OfPeople:
-    """Base of scans whose rows are those of subjects."""
+class SubjectScanBase:
+    """Implementation of `SubjectScan` for scans that have `subjects`."""
 
     @property
-    def people(self) -> People:
-        """The subjects."""
+    def subjects(self) -> SubjectFiles:
+        """Subjects of the files, and how their rows are read."""
         raise NotImplementedError
 
-    def fit_people(
+    def fit_subjects(
         self,
         work: Any,
         *,
@@ -570,15 +581,15 @@ class OfPeople:
         engine: Any = None,
         threads: int | None = None,
     ) -> Any:
-        """Estimates of all subjects, in a file."""
-        return self.people.fit(
+        """Write estimates of all subjects to a file."""
+        return self.subjects.fit(
             work, output=output, overwrite=overwrite, engine=engine, threads=threads
         )
 
-    def in_memory(self, what: str) -> Any:
-        """All data at once."""
-        return self.people.in_memory(what)
+    def load(self, what: str) -> Any:
+        """Read all data into memory."""
+        return self.subjects.load(what)
 
-    def portions(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
-        """Results of the work on some subjects after others."""
-        return self.people.each(work, what)
+    def map_subjects(self, work: Callable[[Any], T], what: str) -> Iterator[T]:
+        """Yield the result of the work on each batch of subjects."""
+        return self.subjects.map_batches(work, what)

@@ -1,4 +1,8 @@
-"""Where the rows of each subject are: spans of files, sorted if they lie apart, in portions."""
+"""Batches of whole subjects, as spans of rows of files.
+
+Files in which the rows of a subject are scattered are first sorted by an external merge sort, which
+DuckDB does within a fixed memory limit, into a copy that remembers the file and row of each row.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +25,21 @@ import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
 from penchant.output import format_count, progress
-from penchant.scale.chunk_rows import Rows, check_present, exact_column, plain, starts_of
-from penchant.scale.stored import FILE, ROW, StoredFile, stamp_of
+from penchant.scale.chunk_rows import (
+    Rows,
+    check_present,
+    decision_starts,
+    decoded_array,
+    exact_column,
+)
+from penchant.scale.stored_files import (
+    SOURCE_FILE_COLUMN,
+    SOURCE_ROW_COLUMN,
+    StoredFile,
+    file_stamp,
+)
 
-_ROW = re.compile(r"\brow (\d+)\b")
+_ROW_IN_MESSAGE = re.compile(r"\brow (\d+)\b")
 
 
 @dataclass(frozen=True)
@@ -33,7 +48,7 @@ class Span:
 
     Attributes
     ----------
-    size
+    rows_per_decision
         Rows of each decision, where all here have as many and it is known; else 0.
     """
 
@@ -41,7 +56,7 @@ class Span:
     begin: int
     end: int
     edges: tuple[int, ...]
-    size: int = 0
+    rows_per_decision: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -49,20 +64,24 @@ class Span:
         return self.end - self.begin
 
     @property
-    def known_as(self) -> tuple[object, ...]:
-        """What tells whether these are the rows of before."""
-        return (*self.file.known_as, self.begin, self.end)
+    def fingerprint(self) -> tuple[object, ...]:
+        """Identifies these rows, in another process, too, to tell whether they have changed."""
+        return (*self.file.fingerprint, self.begin, self.end)
 
     def read(self, names: Sequence[str], places: bool = True) -> Rows:
-        """These columns; and of a sorted copy where its rows come from, if these places matter."""
-        origins = self.file.origins if places else ()
-        more = [name for name in (FILE, ROW) if origins and name not in names]
+        """Read these columns; from a sorted copy also each row's origin, if `places` is true."""
+        source_names = self.file.source_names if places else ()
+        more = [
+            name
+            for name in (SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN)
+            if source_names and name not in names
+        ]
         table = self.file.read([*names, *more], self.begin, self.end, self.edges)
-        return Rows(table, self.file.name, self.begin, origins)
+        return Rows(table, self.file.name, self.begin, source_names)
 
 
-def joined(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
-    """All rows in one table, numbers of several types as the widest of them."""
+def concat_rows(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
+    """Concatenate rows into one table; a number column has the widest type of its parts."""
     for name in names:
         kinds = {part.table.schema.field(name).type for part in parts}
         if any(map(pa.types.is_floating, kinds)):
@@ -78,34 +97,36 @@ def _check_exact(rows: Rows, name: str) -> None:
         exact_column(rows, name, "column")
 
 
-def place_in(parts: Sequence[Rows], row: int) -> str:
-    """Where a row of the joined table is."""
+def locate_row(parts: Sequence[Rows], row: int) -> str:
+    """Words for the file and row that a row of the concatenated table comes from."""
     for part in parts:
         if row < len(part.table):
-            return part.place(row)
+            return part.locate(row)
         row -= len(part.table)
     return f"row {row}"
 
 
 @contextmanager
-def located(parts: Sequence[Rows]) -> Iterator[None]:
-    """Errors about rows of the joined table as errors about rows of files."""
+def errors_with_file_rows(parts: Sequence[Rows]) -> Iterator[None]:
+    """Reword errors about rows of the concatenated table to name files and their rows."""
     try:
         yield
     except DataError as error:
-        words = _ROW.sub(lambda match: place_in(parts, int(match[1])), str(error))
+        words = _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), str(error))
         if words == str(error):
             words = f"{words} In {', '.join(dict.fromkeys(part.file for part in parts))}."
         raise DataError(words) from None
 
 
-MEMORY = "1GB"  # beyond which rows go to the disk while they are sorted
-MEGABYTE = 1e6
+SORT_MEMORY = "1GB"  # DuckDB spills to the disk beyond it: small machines can sort, too
+BYTES_PER_MEGABYTE = 1e6
+SOURCE_BYTES_PER_ROW = 12  # int32 number of the file and int64 number of the row
+TEXT_BYTES = 16  # guess for a cell of text, whose length is not known before it is read
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a sort takes.
+class SortCost:
+    """Rows, columns and bytes of a sort.
 
     Attributes
     ----------
@@ -118,29 +139,29 @@ class Cost:
     n_bytes: int
 
     def words(self) -> str:
-        """In words."""
-        size = max(self.n_bytes / MEGABYTE, 0.1)
+        """Size for messages."""
+        size = max(self.n_bytes / BYTES_PER_MEGABYTE, 0.1)
         return (
             f"{format_count(self.n_rows, 'row')} x {format_count(self.n_columns, 'column')}, about "
             f"{size:,.1f} MB, and twice that on the disk for a while"
         )
 
 
-def cost_of(files: Sequence[StoredFile], columns: Sequence[str]) -> Cost:
-    """Rows and bytes that are sorted."""
+def sort_cost(files: Sequence[StoredFile], columns: Sequence[str]) -> SortCost:
+    """Estimate the size of a sort from types and counts, without reading a row."""
     n_rows, n_bytes = 0, 0
     for file in files:
         rows = file.group_edges()[-1]
         n_rows += rows
-        n_bytes += rows * sum(_width(file.schema().field(name).type) for name in columns)
-    return Cost(n_rows, len(columns), n_bytes + 12 * n_rows)
+        n_bytes += rows * sum(_bytes_per_value(file.schema().field(name).type) for name in columns)
+    return SortCost(n_rows, len(columns), n_bytes + SOURCE_BYTES_PER_ROW * n_rows)
 
 
-def _width(kind: pa.DataType) -> int:
+def _bytes_per_value(kind: pa.DataType) -> int:
     try:
         return int(max(kind.bit_width // 8, 1))
-    except ValueError:  # text
-        return 16
+    except ValueError:  # types without a fixed width
+        return TEXT_BYTES
 
 
 def sorted_copy(
@@ -149,44 +170,46 @@ def sorted_copy(
     by: Sequence[str],
     path: Path,
     why: str,
-    apart: bool,
+    separate_decisions: bool,
 ) -> StoredFile:
-    """A Parquet file with these columns of all files, sorted; made unless it is there already.
+    """Parquet file with these columns of all files, sorted by `by`; reused if it exists already.
 
-    Rows that agree in `by` stay in the order of files and rows, which two more columns hold.
+    Rows that agree in `by` stay in the order of files and rows, which two more columns hold. The
+    name holds a hash of what the files were, so a copy of files that changed is not taken for one
+    of the new ones.
     """
-    identity = _identity(files, columns, by)
-    marked = path.with_name(f"{path.name}.{identity[:16]}")
-    if not marked.exists():
-        _sort(files, columns, by, marked, why)
+    content_hash = _content_hash(files, columns, by)
+    hashed = path.with_name(f"{path.name}.{content_hash[:16]}")
+    if not hashed.exists():
+        _write_sorted(files, columns, by, hashed, why)
     system = fs.LocalFileSystem()
-    here = str(marked.resolve())
+    here = str(hashed.resolve())
     return StoredFile(
-        name=str(marked),
+        name=str(hashed),
         path=here,
         system=system,
         kind="parquet",
-        stamp=stamp_of(system, here),
+        stamp=file_stamp(system, here),
         partition={},
-        origins=tuple(file.name for file in files),
-        identity=identity,
-        apart=apart,
+        source_names=tuple(file.name for file in files),
+        content_hash=content_hash,
+        separate_decisions=separate_decisions,
     )
 
 
-def _identity(files: Sequence[StoredFile], columns: Sequence[str], by: Sequence[str]) -> str:
-    words = repr(([file.known_as for file in files], tuple(columns), tuple(by)))
+def _content_hash(files: Sequence[StoredFile], columns: Sequence[str], by: Sequence[str]) -> str:
+    words = repr(([file.fingerprint for file in files], tuple(columns), tuple(by)))
     return hashlib.sha256(words.encode()).hexdigest()
 
 
-def _sort(
+def _write_sorted(
     files: Sequence[StoredFile],
     columns: Sequence[str],
     by: Sequence[str],
     path: Path,
     why: str,
 ) -> None:
-    cost = cost_of(files, columns)
+    cost = sort_cost(files, columns)
     try:
         duckdb = import_module("duckdb")
     except ImportError as error:
@@ -195,7 +218,7 @@ def _sort(
             f"not. Sort the files by {', '.join(by)}, or install it with "
             f"pip install 'penchant[scale]': it would sort {cost.words()}."
         ) from error
-    _check_room(path, cost)
+    _check_disk_space(path, cost)
     warnings.warn(
         PenchantWarning(
             f"{why} do not stand together in the files: they are sorted first, {cost.words()}.",
@@ -203,21 +226,24 @@ def _sort(
         ),
         stacklevel=2,
     )
+    # Written under another name and renamed, so that a copy that exists is complete.
     spilled, unfinished = path.with_suffix(".spill"), path.with_suffix(f".{os.getpid()}")
-    order = ", ".join(_quoted(name) for name in (*by, FILE, ROW))
+    order = ", ".join(
+        _sql_identifier(name) for name in (*by, SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN)
+    )
     refused: list[DataError] = []
     try:
         with duckdb.connect() as engine:
-            engine.execute(f"SET memory_limit = '{MEMORY}'")
-            engine.execute(f"SET temp_directory = {_text(spilled)}")
-            engine.register("given", _reader(files, columns, refused))
+            engine.execute(f"SET memory_limit = '{SORT_MEMORY}'")
+            engine.execute(f"SET temp_directory = {_sql_string(spilled)}")
+            engine.register("given", _stream_rows(files, columns, refused))
             engine.execute(
-                f"COPY (SELECT * FROM given ORDER BY {order}) TO {_text(unfinished)} "
+                f"COPY (SELECT * FROM given ORDER BY {order}) TO {_sql_string(unfinished)} "
                 "(FORMAT parquet)"
             )
         os.replace(unfinished, path)
     except duckdb.Error:
-        if refused:  # DuckDB words an error of the stream in its own way
+        if refused:
             raise refused[0] from None
         raise
     finally:
@@ -225,35 +251,43 @@ def _sort(
         shutil.rmtree(spilled, ignore_errors=True)
 
 
-def _check_room(path: Path, cost: Cost) -> None:
+def _check_disk_space(path: Path, cost: SortCost) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
     if free < 2 * cost.n_bytes:
         raise DataError(
-            f"{path.parent} must have room to sort {cost.words()}; got {free / MEGABYTE:,.0f} MB "
-            "free. Make room, or sort the files."
+            f"{path.parent} must have room to sort {cost.words()}; got "
+            f"{free / BYTES_PER_MEGABYTE:,.0f} MB free. Make room, or sort the files."
         )
 
 
-def _quoted(name: str) -> str:
+def _sql_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _text(path: Path) -> str:
+def _sql_string(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-def _reader(
+def _stream_rows(
     files: Sequence[StoredFile], columns: Sequence[str], refused: list[DataError]
 ) -> pa.RecordBatchReader:
-    """Stream all rows with the file and row of each; an error is also appended to `refused`."""
+    """Stream all rows with the file and row of each.
+
+    An error is also appended to `refused`, as DuckDB only passes its text on.
+    """
     schema = pa.unify_schemas(
-        [pa.schema([_plain(file.schema().field(name)) for name in columns]) for file in files],
+        [
+            pa.schema([_without_dictionary(file.schema().field(name)) for name in columns])
+            for file in files
+        ],
         promote_options="permissive",
     )
-    whole = schema.append(pa.field(FILE, pa.int32())).append(pa.field(ROW, pa.int64()))
+    whole = schema.append(pa.field(SOURCE_FILE_COLUMN, pa.int32())).append(
+        pa.field(SOURCE_ROW_COLUMN, pa.int64())
+    )
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def record_batches() -> Iterator[pa.RecordBatch]:
         with progress("Sorting", len(files)) as advance:
             for k, file in enumerate(files):
                 edges = file.group_edges()
@@ -268,90 +302,96 @@ def _reader(
                     except DataError as error:
                         refused.append(error)
                         raise
-                    table = table.cast(schema, safe=False)
+                    table = table.cast(schema, safe=False)  # checked above; `safe` refuses more
                     places: dict[str, Any] = {
-                        FILE: pa.repeat(pa.scalar(k, pa.int32()), end - begin),
-                        ROW: pa.array(range(begin, end), pa.int64()),
+                        SOURCE_FILE_COLUMN: pa.repeat(pa.scalar(k, pa.int32()), end - begin),
+                        SOURCE_ROW_COLUMN: pa.array(range(begin, end), pa.int64()),
                     }
                     for name, place in places.items():
                         table = table.append_column(name, place)
                     yield from table.to_batches()
                 advance(1)
 
-    return pa.RecordBatchReader.from_batches(whole, batches())
+    return pa.RecordBatchReader.from_batches(whole, record_batches())
 
 
-def _plain(field: pa.Field) -> pa.Field:
+def _without_dictionary(field: pa.Field) -> pa.Field:
     kind = field.type
     return pa.field(field.name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 @dataclass(frozen=True)
-class Portion:
-    """Rows of some subjects, all of theirs and nobody else's."""
+class SubjectBatch:
+    """Spans that hold all rows of some subjects, and no others."""
 
     spans: tuple[Span, ...]
     n_subjects: int
 
     @property
-    def known_as(self) -> tuple[object, ...]:
-        """What tells whether these are the rows of before."""
-        return tuple(span.known_as for span in self.spans)
+    def fingerprint(self) -> tuple[object, ...]:
+        """Identifies these rows, in another process, too, to tell whether they have changed."""
+        return tuple(span.fingerprint for span in self.spans)
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How many rows and subjects a portion may have, about; a subject is never cut."""
+class BatchLimits:
+    """Rows and subjects at which a batch is full; the last subject is still taken whole."""
 
     rows: int
     subjects: int
 
 
-def portions_of(
+def subject_batches(
     files: Sequence[StoredFile],
     columns: Sequence[str],
     subject: str,
-    limits: Limits,
+    limits: BatchLimits,
     folder: Path,
-) -> tuple[Portion, ...]:
-    """Portions of the files as they are, where subjects stand together; of a sorted copy, if not.
+) -> tuple[SubjectBatch, ...]:
+    """Divide the files into batches; sort a copy first if rows of a subject do not stand together.
 
     Parameters
     ----------
     columns
-        What a sorted copy has to hold.
+        Columns that a sorted copy needs.
     folder
-        Where it is put.
+        Folder of the sorted copy.
     """
-    found = _Finding(subject, limits)
+    found = _BatchBuilder(subject, limits)
     with progress("Looking for subjects", len(files)) as advance:
         for file in files:
-            found.look_at(file)
+            found.add_file(file)
             advance(1)
-    if not found.came_again():
-        return found.portions()
+    if not found.has_repeated_subjects():
+        return found.batches()
     path = folder / "sorted.parquet"
-    copy = sorted_copy(files, columns, [subject], path, "rows of a subject", apart=True)
-    again = _Finding(subject, limits)
-    again.look_at(copy)
-    return again.portions()
+    copy = sorted_copy(
+        files, columns, [subject], path, "rows of a subject", separate_decisions=True
+    )
+    rebuilt = _BatchBuilder(subject, limits)
+    rebuilt.add_file(copy)
+    return rebuilt.batches()
 
 
 @dataclass
-class _Finding:
-    """Subjects found so far: 8 or 16 bytes for each tell whether anybody comes again."""
+class _BatchBuilder:
+    """Batches of the subjects read so far.
+
+    For every run of rows of one subject only a key of 8 or 16 bytes is kept, so that millions of
+    subjects fit in memory; a key that occurs twice means that a subject's rows are scattered.
+    """
 
     subject: str
-    limits: Limits
+    limits: BatchLimits
     last: Any = None
     keys: list[Any] = field(default_factory=list)
-    closed: list[Portion] = field(default_factory=list)
+    closed: list[SubjectBatch] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     n_subjects: int = 0
     n_rows: int = 0
 
-    def look_at(self, file: StoredFile) -> None:
-        """Go through the subjects of one file, group by group of rows."""
+    def add_file(self, file: StoredFile) -> None:
+        """Add the subjects of a file, reading their column one row group at a time."""
         edges = tuple(file.group_edges())
         begin = 0
         for first, end in pairwise(edges):
@@ -359,12 +399,13 @@ class _Finding:
                 continue
             table = file.read([self.subject], first, end, edges)
             check_present(Rows(table, file.name, first), self.subject, "subject")
-            starts = starts_of(table, [self.subject])
-            column = plain(table[self.subject])
+            starts = decision_starts(table, [self.subject])
+            column = decoded_array(table[self.subject])
             labels = column.take(pa.array(starts))
+            # A subject may go on in the next row group or file.
             if self.last is not None and labels[0].as_py() == self.last:
                 starts, labels = starts[1:], labels.slice(1)
-            self.keys.append(_keys(labels))
+            self.keys.append(_label_keys(labels))
             for start in (starts + first).tolist():
                 if self._is_full(start - begin):
                     self._add(file, begin, start, edges)
@@ -385,28 +426,29 @@ class _Finding:
 
     def _close(self) -> None:
         if self.spans:
-            self.closed.append(Portion(tuple(self.spans), self.n_subjects))
+            self.closed.append(SubjectBatch(tuple(self.spans), self.n_subjects))
         self.spans, self.n_subjects, self.n_rows = [], 0, 0
 
-    def came_again(self) -> bool:
-        """Whether somebody's rows are in two places."""
+    def has_repeated_subjects(self) -> bool:
+        """Whether rows of some subject are separated by those of others."""
         if not self.keys:
             return False
         keys = np.concatenate(self.keys)
         return len(np.unique(keys)) < len(keys)
 
-    def portions(self) -> tuple[Portion, ...]:
-        """All of them."""
+    def batches(self) -> tuple[SubjectBatch, ...]:
+        """Close the last batch and return all."""
         self._close()
         if not self.closed:
             raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
         return tuple(self.closed)
 
 
-def _keys(labels: pa.Array) -> Any:
-    """Something short that differs where labels do."""
+def _label_keys(labels: pa.Array) -> Any:
+    """Short keys of labels: integers themselves, else hashes of 128 bits, which never collide."""
     if pa.types.is_integer(labels.type):
         return np.asarray(labels.cast(pa.int64()).to_numpy(zero_copy_only=False))
+    # repr, as 1 and "1" are different subjects
     words = [repr(label).encode() for label in labels.to_pylist()]
     short = b"".join(hashlib.blake2b(word, digest_size=16).digest() for word in words)
     return np.frombuffer(short, dtype="V16").view([("a", np.uint64), ("b", np.uint64)])
