@@ -11,7 +11,7 @@ from numba import njit
 from numba.core import types
 from numba.extending import intrinsic
 
-from penchant.softmax._lanes import LANES, Emit
+from penchant.softmax._simd import LANES, VectorBuilder
 
 AT_ONCE = 4  # vectors in flight; more gain nothing
 IN_CACHE = 1_024  # numbers whose exponentials are taken again and again
@@ -28,7 +28,7 @@ def _sum_rows(typingctx, source, n_rows, target):
     """Add up source, 8 * AT_ONCE numbers a row, into the first 8 of target."""
 
     def build(context, builder, signature, arguments):
-        emit = Emit(builder)
+        emit = VectorBuilder(builder)
         numbers = _data(context, builder, signature, arguments, 0)
 
         def body(row, carried):
@@ -39,7 +39,7 @@ def _sum_rows(typingctx, source, n_rows, target):
                 for total, place in zip(carried, places, strict=True)
             ]
 
-        totals = emit.over_rows(arguments[1], body, [emit.all(0.0)] * AT_ONCE)
+        totals = emit.loop_rows(arguments[1], body, [emit.splat(0.0)] * AT_ONCE)
         whole = totals[0]
         for total in totals[1:]:
             whole = emit.add(whole, total)
@@ -54,7 +54,7 @@ def _exp_rows(typingctx, source, n_rows, target):
     """Take the likelihood kernel's own powers of 2 of n_rows vectors of eight numbers <= 0."""
 
     def build(context, builder, signature, arguments):
-        emit = Emit(builder)
+        emit = VectorBuilder(builder)
         numbers = _data(context, builder, signature, arguments, 0)
         results = _data(context, builder, signature, arguments, 2)
 
@@ -63,7 +63,7 @@ def _exp_rows(typingctx, source, n_rows, target):
             emit.store(emit.power_of_two(emit.load(numbers, place)), results, place)
             return []
 
-        emit.over_rows(arguments[1], body, [])
+        emit.loop_rows(arguments[1], body, [])
         return context.get_dummy_value()
 
     return types.void(source, types.int64, target), build

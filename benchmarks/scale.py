@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from machine import about
 
 import penchant as pn
-from penchant.softmax.passes import MomentsAt
+from penchant.softmax.chunked_likelihood import MomentsAt
 
 ROWS_PER_FILE = 10_000_000
 ROWS_PER_GROUP = 1_000_000

@@ -5,8 +5,8 @@ import pytest
 
 import made
 from penchant.choices.chunks import ChoiceColumns
+from penchant.softmax.chunked_likelihood import column_moments
 from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.passes import column_moments
 
 
 def _columns(choices):

@@ -23,8 +23,8 @@ from penchant.scale.scan import Scan, scan
 from penchant.scale.stored_files import stored_files
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.fit import fit_choices
+from penchant.softmax.fit_chunked import fit_chunks
 from penchant.softmax.fit_each import fit_each_choices
-from penchant.softmax.passed_fit import fit_chunks
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
 _BOUND = re.compile(r"(.+?)\s*(<=|>=)\s*(\S+)")

@@ -36,7 +36,7 @@ from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import FitOptions, fit_choices, raise_if_wrong
-from penchant.softmax.passed_fit import fit_chunks
+from penchant.softmax.fit_chunked import fit_chunks
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 

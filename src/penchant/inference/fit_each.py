@@ -32,12 +32,12 @@ from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import preserve_frame_backend, progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import EachOptions
 from penchant.softmax.fit_each import fit_each_choices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.prior import ScaledPrior
-from penchant.softmax.source import IntervalKind
 from penchant.tables.reading import Reading
 
 

@@ -30,6 +30,13 @@ from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
 from penchant.softmax.estimate import Estimate
+from penchant.softmax.estimate_source import (
+    EstimateFields,
+    EstimateSource,
+    IntervalKind,
+    Rng,
+    Space,
+)
 from penchant.softmax.hypotheses import (
     Parameter,
     TestResult,
@@ -39,14 +46,13 @@ from penchant.softmax.hypotheses import (
     sandwich,
     summed,
 )
-from penchant.softmax.source import Found, IntervalKind, Rng, Source, Space
 from penchant.tails import chi_square_sf, normal_isf
 
 STEPS = 9  # in which a parameter is led to the value of a hypothesis
 
 
 @dataclass(frozen=True, eq=False)
-class FromEpisodes(Source):
+class FromEpisodes(EstimateSource):
     """The model behind an estimate, and the episodes that it explains.
 
     Attributes
@@ -83,7 +89,7 @@ class FromEpisodes(Source):
         """The model in words."""
         return model_words(self.model)
 
-    def doubts(self, sources: Iterable[Source]) -> tuple[str, ...]:
+    def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
         """Settings of the model that the episodes of all these sources speak against."""
         return record.doubts_of(self.model, [e for source in sources for e in source.data or ()])
 
@@ -113,25 +119,25 @@ class FromEpisodes(Source):
 
     # -- natural parameters ----------------------------------------------------------------------
 
-    def natural(self, found: Found) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
         naturals = natural_parameters(self.model)
         slopes = np.array([n.gradient(*self._split(found)) for n in naturals])
         values = np.array([self.value_of(found, n) for n in naturals])
         return tuple(n.name for n in naturals), values, delta_method(found.covariance, slopes)
 
-    def natural_names(self, found: Found) -> tuple[str, ...]:
+    def natural_names(self, found: EstimateFields) -> tuple[str, ...]:
         """Names of the natural parameters."""
         return tuple(n.name for n in natural_parameters(self.model))
 
-    def has_ratios(self, found: Found) -> bool:
+    def has_ratios(self, found: EstimateFields) -> bool:
         """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
         return any(n.is_ratio for n in natural_parameters(self.model))
 
-    def _split(self, found: Found) -> tuple[Vector, Vector]:
+    def _split(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 
-    def value_of(self, found: Found, natural: Natural) -> float:
+    def value_of(self, found: EstimateFields, natural: Natural) -> float:
         """A natural parameter; NaN where it has no estimate.
 
         It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
@@ -156,7 +162,7 @@ class FromEpisodes(Source):
             return frozenset()
         return lost_there(self.model.shape, self.peak)
 
-    def _error(self, found: Found, natural: Natural) -> float:
+    def _error(self, found: EstimateFields, natural: Natural) -> float:
         """Standard error by the delta method."""
         slope = natural.gradient(*self._split(found))
         used = np.flatnonzero(slope)
@@ -174,7 +180,7 @@ class FromEpisodes(Source):
         return [_source(e)._within(e, naturals, mine) for e, mine in zip(found, ends, strict=True)]
 
     def _within(
-        self, found: Found, naturals: Sequence[Natural], low_high: Matrix
+        self, found: EstimateFields, naturals: Sequence[Natural], low_high: Matrix
     ) -> tuple[Parameter, ...]:
         lost = self._lost
         return tuple(
@@ -188,7 +194,7 @@ class FromEpisodes(Source):
             for natural, (low, high) in zip(naturals, low_high, strict=True)
         )
 
-    def belief_map(self, found: Found) -> BeliefMap:
+    def belief_map(self, found: EstimateFields) -> BeliefMap:
         """The map that the player had in mind before play."""
         model: Any = self.model
         if Declared(model).prior_map is None:
@@ -232,7 +238,7 @@ class FromEpisodes(Source):
         weights = (Natural(name, "weight", a) for a, name in enumerate(self.model.weights))
         return (*weights, *(Natural(s.name, "shape", q) for q, s in enumerate(self.model.shape)))
 
-    def wald(self, found: Found, natural: Natural, level: float) -> tuple[float, float]:
+    def wald(self, found: EstimateFields, natural: Natural, level: float) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
         if natural.name in self._lost:
             return np.nan, np.nan
@@ -268,12 +274,12 @@ class FromEpisodes(Source):
 
     # -- covariances and tests -------------------------------------------------------------------
 
-    def robust(self, found: Found) -> Matrix:
+    def robust(self, found: EstimateFields) -> Matrix:
         """Sandwich covariance of weights and shape parameters (HC0)."""
         scores = self._scores(found, "robust()")
         return sandwich(found.inverse_information, scores.T @ scores)
 
-    def clustered(self, found: Found, cluster: Any) -> Matrix:
+    def clustered(self, found: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by subject, or by labels of the decisions scored."""
         scores = self._scores(found, "clustered()")
         if cluster is None:
@@ -286,7 +292,7 @@ class FromEpisodes(Source):
         sums = summed(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
 
-    def _scores(self, found: Found, what: str) -> Matrix:
+    def _scores(self, found: EstimateFields, what: str) -> Matrix:
         """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
         episodes, errors = self.problem().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
@@ -302,10 +308,10 @@ class FromEpisodes(Source):
 
         return numerical_jacobian(at, found.theta, np.minimum(errors, room))
 
-    def _shapes(self, found: Found) -> list[tuple[Any, float]]:
+    def _shapes(self, found: EstimateFields) -> list[tuple[Any, float]]:
         return list(zip(self.model.shape, self._split(found)[1].tolist(), strict=True))
 
-    def likelihood_ratio_test(self, found: Found, hypothesis: Any) -> TestResult:
+    def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
         """Of one parameter: its value is led to the one in question, all others maximised."""
         asked = {hypothesis: 0.0} if isinstance(hypothesis, str) else hypothesis
         every = (*natural_parameters(self.model), *self._naturals("theta"))
@@ -340,14 +346,14 @@ class FromEpisodes(Source):
 
     # -- predictions -----------------------------------------------------------------------------
 
-    def working_psi(self, found: Found) -> Vector:
+    def working_psi(self, found: EstimateFields) -> Vector:
         """Psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
         weights, psi = self._split(found)
         if not np.isfinite(weights).all():
             return psi
         return np.where(np.isnan(psi), self.peak.point.psi, psi)
 
-    def predict(self, found: Found, data: Any, available: Any, average: bool) -> Any:
+    def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
             raise DataError("available must be left out for a model; got one. Episodes have it.")
@@ -367,7 +373,7 @@ class FromEpisodes(Source):
         assert isinstance(profiles.density, OnLinks)
         return posterior_places(profiles, profiles.density, self.profile, self.peak)
 
-    def log_likelihoods(self, found: Found, data: Any) -> Any:
+    def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
         if isinstance(data, SubjectScan):
             work = predict.PredictedChosen(self.model, *self._working(found))
@@ -375,12 +381,12 @@ class FromEpisodes(Source):
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
         return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
 
-    def _working(self, found: Found) -> tuple[Vector, Vector]:
+    def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return self._split(found)[0], self.working_psi(found)
 
     # -- data ------------------------------------------------------------------------------------
 
-    def attached(self, found: Found, data: Any) -> FromEpisodes:
+    def attached(self, found: EstimateFields, data: Any) -> FromEpisodes:
         """The same with its episodes."""
         episodes = record.as_episodes(data)
         n = sum(e.n_decisions for e in episodes)

@@ -47,12 +47,12 @@ from penchant.models.model import Declared, Model, model_words, natural_paramete
 from penchant.models.natural import Shape
 from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import pooled_notes, preserve_frame_backend, progress
+from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import OUTSIDE, Validity, outside_words, small_deviation
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import fit_choices
-from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.likelihood import available_threads
 from penchant.softmax.probabilities import decision_log_likelihoods
 
@@ -391,7 +391,7 @@ def _with_validity(
         weights, psi = back.weights_and_shape(theta)
         exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
     model, source = problem.model, estimate.source
-    assert isinstance(source, FromChoices)
+    assert isinstance(source, ChoiceSource)
     outside = bool(np.isfinite(theta).all()) and not np.isfinite(exact)
     doubt = (estimate.message,) if outside and not estimate.converged else ()
     return replace(

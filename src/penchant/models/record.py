@@ -39,7 +39,7 @@ from penchant.models.learning._lines import (
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
-from penchant.softmax._lanes import LANES
+from penchant.softmax._simd import LANES
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
 

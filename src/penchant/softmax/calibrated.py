@@ -21,7 +21,7 @@ from scipy import special
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, interval_kind_argument
-from penchant.softmax import _redrawn_kernels as compiled
+from penchant.softmax import _bootstrap_kernels as compiled
 from penchant.softmax.constraints import null_basis
 from penchant.tails import chi_square_isf, chi_square_sf
 

@@ -22,9 +22,16 @@ from penchant.output import (
     frame_backend,
     make_frame,
 )
-from penchant.softmax import document
+from penchant.softmax import serialization
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import nominal_words
+from penchant.softmax.estimate_source import (
+    DetachedSource,
+    EstimateFields,
+    IntervalKind,
+    Rng,
+    Space,
+)
 from penchant.softmax.hypotheses import (
     Hypothesis,
     Parameter,
@@ -36,7 +43,6 @@ from penchant.softmax.hypotheses import (
     transformed,
     wald_test,
 )
-from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Space
 from penchant.tails import normal_sf
 
 KINDS = ("wald", "profile", "calibrated")
@@ -52,7 +58,7 @@ def _better() -> str:
     return f"; those by {by} hold the truth more often where decisions are few"
 
 
-class Estimate(Found, FrameExport):
+class Estimate(EstimateFields, FrameExport):
     """What decisions tell of theta: the result of every fit.
 
     Of choices, theta are the weights of the variables, and the estimate is read by them. Of a
@@ -441,7 +447,7 @@ class Estimate(Found, FrameExport):
         """The same estimate without data and model, with natural parameters that are known."""
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
-        source = Kept(found, level, kind, words, self.natural_covariance, n, ratios)
+        source = DetachedSource(found, level, kind, words, self.natural_covariance, n, ratios)
         return dataclasses.replace(self, source=source)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -607,7 +613,7 @@ class Estimate(Found, FrameExport):
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
     ) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
-        return document.to_dict(self, self.parameters_at(level, kind, rng), level, kind)
+        return serialization.to_dict(self, self.parameters_at(level, kind, rng), level, kind)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any]) -> Estimate:
@@ -616,4 +622,4 @@ class Estimate(Found, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**document.fields(content))
+        return cls(**serialization.fields(content))

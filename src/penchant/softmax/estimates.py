@@ -24,8 +24,8 @@ from penchant.output import (
 from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import nominal_words
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
+from penchant.softmax.estimate_source import IntervalKind, Rng
 from penchant.softmax.hypotheses import Parameter, wald_interval
-from penchant.softmax.source import IntervalKind, Rng
 
 FORMAT, VERSION = "penchant-estimates", 1
 MOST_ROWS = 20  # shown in a notebook

@@ -22,10 +22,11 @@ from penchant.errors import (
 )
 from penchant.output import pooled_notes
 from penchant.softmax import diagnostics as words
+from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints, constrained_maximum, maximise_within
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.from_choices import FromChoices
+from penchant.softmax.estimate_source import Method
 from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import UNDECIDED, Quadratic, Restricted, maximise
@@ -44,7 +45,6 @@ from penchant.softmax.solution import (
     unit_weights,
 )
 from penchant.softmax.solve import maximum_likelihood
-from penchant.softmax.source import Method
 
 
 def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = None) -> Solution:
@@ -274,7 +274,7 @@ def estimate_from(
 ) -> Estimate:
     """Put what the estimator found into words and numbers for the user."""
     sizes, people = choices.n_options, choices.subject
-    facts = Facts(
+    facts = DataSummary(
         names=choices.names,
         n_decisions=choices.n_decisions,
         total_weight=choices.total_weight,
@@ -286,14 +286,14 @@ def estimate_from(
     quadratic = None
     if prior is not None:
         quadratic = prior.quadratic(choices.n_parameters, solution.known.scale)
-    source = FromChoices(choices, solution.known.scale, quadratic, constraints, choices.natural)
+    source = ChoiceSource(choices, solution.known.scale, quadratic, constraints, choices.natural)
     separation = _separation(solution, choices)
-    found = worded(solution, facts, separation, source, prior, method, constraints)
+    found = build_estimate(solution, facts, separation, source, prior, method, constraints)
     return found if subject is None else replace(found, subject=subject)
 
 
 @dataclass(frozen=True)
-class Facts:
+class DataSummary:
     """What an estimate says of its data."""
 
     names: tuple[str, ...]
@@ -305,11 +305,11 @@ class Facts:
     notes: tuple[str, ...]
 
 
-def worded(
+def build_estimate(
     solution: Solution,
-    facts: Facts,
+    facts: DataSummary,
     separation: Separation | None,
-    source: FromChoices,
+    source: ChoiceSource,
     prior: ParameterPrior | None = None,
     method: str = "ml",
     constraints: Constraints | None = None,

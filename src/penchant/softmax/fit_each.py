@@ -16,22 +16,22 @@ from penchant.errors import DataError, quoted_argument
 from penchant.output import progress
 from penchant.softmax import _kernels as kernels
 from penchant.softmax import separation
-from penchant.softmax._lanes import LANES, Kind, kind_of
+from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import NEWTON_STEPS, WEAK, EachOptions, estimate_from, fit_choices
-from penchant.softmax.identification import CERTAIN, EPSILON, Identification
+from penchant.softmax.identification import EPSILON, MIN_SAFE_EIGENVALUE, Identification
 from penchant.softmax.likelihood import (
-    MANY_VARIABLES,
+    MAX_PACKED_VARIABLES,
+    aligned_vectors,
     available_threads,
     block_rows,
     counted,
     kernel_table,
     locked_table,
     n_moments,
-    places_for,
-    rooms_for,
-    vectors,
+    pack_buffers,
+    workspace_for,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 from penchant.softmax.separation import NEGLIGIBLE, hang_on, negligible_in_groups
@@ -46,7 +46,7 @@ class Batch:
 
     theta: Matrix
     information: Matrix
-    memo: Matrix
+    progress: Matrix
     codes: IntVector
     spread: Matrix
     largest: Matrix
@@ -69,17 +69,17 @@ class Batch:
     @property
     def value(self) -> Vector:
         """Objective at its maximum, without the constant of the prior."""
-        return np.asarray(self.memo[:, 0])
+        return np.asarray(self.progress[:, kernels.BEST_VALUE])
 
     @property
     def decrement(self) -> Vector:
         """Length of the last Newton step, in standard errors."""
-        return np.asarray(self.memo[:, 2])
+        return np.asarray(self.progress[:, kernels.DECREMENT])
 
     @property
     def n_steps(self) -> IntVector:
         """Newton steps."""
-        return self.memo[:, 4].astype(np.int64)
+        return self.progress[:, kernels.N_STEPS].astype(np.int64)
 
     @property
     def converged(self) -> BoolVector:
@@ -95,7 +95,7 @@ class Batch:
         scaled = self.spread / scale[:, :, None] / scale[:, None, :]
         eye = np.eye(self.theta.shape[1])
         smallest = np.linalg.eigvalsh(np.where(varies[:, None, None], scaled, eye))[:, 0]
-        return np.asarray(varies & (smallest > CERTAIN))
+        return np.asarray(varies & (smallest > MIN_SAFE_EIGENVALUE))
 
     def covariances(self) -> tuple[Matrix, Vector]:
         """Inverse informations and their condition numbers; NaN and infinity where singular."""
@@ -198,7 +198,7 @@ def _fit(
     batch = Batch(
         theta=np.zeros((n, d)) if start is None else np.array(start),
         information=np.zeros((n, d, d)),
-        memo=np.tile(kernels.MEMO, (n, 1)),
+        progress=np.tile(kernels.NEWTON_START, (n, 1)),
         codes=np.zeros(n, dtype=np.int64),
         spread=np.zeros((n, d, d)),
         largest=np.zeros((n, 2, d)),
@@ -207,27 +207,27 @@ def _fit(
         batch.theta,
         batch.information,
         np.zeros((n, d)),
-        batch.memo,
+        batch.progress,
         batch.codes,
         batch.spread,
         batch.largest,
     )
-    kind = kind_of(d, len(table[1]) > 0)
+    kernel = moment_kernel(d, len(table[1]) > 0)
     blocks = _blocks(groups, n_rows)
-    given = table, kind, groups.order, groups.bounds, blocks
+    given = table, kernel, groups.order, groups.bounds, blocks
     added = _compiled_prior(prior, d, max_steps)
 
     scratch = _Scratch.of(*blocks)
 
     def work(begin: int, room: Any = None) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)
-        mine = scratch.room(kind) if room is None else room
+        mine = scratch.room(kernel) if room is None else room
         kernels.fit_subjects(*given, added, results, begin, end, *mine)
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
     if threads == 1:
-        room = scratch.room(kind)
+        room = scratch.room(kernel)
         for begin in starts:
             work(begin, room)
     else:
@@ -259,16 +259,16 @@ class _Scratch:
         most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), together, rows))
         return cls(*most)
 
-    def room(self, kind: Kind) -> Any:
+    def room(self, kernel: MomentKernel) -> Any:
         """Room for a subject's packed decisions, and for what stands between sums and steps."""
-        _, _, d, n_columns = kind
-        side = vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
+        _, _, d, n_columns = kernel
+        side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)
-        of_sums = rooms_for(self.most_rows, self.n_blocks, d)
+        of_sums = workspace_for(self.most_rows, self.n_blocks, d)
         of_steps = of_sums, np.ones(n_columns), np.empty((d + 2, d))
         state = np.empty(n_moments(d)), np.empty(d), np.empty(d), np.empty((d, d))
-        packed = vectors(self.n_rows * n_columns), starts, side
-        return packed, (places_for(self.most_rows, d), of_steps, np.empty_like(side), *state)
+        packed = aligned_vectors(self.n_rows * n_columns), starts, side
+        return packed, (pack_buffers(self.most_rows, d), of_steps, np.empty_like(side), *state)
 
 
 def _compiled_prior(
@@ -329,7 +329,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         and (prior is None or (units == 1.0).all())
         and given.get("constraints") is None
         and given.get("covariance", "model") == "model"
-        and choices.n_parameters <= MANY_VARIABLES
+        and choices.n_parameters <= MAX_PACKED_VARIABLES
         and choices.observed
     )
     with progress("Fitting subjects", n) as advance:
@@ -349,7 +349,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
                 _negligible(work, groups, batch),
             )
             with np.errstate(over="ignore"):  # infinite, where no number is as large
-                batch.memo[:, 0] *= units
+                batch.progress[:, kernels.BEST_VALUE] *= units
                 covariances = covariances / units[:, None, None]
         others = {}
         for i in np.flatnonzero(~good):

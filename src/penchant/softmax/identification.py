@@ -1,4 +1,7 @@
-"""Which directions of theta the choices can tell, Lemma 1.
+"""Identification of theta: rank and null space of the within-set scatter, Lemma 1.
+
+The scatter itself is well conditioned for most data; where it is not, the rank is taken from the
+singular values of the rows, by a QR factorisation in portions, with a threshold for their rounding.
 
 Notes
 -----
@@ -21,9 +24,10 @@ from penchant.choices import Choices
 from penchant.softmax.likelihood import Likelihood
 
 EPSILON = float(np.finfo(np.float64).eps)
-CERTAIN = 1e-6  # smallest eigenvalue of the scaled scatter beyond which rounding is no question
-ROWS_AT_ONCE = 200_000
-ROWS_AT_FIRST = 1_000  # in which most variables that are not whole show it
+# Of the scaled scatter: rounding errors of its entries are some 1e-16, far below.
+MIN_SAFE_EIGENVALUE = 1e-6
+MAX_QR_ROWS = 200_000  # rows centred and factorised together: bounds the memory of temporaries
+ROWS_SAMPLED = 1_000  # first rows, in which most variables that are not whole numbers show it
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class Identification:
 
 
 class Scatter(Protocol):
-    """What is asked of all rows where their mean square does not settle the rank."""
+    """Rows of the choices, asked where their mean square does not settle the rank."""
 
     def whole_numbers(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
@@ -95,14 +99,14 @@ def identification(choices: Choices, likelihood: Likelihood) -> Identification:
 
 
 def from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
-    """The same, from the within-set mean square and the largest values of each variable."""
+    """Identification from the within-set mean square and the largest values of each variable."""
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
-    varies = largest[1] > 64 * EPSILON * largest[0]
+    varies = largest[1] > 64 * EPSILON * largest[0]  # else differences are rounding errors
     exact = np.zeros(d, dtype=bool)
     certain = varies.all() and _well_conditioned(spread)
     if not certain:
-        exact = rows.whole_numbers()
+        exact = rows.whole_numbers()  # whose differences carry no rounding, however small
         more = exact & (largest[1] > 0) & ~varies
         varies |= more
         certain = more.any() and varies.all() and _well_conditioned(spread)
@@ -114,7 +118,7 @@ def from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identificatio
 
 def _well_conditioned(spread: Matrix) -> bool:
     scale = np.sqrt(np.diag(spread))
-    return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > CERTAIN)
+    return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > MIN_SAFE_EIGENVALUE)
 
 
 def whole_numbers(choices: Choices) -> BoolVector:
@@ -122,16 +126,16 @@ def whole_numbers(choices: Choices) -> BoolVector:
     x = choices.explanatory
     if choices.available is not None:
         x = x[choices.available]
-    some = x[:ROWS_AT_FIRST]
+    some = x[:ROWS_SAMPLED]
     whole = np.asarray((some == np.rint(some)).all(axis=0))
-    if whole.any() and len(x) > ROWS_AT_FIRST:
-        rest = x[ROWS_AT_FIRST:, whole]
+    if whole.any() and len(x) > ROWS_SAMPLED:
+        rest = x[ROWS_SAMPLED:, whole]
         whole[whole] = (rest == np.rint(rest)).all(axis=0)
     return whole
 
 
 def _by_singular_values(rows: Scatter, scale: Vector, size: Vector) -> Identification:
-    """Rank from the singular values of the centred variables: half the digits are not lost.
+    """Rank from the singular values of the centred variables: squaring would lose half the digits.
 
     `size` of each variable is that of the numbers whose rounding its differences carry.
     """
@@ -144,6 +148,7 @@ def _by_singular_values(rows: Scatter, scale: Vector, size: Vector) -> Identific
     _, singular, right = np.linalg.svd(rows.triangle(varying, unit))
     singular = singular / np.sqrt(rows.total_rows())
     noise = EPSILON * float((size[varying] / unit).max())
+    # 32: differences of rounded numbers, times a few for sums; 1e-12 for the QR itself
     kept = singular > max(1e-12, 32 * noise)
     rank = int(kept.sum())
     directions = np.zeros((len(varying) - rank, d))
@@ -182,9 +187,9 @@ def padded(triangle: Matrix) -> Matrix:
 
 def _edges(choices: Choices) -> list[int]:
     """Decisions at which to cut, so that each part has a bounded number of rows."""
-    if choices.n_rows <= ROWS_AT_ONCE:
+    if choices.n_rows <= MAX_QR_ROWS:
         return [0, choices.n_decisions]
-    marks = np.arange(0, choices.n_rows, ROWS_AT_ONCE)
+    marks = np.arange(0, choices.n_rows, MAX_QR_ROWS)
     inner = np.searchsorted(choices.first_row, marks)
     return [int(k) for k in np.union1d(inner, [0, choices.n_decisions])]
 

@@ -1,4 +1,10 @@
-"""The log-likelihood of softmax choices with its derivatives, ready for many evaluations."""
+"""Log-likelihood of softmax choices (conditional logit, McFadden 1974) and derivatives, Eq. (5).
+
+Two implementations of one protocol: `PackedLikelihood` rearranges decisions once for the vector
+kernels of `_kernels` and `_simd`, and `DenseLikelihood` uses matrix products where there are many
+variables. Sums are added in a fixed order, so that results have the same bits for any number of
+threads.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +22,14 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_threads
 from penchant.choices import Choices
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._lanes import AT_ONCE, LANES, Kind, kind_of
+from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, moment_kernel
 
 _T = TypeVar("_T")
 
-MANY_VARIABLES = 24  # beyond this the matrix products of NumPy are faster than the lanes
-ROWS_AT_ONCE = 100_000
-BLOCKS_PER_TASK = 4 * kernels.CHUNK
+MAX_PACKED_VARIABLES = 24  # with more, NumPy's matrix products are faster than the vector kernels
+MAX_ROWS_IN_MEMORY = 100_000  # rows of temporary arrays: some tens of megabytes at most
+# A multiple of a chunk, so that tasks add up whole chunks; less work is not worth a thread.
+BLOCKS_PER_TASK = 4 * kernels.CHUNK_BLOCKS
 
 
 @dataclass(frozen=True)
@@ -35,7 +42,7 @@ class Moments:
 
 
 class Likelihood(Protocol):
-    """What the estimators need to know of the choices."""
+    """Log-likelihood of choices as a function of theta, as the estimators use it."""
 
     @property
     def n_parameters(self) -> int:
@@ -65,7 +72,7 @@ def likelihood_of(
     """Pack the choices for evaluation."""
     check_threads(threads)
     workers = available_threads() if threads is None else threads
-    if choices.n_parameters > MANY_VARIABLES:
+    if choices.n_parameters > MAX_PACKED_VARIABLES:
         return DenseLikelihood(choices)
     return PackedLikelihood.of(choices, workers)
 
@@ -90,7 +97,7 @@ def locked_table(
     chosen: IntVector,
     weights: Vector | None,
 ) -> tuple[Any, ...]:
-    """Read-only views, empty where absent: of one kind, for which loops are compiled once."""
+    """Read-only views, empty where absent: one numba type, so that loops are compiled once."""
     empty = np.empty(0)
     table = (
         np.ascontiguousarray(rows),
@@ -104,7 +111,7 @@ def locked_table(
 
 
 def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Views that cannot be written to, whether the arrays can or not."""
+    """Read-only views of arrays: a writable one would be another type for numba."""
     views = tuple(array.view() for array in arrays)
     for view in views:
         view.flags.writeable = False
@@ -112,21 +119,21 @@ def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def by_size(n_rows: IntVector) -> IntVector:
-    """Decisions in order of the size of their sets, so that blocks need little filling."""
+    """Decisions in order of the size of their choice sets, so that blocks need little padding."""
     if not np.count_nonzero(n_rows != n_rows[0]):
         return np.arange(len(n_rows))
     return np.argsort(n_rows, kind="stable")
 
 
 def counted(choices: Choices, order: IntVector) -> IntVector:
-    """Those decisions that count: a weight of 0 is as good as no decision."""
+    """Decisions of `order` with positive weight."""
     if choices.weights is None or choices.weights.all():
         return order
     return order[choices.weights[order] > 0]
 
 
 def block_rows(n_rows: IntVector, order: IntVector, firsts: IntVector) -> IntVector:
-    """Rows of blocks whose decisions begin at `firsts` of the order: those of the largest set."""
+    """Number of rows of each block, that of its largest set; blocks begin at order[firsts]."""
     if not len(firsts):
         return np.empty(0, dtype=np.int64)
     most = n_rows[order[0]]
@@ -135,40 +142,42 @@ def block_rows(n_rows: IntVector, order: IntVector, firsts: IntVector) -> IntVec
     return np.asarray(np.maximum.reduceat(n_rows[order], firsts))
 
 
-def vectors(n: int) -> Vector:
-    """Room for n vectors of eight numbers, none across two lines of the processor's cache."""
-    room = np.empty((n + 1) * LANES)
-    skip = -(room.__array_interface__["data"][0] // room.itemsize) % LANES
-    return room[skip : skip + n * LANES]
+def aligned_vectors(n: int) -> Vector:
+    """Uninitialised array of n vectors of eight doubles, aligned to cache lines."""
+    memory = np.empty((n + 1) * LANES)
+    skip = -(memory.__array_interface__["data"][0] // memory.itemsize) % LANES
+    return memory[skip : skip + n * LANES]
 
 
-def places_for(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
-    """Arrays in which rows of at most n_rows options are noted while packed, and their sizes."""
+def pack_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
+    """Buffers of `pack_blocks` for blocks of at most n_rows rows: sources, references, sizes."""
     return (
-        np.empty((n_rows + 1, LANES), dtype=np.int64),  # one more: written before it is counted
+        # one row more: an index is written before it is known whether the row counts
+        np.empty((n_rows + 1, LANES), dtype=np.int64),
         np.empty(LANES, dtype=np.int64),
         np.empty((2, d, LANES)),
     )
 
 
-def rooms_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
-    """Arrays for what stands between sums, of n_blocks blocks of at most n_rows rows."""
+def workspace_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
+    """Workspace of `sum_blocks` for n_blocks blocks of at most n_rows rows."""
     n = n_moments(d)
-    of_block = n_rows + d + 2  # see `block_moments`; of blocks gone over together at most AT_ONCE
-    scratch = max(of_block, min(n_blocks * of_block, AT_ONCE))
-    room = vectors(scratch + n + 1)  # one more: a product of which the logarithm is to be taken
-    here = scratch * LANES
-    return room[:here], room[here:], np.empty((-(-n_blocks // kernels.CHUNK), n))
+    of_block = n_rows + d + 2  # vectors, see `block_moments`
+    scratch = max(of_block, min(n_blocks * of_block, MAX_CACHED_VECTORS))
+    # one vector more than moments: the product whose logarithm is still to be taken
+    memory = aligned_vectors(scratch + n + 1)
+    end = scratch * LANES
+    return memory[:end], memory[end:], np.empty((-(-n_blocks // kernels.CHUNK_BLOCKS), n))
 
 
 def n_moments(d: int) -> int:
-    """A value, a gradient, and a triangle of information."""
+    """Number of sums of d variables: a value, a gradient, and a triangle of information."""
     return 1 + d + d * (d + 1) // 2
 
 
 @dataclass(frozen=True)
 class PackedLikelihood:
-    """Decisions packed in lanes for the compiled loops (see `_kernels`)."""
+    """Log-likelihood of decisions packed in blocks of eight lanes (see `_kernels`)."""
 
     packed: tuple[Vector, IntVector, Matrix]
     n_blocks: int
@@ -181,7 +190,7 @@ class PackedLikelihood:
 
     @classmethod
     def of(cls, choices: Choices, threads: int) -> PackedLikelihood:
-        """Pack, with several threads where there is much to do."""
+        """Pack the choices, with several threads where there is much to do."""
         d = choices.n_parameters
         n_rows = choices.n_options - 1
         order = counted(choices, by_size(n_rows))
@@ -189,14 +198,14 @@ class PackedLikelihood:
         n_blocks, has_offset = len(rows), choices.offset is not None
         starts = np.zeros(n_blocks + 1, dtype=np.int64)
         np.cumsum(rows, out=starts[1:])
-        values = vectors(int(starts[-1]) * (d + has_offset))
-        side = vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
-        table, kind = kernel_table(choices), kind_of(d, has_offset)
+        values = aligned_vectors(int(starts[-1]) * (d + has_offset))
+        side = aligned_vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
+        table, kernel = kernel_table(choices), moment_kernel(d, has_offset)
         most_rows = max(int(rows[-1]), 1) if n_blocks else 1  # decisions are in order of size
-        given = table, kind, order, (0, len(order)), starts
+        given = table, kernel, order, (0, len(order)), starts
 
         def pack(begin: int, end: int) -> tuple[bool, Matrix]:
-            places = places_for(most_rows, d)
+            places = pack_buffers(most_rows, d)
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
             return even, places[2]
 
@@ -208,36 +217,36 @@ class PackedLikelihood:
         return cls(packed, n_blocks, d, has_offset, largest, threads, most_rows, even)
 
     @property
-    def _kind(self) -> Kind:
-        return kind_of(self.n_parameters, self.has_offset)
+    def _kernel(self) -> MomentKernel:
+        return moment_kernel(self.n_parameters, self.has_offset)
 
     @property
     def problem(self) -> tuple[Any, ...]:
-        """What the compiled loops take."""
-        return (self.packed, self.n_blocks, self._kind)
+        """Packed choices, number of blocks and kernel: the first argument of compiled loops."""
+        return (self.packed, self.n_blocks, self._kernel)
 
-    def rooms(self) -> tuple[Any, Vector, Matrix]:
-        """Arrays for what stands between steps of Newton's method."""
+    def workspace(self) -> tuple[Any, Vector, Matrix]:
+        """Workspace of `_kernels.maximise`: of the sums, theta and 1 for an offset, Cholesky."""
         d = self.n_parameters
-        of_sums = rooms_for(self.most_rows, self.n_blocks, d)
+        of_sums = workspace_for(self.most_rows, self.n_blocks, d)
         return of_sums, np.ones(d + self.has_offset), np.empty((d + 2, d))
 
     def _sums(self, theta: Vector) -> Vector:
-        """All moments in one vector; chunks are added in order whatever the threads."""
+        """Sum all moments in one vector; chunks are added in order for any number of threads."""
         full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
-        d, kind = self.n_parameters, self._kind
+        d, kernel = self.n_parameters, self._kernel
         n = n_moments(d)
         if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:
             total = np.empty(n)
-            rooms = self._take_rooms()
-            kernels.sum_blocks(self.packed, kind, full, 0, self.n_blocks, rooms, total)
-            self._spare_rooms.append(rooms)
+            workspace = self._take_workspace()
+            kernels.sum_blocks(self.packed, kernel, full, 0, self.n_blocks, workspace, total)
+            self._spare_workspaces.append(workspace)
             return total
 
         def add_up(begin: int, end: int) -> Matrix:
-            rooms = rooms_for(self.most_rows, end - begin, d)
-            kernels.sum_blocks(self.packed, kind, full, begin, end, rooms, np.empty(n))
-            return rooms[2]
+            workspace = workspace_for(self.most_rows, end - begin, d)
+            kernels.sum_blocks(self.packed, kernel, full, begin, end, workspace, np.empty(n))
+            return workspace[2]
 
         total = np.zeros(n)
         for parts in _in_parts(add_up, self.n_blocks, self.threads):
@@ -246,20 +255,20 @@ class PackedLikelihood:
         return total
 
     @cached_property
-    def _spare_rooms(self) -> list[tuple[Vector, Vector, Matrix]]:
-        """Those of evaluations that are done.
+    def _spare_workspaces(self) -> list[tuple[Vector, Vector, Matrix]]:
+        """Workspaces of finished evaluations, to be used again.
 
-        What is read once pushes all else out of the processor's cache, Python included: making
-        rooms anew would be felt beside an evaluation of 100,000 decisions.
+        An evaluation pushes everything else out of the processor's cache, Python included:
+        allocating anew would take noticeable time beside one of 100,000 decisions.
         """
         return []
 
-    def _take_rooms(self) -> tuple[Vector, Vector, Matrix]:
-        """Rooms that no other thread has."""
-        try:
-            return self._spare_rooms.pop()
+    def _take_workspace(self) -> tuple[Vector, Vector, Matrix]:
+        """Take a workspace that no other thread uses."""
+        try:  # pop is atomic; a test of emptiness before it would not be
+            return self._spare_workspaces.pop()
         except IndexError:
-            return rooms_for(self.most_rows, self.n_blocks, self.n_parameters)
+            return workspace_for(self.most_rows, self.n_blocks, self.n_parameters)
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
@@ -269,7 +278,7 @@ class PackedLikelihood:
 
     @cached_property
     def _sums_at_zero(self) -> Vector:
-        """Newton's method starts there, and the spread often is the information there."""
+        """Sums at theta = 0: Newton's method starts there, and the scatter follows from them."""
         return self._sums(np.zeros(self.n_parameters))
 
     def spread(self) -> Matrix:
@@ -282,21 +291,23 @@ class PackedLikelihood:
         spread = np.zeros((d, d))
         if self.n_blocks:
             sums = np.empty(n_moments(d))
-            kernels.scatter(self.problem, False, sums, self.rooms(), np.empty_like(side), spread)
+            kernels.scatter(
+                self.problem, False, sums, self.workspace(), np.empty_like(side), spread
+            )
         return spread
 
     def in_units(self, unit: Vector) -> PackedLikelihood:
-        """The same of variables times `unit`: what packing those would give, powers of 2 given."""
+        """Likelihood of the variables times `unit`; the bits of packing them if powers of 2."""
         values, starts, side = self.packed
         n_columns = self.n_parameters + self.has_offset
         times = np.append(unit, 1.0) if self.has_offset else unit
-        scaled = vectors(len(values) // LANES)
+        scaled = aligned_vectors(len(values) // LANES)
         shape = -1, n_columns, LANES
         np.multiply(values.reshape(shape), times[:, None], out=scaled.reshape(shape))
         return replace(self, packed=(scaled, starts, side), largest=self.largest * unit)
 
     def part(self, n_blocks: int) -> PackedLikelihood:
-        """The first blocks only, without another copy."""
+        """Likelihood of the first blocks only, without copying them."""
         return replace(self, n_blocks=n_blocks)
 
 
@@ -308,7 +319,7 @@ def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
 
 @lru_cache(maxsize=64)
 def _places_of_information(d: int) -> IntVector:
-    """Where the compiled sums have each entry of the information."""
+    """Index into the compiled sums of each entry of the information: (d, d)."""
     places = np.empty((d, d), dtype=np.int64)
     rows, columns = lower_triangle(d)
     places[rows, columns] = places[columns, rows] = np.arange(1 + d, n_moments(d))
@@ -316,12 +327,12 @@ def _places_of_information(d: int) -> IntVector:
 
 
 def moments_from(sums: Vector, d: int) -> Moments:
-    """What the compiled loops add up in one vector."""
+    """Moments from the vector of sums of the compiled loops, which hold minus the gradient."""
     return Moments(float(sums[0]), -sums[1 : 1 + d], sums[_places_of_information(d)])
 
 
 def _in_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
-    """Results of work(begin, end) over ranges of blocks, in order."""
+    """Results of work(begin, end) over ranges of blocks, in their order, by several threads."""
     if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
         return [work(0, n_blocks)] if n_blocks else []
     starts = range(0, n_blocks, BLOCKS_PER_TASK)
@@ -332,7 +343,7 @@ def _in_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> li
 
 @dataclass(frozen=True)
 class DenseLikelihood:
-    """The same sums by matrix products, for many variables."""
+    """Log-likelihood by matrix products, for many variables."""
 
     choices: Choices
 
@@ -342,7 +353,7 @@ class DenseLikelihood:
         return self.choices.n_parameters
 
     def in_units(self, unit: Vector) -> DenseLikelihood:
-        """The same of variables times `unit`."""
+        """Likelihood of the variables times `unit`."""
         return DenseLikelihood(replace(self.choices, explanatory=self.choices.explanatory * unit))
 
     @property
@@ -362,7 +373,7 @@ class DenseLikelihood:
     def _parts(self) -> list[slice]:
         """Slices of decisions with a bounded number of rows."""
         first_row = self.choices.first_row
-        marks = np.searchsorted(first_row, np.arange(0, first_row[-1], ROWS_AT_ONCE))
+        marks = np.searchsorted(first_row, np.arange(0, first_row[-1], MAX_ROWS_IN_MEMORY))
         edges = np.unique(np.append(marks, self.choices.n_decisions))
         edges = np.union1d(edges, [0])
         return [slice(a, b) for a, b in pairwise(edges.tolist())]
@@ -416,10 +427,10 @@ def _weights(choices: Choices) -> Vector:
 def _weighted_moments(
     z: Matrix, q: Vector, starts: IntVector, on_offer: Any, weights: Vector
 ) -> Moments:
-    """Moments of some decisions from objectives q relative to the chosen option."""
+    """Moments of some decisions from utilities q relative to the chosen option."""
     sizes = np.diff(np.append(starts, len(q)))
     q = np.where(on_offer, q, -np.inf)
-    top = np.maximum.reduceat(q, starts)
+    top = np.maximum.reduceat(q, starts)  # log-sum-exp: the largest exponential is 1
     e = np.exp(q - np.repeat(top, sizes))
     mass = np.add.reduceat(e, starts)
     p = e / np.repeat(mass, sizes)

@@ -1,4 +1,8 @@
-"""Newton's method for the concave problem, Eqs. (4) and (6)."""
+"""Newton's method with step halving for the concave problem, Eqs. (4) and (6).
+
+The step and its control are compiled (`_kernels.advance`); here they meet a likelihood of any kind,
+in memory or chunked, on the whole space or restricted to an affine subspace.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,9 @@ from penchant.softmax.likelihood import (
     n_moments,
 )
 
-AT_ONCE = 1024  # blocks; more are worth several threads
-LEAST = 1e-7  # decrement down to which patience goes
+MAX_COMPILED_BLOCKS = 1024  # of 8 decisions; more are worth the threads of `Likelihood.moments`
+# In standard errors: slow steps that are shorter change nothing that is reported.
+SLOW_DECREMENT_TOL = 1e-7
 ENDINGS = {
     kernels.CONVERGED: "converged",
     kernels.MOVED: "out of steps",
@@ -25,7 +30,7 @@ ENDINGS = {
     kernels.SINGULAR: "singular",
     kernels.SLOW: "slow",
 }
-UNDECIDED = "undecided"  # where Newton's method ended, but not known whether a maximum exists
+UNDECIDED = "undecided"  # Newton's method ended, but existence of a maximum was not decided
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class Quadratic:
 
     @classmethod
     def none(cls, n_parameters: int) -> Quadratic:
-        """Nothing added: maximum likelihood."""
+        """Zero quadratic: maximum likelihood."""
         return cls(np.zeros((n_parameters, n_parameters)), np.zeros(n_parameters))
 
     @classmethod
@@ -48,7 +53,7 @@ class Quadratic:
         return cls(precision, linear, -0.5 * float(mean @ linear))
 
     def within(self, origin: Vector, basis: Matrix) -> Quadratic:
-        """The same quadratic as a function of phi, where theta = origin + basis phi."""
+        """Quadratic as a function of phi, where theta = origin + basis phi."""
         at_origin = self.precision @ origin
         return Quadratic(
             basis.T @ self.precision @ basis,
@@ -63,7 +68,7 @@ class Quadratic:
 
 @dataclass(frozen=True)
 class Maximum:
-    """Where Newton's method ended, and how.
+    """Last iterate of Newton's method, with the reason why it ended.
 
     `information` is that of the whole objective, a quadratic included; `decrement` is the length
     of the last step in standard errors.
@@ -95,18 +100,18 @@ def maximise(
     added = Quadratic.none(d) if quadratic is None else quadratic
     theta = np.zeros(d) if start is None else np.array(start, dtype=np.float64)
     best, step, gradient = theta.copy(), np.zeros(d), np.zeros(d)
-    information, memo = np.zeros((d, d)), np.array(kernels.MEMO)
+    information, progress = np.zeros((d, d)), np.array(kernels.NEWTON_START)
     state = (best, step, information, gradient)
     code = kernels.MOVED
-    if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= AT_ONCE:
-        code = _compiled(likelihood, added, theta, state, memo, max_steps)
+    if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= MAX_COMPILED_BLOCKS:
+        code = _compiled(likelihood, added, theta, state, progress, max_steps)
     if isinstance(likelihood, Restricted):
-        ends = max_steps, LEAST if patient else np.inf
-        code = _on_plane(likelihood, added, theta, state, memo, ends)
-    while _goes_on(code, memo, max_steps, patient):
+        ends = max_steps, SLOW_DECREMENT_TOL if patient else np.inf
+        code = _on_plane(likelihood, added, theta, state, progress, ends)
+    while _goes_on(code, progress, max_steps, patient):
         sums = _as_sums(likelihood.moments(theta))
         code = kernels.advance(
-            sums, added.precision, added.linear, theta, *state, memo, np.empty((d + 2, d))
+            sums, added.precision, added.linear, theta, *state, progress, np.empty((d + 2, d))
         )
     if patient and code == kernels.SLOW:
         code = kernels.CONVERGED
@@ -116,20 +121,23 @@ def maximise(
     polished = code == kernels.CONVERGED
     return Maximum(
         theta=theta if polished else best,
-        value=float(memo[0]) + added.constant,
+        value=float(progress[kernels.BEST_VALUE]) + added.constant,
         gradient=gradient,
         information=information,
-        decrement=float(memo[2]),
-        n_steps=int(memo[4]),
+        decrement=float(progress[kernels.DECREMENT]),
+        n_steps=int(progress[kernels.N_STEPS]),
         ending=ENDINGS[code],
     )
 
 
-def _goes_on(code: int, memo: Vector, max_steps: int, patient: bool) -> bool:
-    """Whether another step is due."""
+def _goes_on(code: int, progress: Vector, max_steps: int, patient: bool) -> bool:
+    """Whether another step is to be taken."""
     if code == kernels.SLOW and patient:
-        return bool(memo[2] > LEAST and memo[4] < max_steps)
-    return bool(code == kernels.MOVED and memo[4] < max_steps)
+        return bool(
+            progress[kernels.DECREMENT] > SLOW_DECREMENT_TOL
+            and progress[kernels.N_STEPS] < max_steps
+        )
+    return bool(code == kernels.MOVED and progress[kernels.N_STEPS] < max_steps)
 
 
 def _compiled(
@@ -137,14 +145,14 @@ def _compiled(
     added: Quadratic,
     theta: Vector,
     state: tuple[Vector, Vector, Matrix, Vector],
-    memo: Vector,
+    progress: Vector,
     max_steps: int,
 ) -> int:
-    """All steps of a small problem in one compiled call: the same numbers in less time."""
-    ready = not theta.any()
+    """Take all steps of a small problem in one compiled call: the same bits in less time."""
+    ready = not theta.any()  # the moments at 0 are cached
     moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
-    given = likelihood.problem, (added.precision, added.linear), theta, state, memo, max_steps
-    return int(kernels.maximise(*given, moments, ready, likelihood.rooms()))
+    given = likelihood.problem, (added.precision, added.linear), theta, state, progress, max_steps
+    return int(kernels.maximise(*given, moments, ready, likelihood.workspace()))
 
 
 def _on_plane(
@@ -152,22 +160,34 @@ def _on_plane(
     added: Quadratic,
     phi: Vector,
     state: tuple[Vector, Vector, Matrix, Vector],
-    memo: Vector,
+    progress: Vector,
     ends: tuple[int, float],
 ) -> int:
-    """The same on a plane, which may be one of another; a large problem is left as it is."""
+    """Take all steps on an affine subspace in one compiled call; MOVED if the problem is large."""
     while isinstance(plane.likelihood, Restricted):
         outer = plane.likelihood
         origin = outer.origin + outer.basis @ plane.origin
         plane = Restricted(outer.likelihood, origin, outer.basis @ plane.basis)
     whole = plane.likelihood
-    if not isinstance(whole, PackedLikelihood) or whole.n_blocks > AT_ONCE:
+    if not isinstance(whole, PackedLikelihood) or whole.n_blocks > MAX_COMPILED_BLOCKS:
         return kernels.MOVED
     d, n = plane.basis.shape
     basis = np.ascontiguousarray(plane.basis)
-    rooms = np.empty(n_moments(d)), np.empty((d, n)), np.empty(n_moments(n)), np.empty((n + 2, n))
-    given = whole.problem, (plane.origin, basis), (added.precision, added.linear), phi, state, memo
-    return int(kernels.maximise_on_plane(*given, ends, (whole.rooms(), *rooms)))
+    workspace = (
+        np.empty(n_moments(d)),
+        np.empty((d, n)),
+        np.empty(n_moments(n)),
+        np.empty((n + 2, n)),
+    )
+    given = (
+        whole.problem,
+        (plane.origin, basis),
+        (added.precision, added.linear),
+        phi,
+        state,
+        progress,
+    )
+    return int(kernels.maximise_on_plane(*given, ends, (whole.workspace(), *workspace)))
 
 
 def _as_sums(moments: Moments) -> Vector:

@@ -173,7 +173,7 @@ def without_differences(choices: Choices, limit: Vector) -> Choices | None:
     None where there are none.
     """
     levelled = np.empty_like(choices.explanatory, order="C")
-    if not kernels.level_small_differences(kernel_table(choices), limit, levelled):
+    if not kernels.zero_small_differences(kernel_table(choices), limit, levelled):
         return None
     return replace(choices, explanatory=levelled)
 
@@ -612,7 +612,7 @@ def negligible_in_groups(
     """
     found, room = np.empty_like(theta), np.empty((2, theta.shape[1]))
     given = kernel_table(choices), groups, np.array(theta), NEGLIGIBLE * largest, room, found
-    kernels.small_differences(*given)
+    kernels.bound_small_differences(*given)
     return np.asarray((found / np.where(largest > 0, largest, 1.0)).max(axis=1))
 
 

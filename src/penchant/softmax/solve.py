@@ -21,7 +21,12 @@ from penchant.choices import Choices
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, constrained
 from penchant.softmax.identification import EPSILON, Identification
-from penchant.softmax.likelihood import Likelihood, PackedLikelihood, likelihood_of
+from penchant.softmax.likelihood import (
+    MAX_ROWS_IN_MEMORY,
+    Likelihood,
+    PackedLikelihood,
+    likelihood_of,
+)
 from penchant.softmax.newton import UNDECIDED, Maximum, maximise
 from penchant.softmax.separation import (
     UnsolvedProgramError,
@@ -229,7 +234,6 @@ PATIENCE = 4
 CERTAIN = -40.0  # log-probabilities below which log(1 + p) is p
 WITHIN_REACH = 8.0  # differences of offsets that Newton's method takes from theta = 0
 FAR = 1e16  # no objective moves further in one step
-ROWS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -325,7 +329,7 @@ class Careful:
 
     @property
     def _is_small(self) -> bool:
-        return self.choices.n_rows <= ROWS_AT_ONCE
+        return self.choices.n_rows <= MAX_ROWS_IN_MEMORY
 
     @cached_property
     def _all_relative(self) -> tuple[Matrix, Matrix]:
@@ -342,8 +346,8 @@ class Careful:
         """theta'x relative to the chosen option of each set, and a bound of its rounding."""
         c = self.choices
         q, size = np.empty(c.n_rows), np.empty(c.n_rows)
-        for begin in range(0, c.n_rows, ROWS_AT_ONCE):
-            rows = slice(begin, begin + ROWS_AT_ONCE)
+        for begin in range(0, c.n_rows, MAX_ROWS_IN_MEMORY):
+            rows = slice(begin, begin + MAX_ROWS_IN_MEMORY)
             z, of_z = self._relative(rows)
             q[rows], size[rows] = z @ theta, of_z @ np.abs(theta)
         if self.offsets is not None:
@@ -385,7 +389,7 @@ class Careful:
         c = self.choices
         if self._is_small:
             return [0, c.n_decisions]
-        inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, ROWS_AT_ONCE))
+        inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, MAX_ROWS_IN_MEMORY))
         return [int(k) for k in np.union1d(inner, [0, c.n_decisions])]
 
     def _summed(

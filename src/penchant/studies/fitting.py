@@ -19,7 +19,7 @@ from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
 from penchant.output import from_json_numbers, progress, to_json_numbers
-from penchant.softmax import document
+from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
@@ -190,7 +190,7 @@ class SubjectFit:
 
 def _kept(fit: Estimate) -> dict[str, Any]:
     """What a file holds of it; whose it is, the file knows already."""
-    return document.to_dict(fit, parameters_of(fit), *fit.source.usual) | {"subject": None}
+    return serialization.to_dict(fit, parameters_of(fit), *fit.source.usual) | {"subject": None}
 
 
 def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:

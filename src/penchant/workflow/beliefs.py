@@ -35,9 +35,9 @@ from penchant.output import (
     make_frame,
     preserve_frame_backend,
 )
+from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
-from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 
@@ -178,7 +178,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     check_estimates(estimates)
     many = isinstance(estimates, Estimates)
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
-    if fits and isinstance(fits[0].source, FromChoices):
+    if fits and isinstance(fits[0].source, ChoiceSource):
         return _of_choices(estimates, data_of(episodes))
     if episodes is None:
         pairs = [(fit, episode) for fit in fits for episode in _of_fit(fit)]

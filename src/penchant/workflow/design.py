@@ -23,8 +23,8 @@ from penchant.output import (
     make_frame,
     to_json_numbers,
 )
+from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.source import IntervalKind
 from penchant.tails import normal_isf, normal_sf, t_sf
 from penchant.workflow.recover import check_simulated, drawn_people, played_by, recovered
 

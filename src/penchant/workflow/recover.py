@@ -28,9 +28,9 @@ from penchant.output import (
     progress,
     to_json_numbers,
 )
+from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
-from penchant.softmax.source import IntervalKind
 
 People = dict[str, Vector]
 RANGES = "Give a number, or a range (low, high), for all natural parameters of the model."

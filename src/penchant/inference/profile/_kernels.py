@@ -15,23 +15,29 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.softmax._kernels import FIRST, bare, inner, newton_step, sum_blocks
-from penchant.softmax._lanes import (
-    BLOCKS_OF_PAIRS,
-    LANES,
-    exponentials_of,
-    kind_of,
-    lay_out_sets,
-    layout_kind,
-    n_slope_sums,
-    pair_kind,
-    pair_moments,
-    pair_slopes,
-    set_kind,
-    set_slopes,
-    slope_kind,
+from penchant.softmax._kernels import (
+    INDEX_ZERO,
+    compiled_inner,
+    compiled_no_alloc,
+    newton_step,
+    sum_blocks,
 )
-from penchant.softmax.likelihood import n_moments, rooms_for, vectors
+from penchant.softmax._simd import (
+    LANES,
+    MAX_PAIR_BLOCKS,
+    exp_prefix_in_place,
+    lay_out_sets,
+    moment_kernel,
+    n_slope_sums,
+    pair_moments,
+    pair_moments_kernel,
+    pair_slopes,
+    pair_slopes_kernel,
+    set_layout_kernel,
+    set_slopes,
+    set_slopes_kernel,
+)
+from penchant.softmax.likelihood import aligned_vectors, n_moments, workspace_for
 
 _FAST: dict[str, Any] = {
     "nogil": True,
@@ -89,11 +95,11 @@ def derivatives(
     n = -(-int(scored.counts.max(initial=0)) // LANES) * LANES
     lines = (np.ascontiguousarray(variables).reshape(-1) for variables in (x, dx))
     sums, filled = np.empty(n_slope_sums(d, n_shape)), (scored, theta, gradient, curvature)
-    address = slope_kind(d, n_shape) if m == 2 else 0
+    address = pair_slopes_kernel(d, n_shape) if m == 2 else 0
     if address:
         _slopes_of_two(*lines, *filled, address, (np.empty((d + n_shape * d, n)), sums))
         return
-    kinds, size = (set_kind(d, n_shape), layout_kind(m, d)), (1 + n_shape) * (m - 1)
+    kinds, size = (set_slopes_kernel(d, n_shape), set_layout_kernel(m, d)), (1 + n_shape) * (m - 1)
     room = np.empty(size * d * n), np.empty(size * LANES), sums
     _slopes_of_many(*lines, m, *filled, kinds, room)
 
@@ -174,7 +180,10 @@ def profile(
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
     ends = enough, most_steps, floor, deep
-    kinds = kind_of(d, False), *((pair_kind(d), 0) if m == 2 else (0, layout_kind(m, d)))
+    kinds = (
+        moment_kernel(d, False),
+        *((pair_moments_kernel(d), 0) if m == 2 else (0, set_layout_kernel(m, d))),
+    )
     given = numbers, episodes, subject, near, ends, positive, kinds
     _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
 
@@ -188,9 +197,13 @@ class _Rooms(threading.local):
     def of(self, n_blocks: int, m: int, d: int) -> Any:
         """For so many blocks of decisions among m options with d weights."""
         if self.size != (n_blocks, m, d):
-            side = vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
-            packed = vectors(n_blocks * (m - 1) * d), np.arange(n_blocks + 1) * (m - 1), side
-            rooms = rooms_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
+            side = aligned_vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
+            packed = (
+                aligned_vectors(n_blocks * (m - 1) * d),
+                np.arange(n_blocks + 1) * (m - 1),
+                side,
+            )
+            rooms = workspace_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
             held = np.zeros(d, dtype=np.bool_)
             state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), held
             self.size, self.kept = (n_blocks, m, d), (packed, state, rooms)
@@ -203,7 +216,7 @@ _ROOMS = _Rooms()
 @fast
 def copy_rows(places, first_event, scored, subject, chosen, order):
     """Fill `chosen` with the options of all events of pairs, `order` with those that are scored."""
-    row, n = FIRST, FIRST
+    row, n = INDEX_ZERO, INDEX_ZERO
     for k in range(len(subject)):
         for event in range(first_event[subject[k]], first_event[subject[k] + 1]):
             chosen[row] = places[event]
@@ -256,7 +269,7 @@ def probabilities(x, scored, k, theta, counted, p):
     """
     _, m, d = x.shape
     chosen, order, bounds = scored
-    at, log_likelihood = FIRST, 0.0
+    at, log_likelihood = INDEX_ZERO, 0.0
     for j in range(bounds[k], bounds[k + 1]):
         r = order[j]
         c, highest = chosen[r], 0.0
@@ -271,7 +284,7 @@ def probabilities(x, scored, k, theta, counted, p):
             p[at + i] -= highest
         log_likelihood -= highest
         at += m
-    exponentials_of(p, at)
+    exp_prefix_in_place(p, at)
     for first in range(0, at, m):
         total = 0.0
         for i in range(first, first + m):
@@ -447,7 +460,7 @@ TINY = 1e-12  # squared decrement of which the last step leaves the square,
 SHRUNK = 1e-3  # if it is so much of the one before: where weights run off it is 1 / e of it
 
 
-@inner
+@compiled_inner
 def fill_side(n, side):
     """Weights of n decisions in blocks of eight, 0 in the lanes that fill the last one."""
     for b in range((n + LANES - 1) // LANES):
@@ -456,17 +469,17 @@ def fill_side(n, side):
             side[b, LANES + lane] = 0.0
 
 
-@inner
+@compiled_inner
 def lay_out(x, row, size, taken, events, address, to):
     """Write blocks of eight decisions, relative to the options chosen.
 
     x : variables (rows, n_options, d), in one line; row : the first of the pair
     size : n_options and d; taken : options chosen, and where those of the pair begin
     events : which of its events are scored: n of an array, from the second number on
-    address : see `layout_kind`; to : blocks in one line, and where they begin
+    address : see `set_layout_kernel`; to : blocks in one line, and where they begin
     """
     (m, d), (chosen, first), (scored, begin, n), (values, place) = size, taken, events, to
-    whole = FIRST
+    whole = INDEX_ZERO
     if n > 0 and scored[begin + n - 1] == n - 1:
         whole = n // LANES
         if m == 2:
@@ -475,14 +488,14 @@ def lay_out(x, row, size, taken, events, address, to):
         elif address != 0:
             lay_out_sets(address, x, row * m * d, chosen, first, whole, values, place)
         else:
-            whole = FIRST
+            whole = INDEX_ZERO
     done = whole * LANES
     rest = scored, np.uint64(begin + done), np.uint64(n - done)
     sizes, onwards = (np.uint64(m), np.uint64(d)), np.uint64(place + done * (m - 1) * d)
     pack_any(x, np.uint64(row), sizes, chosen, (np.uint64(first), onwards), rest, values)
 
 
-@inner
+@compiled_inner
 def pack_any(x, row, size, chosen, places, events, values):
     """Differences of all other options from the one chosen; 0 in filling lanes."""
     m, d = size
@@ -502,7 +515,7 @@ def pack_any(x, row, size, chosen, places, events, values):
                     i += d
 
 
-@inner
+@compiled_inner
 def pack_two(x, row, d, chosen, places, values):
     """The other of two options less the one chosen, where every event is scored; whole blocks."""
     first, n_blocks, place = places
@@ -521,23 +534,23 @@ def pack_two(x, row, d, chosen, places, values):
                 values[to] = -apart if chosen[first + j] else apart
 
 
-@inner
+@compiled_inner
 def sum_all(problem, theta, rooms):
     """Fill the second of the rooms with the moments of all decisions, see `sum_blocks`.
 
     problem : packed choices, number of blocks, and their kind; where choices are between two
-        options, and each counts once, `pair_kind` and the number of lanes that only fill up
+        options of weight 1, `pair_moments_kernel` and the number of padding lanes
     """
     packed, n_blocks, kind, (address, n_filling) = problem
     of_sums, moments, _ = rooms
     if address == 0:
-        sum_blocks(packed, kind, theta, FIRST, n_blocks, of_sums, moments)
+        sum_blocks(packed, kind, theta, INDEX_ZERO, n_blocks, of_sums, moments)
         return
-    total, n, first = of_sums[1], len(moments), FIRST
+    total, n, first = of_sums[1], len(moments), INDEX_ZERO
     for j in range(n):
         moments[j] = 0.0
     while first < n_blocks:
-        some = n_blocks - first if n_blocks - first < BLOCKS_OF_PAIRS else BLOCKS_OF_PAIRS
+        some = n_blocks - first if n_blocks - first < MAX_PAIR_BLOCKS else MAX_PAIR_BLOCKS
         pair_moments(address, packed[0], first * kind[2] * LANES, some, theta, total)
         for j in range(n):
             moments[j] += total[j]
@@ -548,7 +561,7 @@ def sum_all(problem, theta, rooms):
         moments[0] -= math.log(product)
 
 
-@inner
+@compiled_inner
 def climb_face(problem, ends, least, theta, state, rooms):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
@@ -612,7 +625,7 @@ def climb_face(problem, ends, least, theta, state, rooms):
     return np.nan
 
 
-@inner
+@compiled_inner
 def climb_line(problem, ends, least, positive, theta, rooms):
     """The same as `climb_inside` of one weight, which may have to be positive, or 0."""
     enough, most_steps, floor = ends
@@ -648,7 +661,7 @@ def climb_line(problem, ends, least, positive, theta, rooms):
     return np.nan
 
 
-@inner
+@compiled_inner
 def climb_inside(problem, ends, least, positive, theta, state, rooms):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
@@ -674,14 +687,14 @@ def climb_inside(problem, ends, least, positive, theta, state, rooms):
     return np.nan
 
 
-@bare
+@compiled_no_alloc
 def _profile(
     x, episodes, subject, near, ends, positive, kinds, values, thetas, kept, packed, state, rooms
 ):
     numbers, m, d = x
     chosen, first_event, scored, first_scored = episodes
     held = state[4]
-    row, n_last, highest = FIRST, FIRST, -np.inf
+    row, n_last, highest = INDEX_ZERO, INDEX_ZERO, -np.inf
     for k in range(len(near)):
         s = subject[k]
         theta = thetas[k]
@@ -690,7 +703,7 @@ def _profile(
         taken, events, to = (
             (chosen, first_event[s]),
             (scored, first_scored[s], n),
-            (packed[0], FIRST),
+            (packed[0], INDEX_ZERO),
         )
         lay_out(numbers, row, (m, d), taken, events, kinds[2], to)
         if n != n_last:
@@ -716,7 +729,7 @@ def _profile(
         least = -(first_scored[s + 1] - first_scored[s]) * math.log(m) if kept < 0 else -np.inf
         if k == 0 or subject[k - 1] != s:
             highest = -np.inf
-        floor = max(ends[2][k if len(ends[2]) > 1 else FIRST], highest - ends[3])
+        floor = max(ends[2][k if len(ends[2]) > 1 else INDEX_ZERO], highest - ends[3])
         until = (ends[0], ends[1], floor)
         if d == 1 and kept < 0:
             values[k] = climb_line(problem, until, least, len(positive) > 0, theta, rooms)
@@ -1106,7 +1119,7 @@ def settle(rows, gradient, steps, told, lengths, fraction, converged, limits):
     up, path, gained = told
     longest, expecting = lengths
     smooth, further, nearly, steep, poor, least, flat = limits
-    q, moved = steps.shape[1], FIRST
+    q, moved = steps.shape[1], INDEX_ZERO
     for i in range(len(rows)):
         k = rows[i]
         if not up[i]:
@@ -1159,7 +1172,7 @@ def near_peaks(peaks, which, subjects, u, reach, steps, found):
         found[i] = False
         for j in range(peaks.shape[1]):
             if which[subjects[i], j] and not found[i]:
-                found[i] = _is_near(peaks, subjects[i], j, u, i, FIRST, reach, steps)
+                found[i] = _is_near(peaks, subjects[i], j, u, i, INDEX_ZERO, reach, steps)
 
 
 @fast

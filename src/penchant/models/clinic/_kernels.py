@@ -18,7 +18,7 @@ parameter along a first axis; slope and dx are None where no derivatives are ask
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.softmax._lanes import exponentials_of, logarithms, whole_blocks
+from penchant.softmax._simd import exp_prefix_in_place, log_in_place, padded_length
 
 SIDE_BY_SIDE = 8  # pairs of one episode that are unfolded together
 LARGE = 700.0  # exp(700) is all but infinite
@@ -260,7 +260,7 @@ def prospect_traces(
         rate = psi[k, 0]
         for t in range(begin, end):
             felt[t - begin] = min(psi[k, 1] * log_size[t], LARGE)
-        exponentials_of(felt, end - begin)
+        exp_prefix_in_place(felt, end - begin)
         clear(value, slope)
         for t in range(begin, end):
             show_all(value, slope, row, x, dx)
@@ -594,7 +594,7 @@ def believe(psi, pumps, bursts, rule, value, slope):
     if rule == 0:
         for j in range(n):
             value[j] = (1.0 - first + eta * (pumps[j] - bursts[j])) / (1.0 + eta * pumps[j])
-        whole = whole_blocks(n)
+        whole = padded_length(n)
         for j in range(n, whole):
             value[j] = 1.0
         if slope is not None:
@@ -602,7 +602,7 @@ def believe(psi, pumps, bursts, rule, value, slope):
                 safe = value[j]
                 slope[0, j] = -1.0 / ((1.0 + eta * pumps[j]) * safe)
                 slope[1, j] = safe * pumps[j] - (pumps[j] - bursts[j])
-        logarithms(value[:whole])
+        log_in_place(value[:whole])
         for j in range(n):
             value[j] = -1.0 / value[j]
         if slope is not None:
@@ -612,7 +612,7 @@ def believe(psi, pumps, bursts, rule, value, slope):
         return
     for j in range(n):
         value[j] = -eta * pumps[j]
-    exponentials_of(value, n)
+    exp_prefix_in_place(value, n)
     for j in range(n):
         kept, away = value[j], bursts[j] / pumps[j] - first if pumps[j] > 0 else 0.0
         value[j] = first + (1.0 - kept) * away

@@ -34,7 +34,7 @@ from penchant.models.clinic.recursion import Recursion, in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import ONE_LESS, Natural, Shape
 from penchant.models.record import Record
-from penchant.softmax._lanes import LANES
+from penchant.softmax._simd import LANES
 
 TARGET, MEAN = "target", "mean and variance"
 

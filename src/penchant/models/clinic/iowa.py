@@ -54,7 +54,7 @@ from penchant.models.clinic.recursion import (
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
 from penchant.models.record import Record
-from penchant.softmax._lanes import whole_blocks
+from penchant.softmax._simd import padded_length
 
 RULES = {"decay": 0, "delta": 1, "perseverance": 2}
 LEAST_POWER, MOST_POWER = 0.05, 2.0
@@ -85,7 +85,7 @@ class Decks(Recursion):
         """Traces of what cards are felt to bring, and of choices, and their derivatives."""
         net, size = self.net(record), (self.n_options, len(self.weights))
         log_size = record.kept(("log size", self.payscale), lambda: _log_size(net))
-        room = np.zeros(whole_blocks(int(record.lengths(which).max(initial=0))))
+        room = np.zeros(padded_length(int(record.lengths(which).max(initial=0))))
         given = record, which, psi, psi.shape[1] * with_slopes, size, size[0] * size[1]
         seen = record.chosen, net, log_size, record.is_choice
         return in_turn(prospect_traces, *given, *seen, settings=(RULES[rule], room))

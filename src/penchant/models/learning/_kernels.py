@@ -45,7 +45,7 @@ from penchant.models.learning._lines import (
     trust,
     write_planes,
 )
-from penchant.softmax._lanes import LANES, exponentials_of
+from penchant.softmax._simd import LANES, exp_prefix_in_place
 
 FORGETTING, FICTITIOUS, TIED = 1, 2, 3
 BY_OUTCOME = 4  # added to the rule of options not taken: the sign of the reward picks the rate
@@ -196,7 +196,7 @@ def cooled(log_times, starts, which, powers, logarithmic, values, room, x, dx):
         log_t, factor = log_times[begin:end], room[: end - begin]
         for t in range(len(factor)):
             factor[t] = powers[k] * log_t[t]
-        exponentials_of(room, len(factor))
+        exp_prefix_in_place(room, len(factor))
         if logarithmic:
             for t in range(len(factor)):
                 factor[t] = log_t[t]

@@ -13,14 +13,14 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 from penchant._compiled import inner_njit, njit
-from penchant.softmax._lanes import (
+from penchant.softmax._simd import (
     LANES,
-    Emit,
+    VectorBuilder,
     address_of,
-    at,
     call_address,
     called_by_address,
-    transposed,
+    i64,
+    transpose_lanes,
 )
 
 SHOWN = 16  # events whose variables are collected before they are written
@@ -45,9 +45,9 @@ def _on_lines(operation):
     def replace(typingctx, lines, numbers):
         def build(context, builder, signature, arguments):
             data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-            emit = Emit(builder)
+            emit = VectorBuilder(builder)
             each = [builder.extract_value(arguments[1], k) for k in range(len(numbers))]
-            places = [builder.mul(number, at(LANES)) for number in each]
+            places = [builder.mul(number, i64(LANES)) for number in each]
             given = [emit.load(data, place) for place in places]
             for result, place in zip(operation(emit, *given), places, strict=False):
                 emit.store(result, data, place)
@@ -70,7 +70,7 @@ def _tilted(emit, slope, value, *how):
     builder = emit.builder
     rate, own = (_speed(emit, *how[:4], *rates) for rates in (how[6:9], how[9:]))
     target = _chosen_or(emit, *how[:2], *how[4:6])
-    kept = builder.fmul(builder.fsub(emit.all(1.0), rate), slope)
+    kept = builder.fmul(builder.fsub(emit.splat(1.0), rate), slope)
     return (builder.fadd(kept, builder.fmul(own, builder.fsub(target, value))),)
 
 
@@ -87,7 +87,7 @@ def _chosen_or(emit, chosen, option, yes, no):
 
 def _gained(emit, _, chosen, option, variance, noise):
     """Gain s / (v + s) of the option taken, 0 of others."""
-    builder, none = emit.builder, emit.all(0.0)
+    builder, none = emit.builder, emit.splat(0.0)
     unsure = builder.fcmp_ordered(">", variance, none)
     found = builder.fdiv(variance, builder.fadd(noise, variance))
     return (_chosen_or(emit, chosen, option, builder.select(unsure, found, none), none),)
@@ -95,7 +95,7 @@ def _gained(emit, _, chosen, option, variance, noise):
 
 def _trusted(emit, gain, kept, unit, chosen, option, variance, noise):
     """Gain s / (v + s), kept v / (v + s), 1 / (v + s); 0, 1 and 0 but of the option taken."""
-    builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    builder, none, one = emit.builder, emit.splat(0.0), emit.splat(1.0)
     both, unsure = builder.fadd(noise, variance), builder.fcmp_ordered(">", variance, none)
     share = builder.fdiv(one, both)
     gained = builder.select(unsure, builder.fdiv(variance, both), none)
@@ -135,8 +135,8 @@ def _sqrt(emit, x):
 
 def _rooted(emit, sd, half, variance, unit):
     """Unit sqrt(s), and its derivative in s."""
-    builder, none, plain = emit.builder, emit.all(0.0), _sqrt(emit, variance)
-    steep = builder.fdiv(unit, builder.fmul(emit.all(2.0), plain))
+    builder, none, plain = emit.builder, emit.splat(0.0), _sqrt(emit, variance)
+    steep = builder.fdiv(unit, builder.fmul(emit.splat(2.0), plain))
     unsure = builder.fcmp_ordered(">", plain, none)
     return builder.fmul(unit, plain), builder.select(unsure, steep, none)
 
@@ -155,12 +155,12 @@ def _shared(emit, _, slope, mean, one, other, variance, total):
     """Derivative of m / total, total^2 being in proportion to the variance."""
     builder = emit.builder
     growth = builder.fdiv(builder.fadd(one, other), variance)
-    fall = builder.fmul(emit.all(0.5), builder.fmul(mean, growth))
+    fall = builder.fmul(emit.splat(0.5), builder.fmul(mean, growth))
     return (builder.fdiv(builder.fsub(slope, fall), total),)
 
 
 copy = _on_lines(lambda emit, _, value: (value,))
-negate = _on_lines(lambda emit, _, value: (emit.builder.fsub(emit.all(0.0), value),))
+negate = _on_lines(lambda emit, _, value: (emit.builder.fsub(emit.splat(0.0), value),))
 times = _on_lines(lambda emit, _, one, other: (emit.builder.fmul(one, other),))
 over = _on_lines(lambda emit, _, one, other: (emit.builder.fdiv(one, other),))
 plus = _on_lines(lambda emit, _, one, other: (emit.builder.fadd(one, other),))
@@ -191,10 +191,10 @@ def _write_eight(typingctx, lines, first, seats, offset, out):
 
     def build(context, builder, signature, arguments):
         data, seats, out = _pointers(context, builder, signature, arguments)
-        emit, start = Emit(builder), builder.mul(arguments[1], at(LANES))
-        rows = [emit.load(data, builder.add(start, at(k * LANES))) for k in range(LANES)]
-        for lane, row in enumerate(transposed(emit, rows)):
-            place = builder.load(builder.gep(seats, [at(PLACE * LANES + lane)]))
+        emit, start = VectorBuilder(builder), builder.mul(arguments[1], i64(LANES))
+        rows = [emit.load(data, builder.add(start, i64(k * LANES))) for k in range(LANES)]
+        for lane, row in enumerate(transpose_lanes(emit, rows)):
+            place = builder.load(builder.gep(seats, [i64(PLACE * LANES + lane)]))
             emit.store(row, out, builder.add(place, arguments[3]))
         return context.get_dummy_value()
 
@@ -207,14 +207,14 @@ def _read_eight(typingctx, lines, first, seats, offset, told):
 
     def build(context, builder, signature, arguments):
         data, seats, told = _pointers(context, builder, signature, arguments)
-        emit, start = Emit(builder), builder.mul(arguments[1], at(LANES))
+        emit, start = VectorBuilder(builder), builder.mul(arguments[1], i64(LANES))
         rows = []
         for lane in range(LANES):
-            begin = builder.load(builder.gep(seats, [at(BEGIN * LANES + lane)]))
-            place = builder.add(builder.mul(begin, at(N_TOLD)), arguments[3])
+            begin = builder.load(builder.gep(seats, [i64(BEGIN * LANES + lane)]))
+            place = builder.add(builder.mul(begin, i64(N_TOLD)), arguments[3])
             rows.append(emit.load(told, place))
-        for k, row in enumerate(transposed(emit, rows)):
-            emit.store(row, data, builder.add(start, at(k * LANES)))
+        for k, row in enumerate(transpose_lanes(emit, rows)):
+            emit.store(row, data, builder.add(start, i64(k * LANES)))
         return context.get_dummy_value()
 
     return types.void(lines, types.int64, seats, types.int64, told), build
@@ -314,12 +314,12 @@ def _learnt_at_a_rate(emit, n, state, told):
 
     told : the option learnt from, or -1; the reward
     """
-    builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    builder, none, one = emit.builder, emit.splat(0.0), emit.splat(1.0)
     (chosen, reward), up, down = told, state[:n], state[n : 2 * n]
     after, shown = [], []
     for i in range(2):
         value, *slopes = state[(2 + i) * n : (3 + i) * n]
-        taken = builder.fcmp_ordered("==", chosen, emit.all(float(i)))
+        taken = builder.fcmp_ordered("==", chosen, emit.splat(float(i)))
         gains = builder.fcmp_ordered(">=", reward, value)
         rate, *own = (
             builder.select(taken, builder.select(gains, *both), none)
@@ -338,12 +338,12 @@ def _learnt_by_confirmation(emit, n, state, told):
 
     told : the option taken, or -1 where nothing is learnt; its reward; that of the other, or NaN
     """
-    builder, none, one = emit.builder, emit.all(0.0), emit.all(1.0)
+    builder, none, one = emit.builder, emit.splat(0.0), emit.splat(1.0)
     (chosen, reward, forgone), rates = told, state[:2]
     after, shown = [], []
     for i in range(2):
         value, *slopes = state[2 + i * n : 2 + (i + 1) * n]
-        mine = builder.fcmp_ordered("==", chosen, emit.all(float(i)))
+        mine = builder.fcmp_ordered("==", chosen, emit.splat(float(i)))
         target = builder.select(mine, reward, forgone)
         learns = builder.and_(
             builder.fcmp_ordered(">=", chosen, none), builder.fcmp_ordered("ord", target, target)
@@ -364,7 +364,7 @@ def _learnt_of_punishments(emit, n, state, told):
 
     told : 1 if the first option was punished, 0 if not, NaN where nothing is learnt; both sizes
     """
-    builder, none, one, half = emit.builder, emit.all(0.0), emit.all(1.0), emit.all(0.5)
+    builder, none, one, half = emit.builder, emit.splat(0.0), emit.splat(1.0), emit.splat(0.5)
     (outcome, *sizes), (rate, gamma, value, *slopes) = told, state
     own, shown = builder.fsub(value, half), []
     for i, size in enumerate(sizes):
@@ -394,20 +394,20 @@ def _unfold_eight(builder, arguments, rule, n_planes, apart):
     """Instructions of a function for eight events of eight pairs."""
     state, told, n_events, begins, t, out, places, width = arguments
     learn, n_told, n_state = rule
-    emit = Emit(builder)
-    lines = [emit.load(state, at(k * LANES)) for k in range(n_state(n_planes))]
-    seats = [builder.load(builder.gep(begins, [at(lane)])) for lane in range(LANES)]
+    emit = VectorBuilder(builder)
+    lines = [emit.load(state, i64(k * LANES)) for k in range(n_state(n_planes))]
+    seats = [builder.load(builder.gep(begins, [i64(lane)])) for lane in range(LANES)]
     seen = []
     for k in range(n_told):
-        first = builder.add(builder.mul(n_events, at(k)), t)
+        first = builder.add(builder.mul(n_events, i64(k)), t)
         rows = [emit.load(told, builder.add(first, seats[lane])) for lane in range(LANES * apart)]
         if apart:
-            seen.append(transposed(emit, rows))
+            seen.append(transpose_lanes(emit, rows))
         else:
             place = builder.gep(told, [builder.add(first, seats[0])])
-            numbers = [builder.load(builder.gep(place, [at(j)])) for j in range(LANES)]
-            seen.append([emit.spread(number) for number in numbers])
-    to = [builder.load(builder.gep(places, [at(lane)])) for lane in range(LANES)]
+            numbers = [builder.load(builder.gep(place, [i64(j)])) for j in range(LANES)]
+            seen.append([emit.broadcast(number) for number in numbers])
+    to = [builder.load(builder.gep(places, [i64(lane)])) for lane in range(LANES)]
     written = [[] for _ in range(n_planes)]
     for j in range(LANES):
         shown, lines = learn(emit, n_planes, lines, [line[j] for line in seen])
@@ -415,14 +415,14 @@ def _unfold_eight(builder, arguments, rule, n_planes, apart):
             plane.extend(both)
         if len(written[0]) < LANES:
             continue
-        before = builder.add(builder.mul(t, at(2)), at(2 * j + 2 - LANES))
+        before = builder.add(builder.mul(t, i64(2)), i64(2 * j + 2 - LANES))
         for q, plane in enumerate(written):
-            first = builder.add(before, builder.mul(width, at(q)))
-            for lane, row in enumerate(transposed(emit, plane)):
+            first = builder.add(before, builder.mul(width, i64(q)))
+            for lane, row in enumerate(transpose_lanes(emit, plane)):
                 emit.store(row, out, builder.add(to[lane], first))
             plane.clear()
     for k, line in enumerate(lines):
-        emit.store(line, state, at(k * LANES))
+        emit.store(line, state, i64(k * LANES))
 
 
 # of each rule: its instructions, numbers told of an event, and lines of its state by planes

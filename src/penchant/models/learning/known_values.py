@@ -23,7 +23,7 @@ from penchant.models.learning._kernels import cooled
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, empty
-from penchant.softmax._lanes import LANES
+from penchant.softmax._simd import LANES
 from penchant.tables.numbers import exact_floats
 
 NOISE_NAMES = {

@@ -7,7 +7,7 @@ to starts[e + 1], and row after row is filled. Slopes have no rows where they ar
 import numpy as np
 
 from penchant._compiled import inner_njit, njit
-from penchant.softmax._lanes import exponentials_of, logarithms
+from penchant.softmax._simd import exp_prefix_in_place, log_in_place
 
 PRELEC, TVERSKY_KAHNEMAN = 1, 2  # weightings of probabilities
 LARGE = 700.0  # exp(700) is all but infinite
@@ -53,7 +53,7 @@ def hyperbola_slopes(top, weight, log_amount, rate, utility, value, by_rate, by_
 def by_magnitude(attributes, starts, which, psi, width, utility, rooms, x, slopes):
     """A / (1 + k A^-m D), or A^s / (1 + k D), and their derivatives in both parameters.
 
-    attributes : (3, n), amounts, delays and logarithms of amounts
+    attributes : (3, n), amounts, delays and log_in_place of amounts
     rooms : SLOTS for A^s or A^-m D of a person, and for exponents that they are of, after their
         number: they are kept from one psi to the next, as points of a grid share them
     """
@@ -71,7 +71,7 @@ def by_magnitude(attributes, starts, which, psi, width, utility, rooms, x, slope
         if not is_known:
             for j in range(len(power)):
                 power[j] = min((exponent if utility else -exponent) * log_amount[j], LARGE)
-            exponentials_of(kept[slot], len(power))
+            exp_prefix_in_place(kept[slot], len(power))
             if not utility:
                 for j in range(len(power)):
                     power[j] *= delay[j]
@@ -134,7 +134,7 @@ def exponential(attributes, starts, which, psi, width, room, x, slopes):
         rate, factor, value = psi[k, 0], room[: end - begin], x[first:last]
         for j in range(len(factor)):
             factor[j] = -rate * delay[j]
-        exponentials_of(room, len(factor))
+        exp_prefix_in_place(room, len(factor))
         for j in range(len(value)):
             value[j] = amount[j] * factor[j] if rate * delay[j] <= NOTHING else 0.0
         if slopes.shape[1] > 0:
@@ -181,7 +181,7 @@ def stakes_seen(p, points, stake, won, lost):
     for j in range(len(p)):
         won[j] = 1.0 + points[j] * (1.0 + stake[j])
         lost[j] = points[j] * (1.0 - stake[j])
-    logarithms(won)
+    log_in_place(won)
     for j in range(len(p)):
         won[j] *= p[j]
 
@@ -203,7 +203,7 @@ def of_stakes(worth, chances, delays, starts, which, psi, width, room, x, slopes
         rate, both, value = psi[k, 0], x[first:last], room[: end - begin]
         for j in range(len(value)):
             value[j] = 1.0 + rate * lost[j]
-        logarithms(room)
+        log_in_place(room)
         for j in range(len(value)):
             value[j] = won[j] + (1.0 - chance[j]) * value[j]
         for j in range(len(value)):
@@ -239,8 +239,8 @@ def beside_peers(attributes, starts, which, psi, width, rooms, x, slopes):
             high[j] = min(rho * log_high[j], LARGE)
         for j in range(len(low)):
             low[j] = min(rho * log_low[j], LARGE)
-        exponentials_of(rooms[0], len(high))
-        exponentials_of(rooms[1], len(low))
+        exp_prefix_in_place(rooms[0], len(high))
+        exp_prefix_in_place(rooms[1], len(low))
         for j in range(len(high)):
             high[j] *= p[j]
         for j in range(len(low)):
@@ -271,7 +271,7 @@ def now_or_later(delay, starts, which, width, value, x):
 def constant_sensitivity(attributes, starts, which, psi, width, rooms, x, slopes):
     """A exp(-z) with z = (a D)^s, and its derivatives in a and s.
 
-    attributes : (3, n), amounts, delays and logarithms of delays, 0 where there is none
+    attributes : (3, n), amounts, delays and log_in_place of delays, 0 where there is none
     """
     last = 0
     for k in range(len(which)):
@@ -283,12 +283,12 @@ def constant_sensitivity(attributes, starts, which, psi, width, rooms, x, slopes
         log_delay = attributes[2, begin:end]
         for j in range(len(z)):
             z[j] = min(power * (log_rate + log_delay[j]), LARGE)
-        exponentials_of(rooms[0], len(z))
+        exp_prefix_in_place(rooms[0], len(z))
         for j in range(len(z)):
             z[j] = 0.0 if delay[j] == 0 else z[j]
         for j in range(len(z)):
             factor[j] = -min(z[j], NOTHING + 1.0)
-        exponentials_of(rooms[1], len(z))
+        exp_prefix_in_place(rooms[1], len(z))
         for j in range(len(value)):
             value[j] = amount[j] * factor[j] if z[j] <= NOTHING else 0.0
         if slopes.shape[1] > 0:
@@ -317,7 +317,7 @@ def fill_utilities(sign, log_size, rho, utility):
     """sign(z) |z|^rho of outcomes; utility has room for whole blocks of eight."""
     for j in range(len(sign)):
         utility[j] = min(rho * log_size[j], LARGE)
-    exponentials_of(utility, len(sign))
+    exp_prefix_in_place(utility, len(sign))
     for j in range(len(sign)):
         utility[j] *= sign[j]
 
@@ -328,10 +328,10 @@ def prelec_weights(log_l, gamma, power, weight, tilt, steep):
     n = len(log_l)
     for j in range(n):
         power[j] = gamma * log_l[j]
-    exponentials_of(power, n)
+    exp_prefix_in_place(power, n)
     for j in range(n):
         weight[j] = -min(power[j], NOTHING + 1.0)
-    exponentials_of(weight, n)
+    exp_prefix_in_place(weight, n)
     for j in range(n):
         weight[j] = 0.0 if power[j] > NOTHING else weight[j]
     if steep:
@@ -345,18 +345,18 @@ def tversky_kahneman_weights(log_p, log_rest, gamma, power, weight, tilt):
     n = len(log_p)
     for j in range(n):
         power[j], tilt[j] = gamma * log_p[j], gamma * log_rest[j]
-    exponentials_of(power, n)
-    exponentials_of(tilt, n)
+    exp_prefix_in_place(power, n)
+    exp_prefix_in_place(tilt, n)
     for j in range(n):
         change = power[j] * log_p[j] + tilt[j] * log_rest[j]
         power[j] += tilt[j]
         tilt[j] = change / (gamma * power[j])
     for j in range(n, len(power)):
         power[j] = 1.0
-    logarithms(power)
+    log_in_place(power)
     for j in range(n):
         weight[j] = gamma * log_p[j] - power[j] / gamma
-    exponentials_of(weight, n)
+    exp_prefix_in_place(weight, n)
     for j in range(n):
         tilt[j] = weight[j] * (log_p[j] + power[j] / (gamma * gamma) - tilt[j])
 
@@ -424,7 +424,7 @@ def gambles(attributes, starts, which, psi, weighting, sizes, rooms, x, slopes):
     """Weighted utility of gains, and of losses; in one column if there is but one.
 
     attributes : (n_attributes, n_outcomes, n), signs of outcomes, and log |outcome|; probabilities,
-        and logarithms of them: log(-log p) for PRELEC; log p and log(1 - p) for TVERSKY_KAHNEMAN
+        and log_in_place of them: log(-log p) for PRELEC; log p and log(1 - p) for TVERSKY_KAHNEMAN
     weighting : 0 none, PRELEC or TVERSKY_KAHNEMAN
     sizes : number of options, and of columns
     rooms : one for numbers of a person, two for sums, SLOTS for utilities, weights and slopes of

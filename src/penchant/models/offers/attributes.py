@@ -13,7 +13,7 @@ from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Described, natural_parameters
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, empty
-from penchant.softmax._lanes import LANES
+from penchant.softmax._simd import LANES
 
 Prepared = tuple[Matrix, ...]  # what does not depend on psi
 Pairs = tuple[IntVector, IntVector, Matrix]  # where each person starts, which person, at which psi

@@ -37,7 +37,7 @@ from penchant.models.offers.attributes import (
     shapes,
 )
 from penchant.models.record import empty
-from penchant.softmax._lanes import LANES
+from penchant.softmax._simd import LANES
 
 HUNDRED = 100.0
 

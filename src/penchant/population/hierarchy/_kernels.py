@@ -6,7 +6,7 @@ import numpy as np
 
 from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
-from penchant.softmax._lanes import LANES, exponentials, whole_blocks
+from penchant.softmax._simd import LANES, exp_in_place, padded_length
 
 LARGE = 1e280
 SMALLEST = 1e-300
@@ -42,7 +42,7 @@ def log_likelihoods(table, pairs, theta, values):
             rows += first_row[order[j] + 1] - first_row[order[j]]
         most = max(most, rows)
     away, known = np.empty((d, most)), np.zeros(most)
-    u = np.zeros(whole_blocks(most))
+    u = np.zeros(padded_length(most))
     for k in range(len(theta)):
         at = 0
         for j in range(bounds[k], bounds[k + 1]):
@@ -71,7 +71,7 @@ def log_likelihoods(table, pairs, theta, values):
                     u[i] -= highest
                 log_likelihood -= highest * (counts[order[j]] if len(counts) else 1.0)
                 first += m
-            exponentials(u[: whole_blocks(at)])
+            exp_in_place(u[: padded_length(at)])
             product, first = 1.0, 0
             for j in range(bounds[k], bounds[k + 1]):
                 m = first_row[order[j] + 1] - first_row[order[j]]
@@ -100,7 +100,7 @@ def weight_moments(table, pairs, theta, values, gradient, information):
         most = max(most, first_row[r + 1] - first_row[r])
     away, known = np.empty((d, most)), np.zeros(most)
     about, weighted = np.empty((d, most)), np.empty(most)
-    u = np.zeros(whole_blocks(most))
+    u = np.zeros(padded_length(most))
     values[:] = 0.0
     gradient[:] = 0.0
     information[:] = 0.0
@@ -128,7 +128,7 @@ def weight_moments(table, pairs, theta, values, gradient, information):
                     highest = max(highest, u[i])
                 for i in range(m):
                     u[i] -= highest
-                exponentials(u[: whole_blocks(m)])
+                exp_in_place(u[: padded_length(m)])
                 total = 0.0
                 for i in range(m):
                     total += u[i]
@@ -194,7 +194,7 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, pairs
             first = n_nodes - n_nodes % LANES
             for j in range(n_nodes):
                 level[j] -= highest
-            exponentials(level[:first])
+            exp_in_place(level[:first])
         else:
             highest = 0.0
         for j in range(first, n_nodes):

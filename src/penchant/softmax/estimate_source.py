@@ -24,7 +24,7 @@ Method = Literal["maximum likelihood", "MAP", "Firth"]
 Rng = np.random.Generator | None
 
 
-class Source:
+class EstimateSource:
     """What stands behind estimates, and answers what needs the data, or says that they lack.
 
     Attributes
@@ -64,7 +64,7 @@ class Source:
         """None."""
         return ""
 
-    def doubts(self, sources: Iterable[Source]) -> tuple[str, ...]:
+    def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
         """Settings of the model that the data of all these sources speak against, in sentences."""
         return ()
 
@@ -73,15 +73,15 @@ class Source:
         """The objective on the grid of a model's shape parameters."""
         self._lacks("profile")
 
-    def natural(self, found: Found) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
         raise NotImplementedError
 
-    def natural_names(self, found: Found) -> tuple[str, ...]:
+    def natural_names(self, found: EstimateFields) -> tuple[str, ...]:
         """Names of the natural parameters."""
         return self.natural(found)[0]
 
-    def has_ratios(self, found: Found) -> bool:
+    def has_ratios(self, found: EstimateFields) -> bool:
         """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
         return False
 
@@ -104,43 +104,43 @@ class Source:
         """Natural parameters of each estimate, with intervals."""
         raise NotImplementedError
 
-    def robust(self, found: Found) -> Matrix:
+    def robust(self, found: EstimateFields) -> Matrix:
         """Sandwich covariance."""
         self._lacks("robust()")
 
-    def clustered(self, found: Found, cluster: Any) -> Matrix:
+    def clustered(self, found: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by clusters."""
         self._lacks("clustered()")
 
-    def likelihood_ratio_test(self, found: Found, hypothesis: Any) -> TestResult:
+    def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
         """Against the best estimate that obeys the hypothesis."""
         self._lacks("likelihood_ratio_test()")
 
-    def score_test(self, found: Found, hypothesis: Any) -> TestResult:
+    def score_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
         """By the slope at the best estimate that obeys the hypothesis."""
         self._lacks("score_test()")
 
-    def predict(self, found: Found, data: Any, available: Any, average: bool) -> Any:
+    def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities, of the data or of new ones."""
         self._lacks("predict()")
 
-    def log_likelihoods(self, found: Found, data: Any) -> Any:
+    def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision, of the data or of new ones."""
         self._lacks("log_likelihoods()")
 
-    def bias(self, found: Found) -> Vector:
+    def bias(self, found: EstimateFields) -> Vector:
         """First-order bias of theta."""
         self._lacks("bias")
 
-    def belief_map(self, found: Found) -> Any:
+    def belief_map(self, found: EstimateFields) -> Any:
         """The map that somebody had in mind before play."""
         self._lacks("belief_map()")
 
-    def attached(self, found: Found, data: Any) -> Source:
+    def attached(self, found: EstimateFields, data: Any) -> EstimateSource:
         """The same with the data of the fit."""
         self._lacks("attach()")
 
-    def stored(self) -> Source:
+    def stored(self) -> EstimateSource:
         """The same without the data, to be pickled."""
         return self
 
@@ -149,7 +149,7 @@ class Source:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Found:
+class EstimateFields:
     """The numbers of an estimate, which `Estimate` describes."""
 
     status: Status
@@ -165,7 +165,7 @@ class Found:
     n_decisions: int
     total_weight: float
     n_options: tuple[int, int]
-    source: Source
+    source: EstimateSource
     method: Method = "maximum likelihood"
     prior: str | None = None
     covariance_kind: str = "model"
@@ -176,7 +176,7 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept(Source):
+class DetachedSource(EstimateSource):
     """Natural parameters of a model as they were kept.
 
     Attributes
@@ -206,7 +206,7 @@ class Kept(Source):
     model = data = None
     space: ClassVar[Space] = "parameters"
 
-    def has_ratios(self, found: Found) -> bool:
+    def has_ratios(self, found: EstimateFields) -> bool:
         """As it was kept."""
         return self.ratios
 
@@ -215,7 +215,7 @@ class Kept(Source):
         """Those that were kept."""
         return self.level, self.kind
 
-    def natural(self, found: Found) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
         names = tuple(p.name for p in self.kept)
         covariance = self.covariance

@@ -18,33 +18,33 @@ from penchant.choices.chunks import Chunks
 from penchant.errors import DataError, argument
 from penchant.output import format_count, single_option_notes
 from penchant.softmax import separation
+from penchant.softmax.choice_estimate import ChoiceSource
+from penchant.softmax.chunked_likelihood import (
+    ChunkReducer,
+    ChunkSummary,
+    InUnit,
+    PassedCareful,
+    PassedLikelihood,
+    PassedScatter,
+    null_log_likelihood,
+    summarize_chunks,
+)
 from penchant.softmax.diagnostics import Separation
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
     NEWTON_STEPS,
-    Facts,
+    DataSummary,
+    build_estimate,
     check_covariance,
     checked_start,
     named,
     raise_if_wrong,
     whole_basis,
     with_covariance,
-    worded,
 )
-from penchant.softmax.from_choices import FromChoices
 from penchant.softmax.hypotheses import check_clusters, meat, sandwich
 from penchant.softmax.identification import Identification, from_spread
 from penchant.softmax.newton import UNDECIDED, Maximum, Restricted, maximise
-from penchant.softmax.passes import (
-    InUnit,
-    Looked,
-    PassedCareful,
-    PassedLikelihood,
-    PassedScatter,
-    Passes,
-    looked,
-    null_log_likelihood,
-)
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import scores
 from penchant.softmax.separation import (
@@ -99,7 +99,7 @@ class Histogram:
         return sizes.shape[1], found
 
 
-def typical_difference(passes: Passes, scale: Vector) -> Vector:
+def typical_difference(passes: ChunkReducer, scale: Vector) -> Vector:
     """`separation.typical_difference` to the last bit: positive floats are ordered as their bits.
 
     Three passes find 20, 22 and 22 of these.
@@ -193,7 +193,7 @@ class Broken:
 class PassedCone:
     """Directions that lower no difference, by constraints that are added from passes."""
 
-    passes: Passes
+    passes: ChunkReducer
     cut: Cut
     values: Matrix
     rounding: Vector
@@ -201,7 +201,7 @@ class PassedCone:
     seen: set[bytes] = field(default_factory=set)
 
     @classmethod
-    def of(cls, passes: Passes, cut: Cut) -> PassedCone | None:
+    def of(cls, passes: ChunkReducer, cut: Cut) -> PassedCone | None:
         """All directions that lower none of some rows; None where no row differs."""
         at_first = max(separation.ROWS_AT_FIRST // passes.chunks.n_chunks, 20)
         parts = list(passes.each(FirstRows(cut, at_first), "separation"))
@@ -273,7 +273,7 @@ class PassedRecession:
 
 
 def recession(
-    passes: Passes, known: Looked, scale: Vector, basis: Matrix | None = None
+    passes: ChunkReducer, known: ChunkSummary, scale: Vector, basis: Matrix | None = None
 ) -> PassedRecession | None:
     """A recession direction, or None: then the maximum exists."""
     cut = Cut(typical_difference(passes, scale), known.whole, basis)
@@ -303,7 +303,7 @@ class Bears:
         return np.array([bool((one + p * two >= -found.rounding - SAME).all()) for p in parts])
 
 
-def combined(passes: Passes, cut: Cut, first: Vector, second: Vector) -> Vector:
+def combined(passes: ChunkReducer, cut: Cut, first: Vector, second: Vector) -> Vector:
     """A recession direction along both: the first, with as much of the second as it bears."""
     one, two = (v * cut.unit / np.abs(v * cut.unit).max() for v in (first, second))
     borne = np.ones(HALVINGS, dtype=bool)
@@ -313,7 +313,7 @@ def combined(passes: Passes, cut: Cut, first: Vector, second: Vector) -> Vector:
     return np.where(np.abs(both) > ROUNDED * np.abs(both).max(), both, 0.0) / cut.unit
 
 
-def limits(passes: Passes, cut: Cut, direction: Vector) -> Vector:
+def limits(passes: ChunkReducer, cut: Cut, direction: Vector) -> Vector:
     """Where each parameter goes along the recession directions, as `separation.limits` has it."""
     cone = PassedCone.of(passes, cut)
     result = np.zeros(len(direction))
@@ -352,8 +352,8 @@ class Levelled:
 
 
 def near_separation(
-    passes: Passes,
-    found: Looked,
+    passes: ChunkReducer,
+    found: ChunkSummary,
     known: Identification,
     likelihood: PassedLikelihood,
     maximum: Maximum,
@@ -375,7 +375,7 @@ def near_separation(
     if not any(list(passes.each(HasSmall(limit), "small differences"))):
         return None
     plain = passes.through(Levelled(limit))
-    of_plain = looked(plain, with_start=False)
+    of_plain = summarize_chunks(plain, with_start=False)
     if known.basis is None and _has_maximum(plain, of_plain, maximum.theta):
         return None
     try:
@@ -385,7 +385,7 @@ def near_separation(
     return None if direction is None else direction.direction
 
 
-def _has_maximum(passes: Passes, found: Looked, start: Vector) -> bool:
+def _has_maximum(passes: ChunkReducer, found: ChunkSummary, start: Vector) -> bool:
     """Whether Newton's method proves by itself that the maximum exists."""
     likelihood = PassedLikelihood(passes, found)
     maximum = maximise(likelihood, start=start)
@@ -433,8 +433,8 @@ def fit_chunks(
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
     steps = max_steps or NEWTON_STEPS
-    passes = Passes(chunks)
-    given = looked(passes)
+    passes = ChunkReducer(chunks)
+    given = summarize_chunks(passes)
     if given.n_single == given.n_decisions:
         single_option_notes(np.ones(given.n_decisions, dtype=np.int64))
     if given.weighted and not given.largest_weight > 0:
@@ -444,7 +444,7 @@ def fit_chunks(
     work, known = passes, given
     if unit != 1.0:
         work = passes.through(InUnit(unit))
-        known = looked(work)
+        known = summarize_chunks(work)
     if parameter_prior is not None:
         found = Found(_posterior(work, known, chunks.names, parameter_prior, begin, steps, unit))
     else:
@@ -457,13 +457,19 @@ def fit_chunks(
     return replace(estimate, notes=(*estimate.notes, f"{words} over {chunks.describe()}."))
 
 
-def _identified(passes: Passes, known: Looked, names: tuple[str, ...]) -> Identification:
+def _identified(
+    passes: ChunkReducer, known: ChunkSummary, names: tuple[str, ...]
+) -> Identification:
     check_units(known.largest, names)
     return from_spread(PassedScatter(passes, known), known.spread, known.largest)
 
 
 def _maximum_likelihood(
-    passes: Passes, looked_at: Looked, names: tuple[str, ...], start: Vector | None, max_steps: int
+    passes: ChunkReducer,
+    looked_at: ChunkSummary,
+    names: tuple[str, ...],
+    start: Vector | None,
+    max_steps: int,
 ) -> Found:
     """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
     known = _identified(passes, looked_at, names)
@@ -473,7 +479,7 @@ def _maximum_likelihood(
     basis, inner = known.basis, likelihood
     if basis is not None:
         turned = passes.through(InCoordinates(basis))
-        inner = PassedLikelihood(turned, looked(turned))
+        inner = PassedLikelihood(turned, summarize_chunks(turned))
     begin = inner.known.start if start is None else start_in(basis, start)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
     inverse = scaled_inverse(maximum.information)
@@ -502,7 +508,7 @@ def _maximum_likelihood(
 
 
 def _separated(
-    passes: Passes,
+    passes: ChunkReducer,
     known: Identification,
     found: PassedRecession,
     names: tuple[str, ...],
@@ -512,7 +518,7 @@ def _separated(
     direction = found.direction if known.basis is None else known.basis @ found.direction
     direction = cleaned(direction, known)
     left = passes.through(found.excluding)
-    rest = _maximum_likelihood(left, looked(left), names, None, max_steps)
+    rest = _maximum_likelihood(left, summarize_chunks(left), names, None, max_steps)
     plain = replace(found.excluding.cut, basis=None)
     if rest.solution.recession is not None:
         direction = combined(passes, plain, direction, rest.solution.recession)
@@ -534,8 +540,8 @@ def _separated(
 
 
 def _posterior(
-    passes: Passes,
-    looked_at: Looked,
+    passes: ChunkReducer,
+    looked_at: ChunkSummary,
     names: tuple[str, ...],
     prior: ParameterPrior,
     start: Vector | None,
@@ -550,7 +556,7 @@ def _posterior(
     work: Any = Restricted(PassedLikelihood(passes, looked_at), np.zeros(d), basis)
     if known.basis is not None:
         turned = passes.through(InCoordinates(basis, known.rank))
-        work = PassedLikelihood(turned, looked(turned, with_start=False))
+        work = PassedLikelihood(turned, summarize_chunks(turned, with_start=False))
     within = quadratic.within(np.zeros(d), basis)
     near = looked_at.start if start is None else start
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
@@ -576,7 +582,7 @@ class Resolved:
         return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
 
-def _separation(passes: Passes, found: Found, names: tuple[str, ...]) -> Separation | None:
+def _separation(passes: ChunkReducer, found: Found, names: tuple[str, ...]) -> Separation | None:
     solution = found.solution
     if solution.recession is None:
         return None
@@ -591,16 +597,16 @@ def _separation(passes: Passes, found: Found, names: tuple[str, ...]) -> Separat
 
 def _estimate(
     chunks: Chunks,
-    passes: Passes,
-    known: Looked,
-    given: Looked,
+    passes: ChunkReducer,
+    known: ChunkSummary,
+    given: ChunkSummary,
     unit: float,
     found: Found,
     prior: ParameterPrior | None,
 ) -> Estimate:
     """Put what was found into words and numbers for the user."""
     solution = as_given(found.solution, unit)
-    facts = Facts(
+    facts = DataSummary(
         names=chunks.names,
         n_decisions=given.n_decisions,
         total_weight=given.total_weight,
@@ -612,15 +618,15 @@ def _estimate(
     separation = _separation(passes, replace(found, solution=solution), chunks.names)
     scale = solution.known.scale
     quadratic = None if prior is None else prior.quadratic(len(chunks.names), scale)
-    source = FromChoices(None, scale, quadratic, passed=PassedSource(passes, unit))
-    return worded(solution, facts, separation, source, prior)
+    source = ChoiceSource(None, scale, quadratic, passed=PassedSource(passes, unit))
+    return build_estimate(solution, facts, separation, source, prior)
 
 
 @dataclass(frozen=True)
 class PassedSource:
     """Chunks behind an estimate, for the covariances that need them; weights are in `unit`."""
 
-    passes: Passes
+    passes: ChunkReducer
     unit: float
 
     @property

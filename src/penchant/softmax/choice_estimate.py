@@ -16,6 +16,14 @@ from penchant.choices.chunks import Chunks
 from penchant.errors import DataError, argument, either, interval_kind_argument, weak_prior_argument
 from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints
+from penchant.softmax.estimate_source import (
+    DetachedSource,
+    EstimateFields,
+    EstimateSource,
+    IntervalKind,
+    Rng,
+    Space,
+)
 from penchant.softmax.hypotheses import (
     Hypothesis,
     LinearProfile,
@@ -37,7 +45,6 @@ from penchant.softmax.newton import Quadratic
 from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
 from penchant.softmax.solution import in_coordinates
-from penchant.softmax.source import Found, IntervalKind, Kept, Rng, Source, Space
 
 ILL_CONDITIONED = 1e6
 
@@ -104,7 +111,7 @@ class PassedChoices(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class FromChoices(Source):
+class ChoiceSource(EstimateSource):
     """The choices behind an estimate of theta.
 
     Attributes
@@ -127,7 +134,7 @@ class FromChoices(Source):
     scale: Vector
     quadratic: Quadratic | None = None
     constraints: Constraints | None = None
-    map: NaturalParameters | Kept | None = None
+    map: NaturalParameters | DetachedSource | None = None
     model: Any = None
     model_words: str = ""
     passed: PassedChoices | None = None
@@ -138,18 +145,18 @@ class FromChoices(Source):
     @property
     def usual(self) -> tuple[float, IntervalKind]:
         """95 %, from standard errors, or what was kept."""
-        return self.map.usual if isinstance(self.map, Kept) else (0.95, "wald")
+        return self.map.usual if isinstance(self.map, DetachedSource) else (0.95, "wald")
 
     @property
     def n_weights(self) -> int:
         """All of theta."""
         return len(self.scale)
 
-    def natural(self, found: Found) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters; theta itself if there is no map."""
         if self.map is None:
             return found.names, found.theta, found.covariance
-        if isinstance(self.map, Kept):
+        if isinstance(self.map, DetachedSource):
             return self.map.natural(found)
         slopes = self.map.jacobian(found.theta)
         return self.map.names, self.map.values(found.theta), delta_method(found.covariance, slopes)
@@ -161,9 +168,9 @@ class FromChoices(Source):
         return [one.source._with_intervals(one, level, kind, rng) for one in found]
 
     def _with_intervals(
-        self, found: Found, level: float, kind: IntervalKind, rng: Rng
+        self, found: EstimateFields, level: float, kind: IntervalKind, rng: Rng
     ) -> tuple[Parameter, ...]:
-        if isinstance(self.map, Kept):
+        if isinstance(self.map, DetachedSource):
             return self.map.at(level, kind)
         names, values, covariance = self.natural(found)
         known = transformed(values, covariance, names, level)
@@ -194,7 +201,7 @@ class FromChoices(Source):
 
     def _ends(
         self,
-        found: Found,
+        found: EstimateFields,
         names: Sequence[str],
         space: Space,
         level: float,
@@ -223,7 +230,7 @@ class FromChoices(Source):
         near, far = (self._profiled(found, at, wanted) for at in (level, further_level(level)))
         return case.intervals(wanted, near, far, level, seed, n_drawn)
 
-    def _profiled(self, found: Found, level: float, wanted: list[int]) -> Matrix:
+    def _profiled(self, found: EstimateFields, level: float, wanted: list[int]) -> Matrix:
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
         choices = self._needed(f"interval({interval_kind_argument('profile')})")
@@ -241,7 +248,7 @@ class FromChoices(Source):
         return np.array([self._one(found, profile, a, level) for a in wanted])
 
     def _one(
-        self, found: Found, profile: Profile, parameter: int, level: float
+        self, found: EstimateFields, profile: Profile, parameter: int, level: float
     ) -> tuple[float, float]:
         undetermined = found.status == "separated" and np.isnan(found.theta[parameter])
         if undetermined or (profile.unidentified[:, parameter] != 0).any():
@@ -251,13 +258,15 @@ class FromChoices(Source):
         top = found.log_likelihood if found.log_posterior is None else found.log_posterior
         return profile_interval(profile, parameter, top, found.theta, unit, level)
 
-    def _nearly_dependent(self, found: Found) -> bool:
+    def _nearly_dependent(self, found: EstimateFields) -> bool:
         """Whether theta's own coordinates lose digits that others keep."""
         plain = self.quadratic is None and self.constraints is None and found.method != "Firth"
         known = bool(np.isfinite(found.inverse_information).all())
         return plain and known and found.diagnostics.condition > ILL_CONDITIONED
 
-    def _whitened(self, found: Found, choices: Choices, wanted: list[int], level: float) -> Matrix:
+    def _whitened(
+        self, found: EstimateFields, choices: Choices, wanted: list[int], level: float
+    ) -> Matrix:
         """Profile intervals in coordinates in which the information is the identity."""
         inverse, errors = found.inverse_information, np.sqrt(np.diag(found.covariance))
         own = np.sqrt(np.diag(inverse))
@@ -269,7 +278,7 @@ class FromChoices(Source):
         top = found.log_likelihood
         return np.array([linear_interval(profile, a, top, errors[a], level) for a in wanted])
 
-    def _unidentified(self, found: Found) -> Matrix:
+    def _unidentified(self, found: EstimateFields) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
         directions = () if self.quadratic is not None else found.diagnostics.null_directions
         rows = [[v.get(name, 0.0) for name in found.names] for v in directions]
@@ -277,7 +286,7 @@ class FromChoices(Source):
 
     # -- covariances, tests, predictions ---------------------------------------------------------
 
-    def robust(self, found: Found) -> Matrix:
+    def robust(self, found: EstimateFields) -> Matrix:
         """Sandwich covariance (HC0)."""
         theta = _finite(found, "robust()")
         if self.passed is not None:
@@ -285,7 +294,7 @@ class FromChoices(Source):
         choices = self._needed("robust()")
         return robust_covariance(theta, found.inverse_information, choices)
 
-    def clustered(self, found: Found, cluster: Any) -> Matrix:
+    def clustered(self, found: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by subject, or by labels given."""
         if self.passed is not None and cluster is None:
             theta = _finite(found, "clustered()")
@@ -301,7 +310,7 @@ class FromChoices(Source):
         theta = _finite(found, "clustered()")
         return clustered_covariance(theta, found.inverse_information, choices, labels)
 
-    def likelihood_ratio_test(self, found: Found, hypothesis: Any) -> TestResult:
+    def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
         """Likelihood-ratio test of R theta = r."""
         choices = self._needed("likelihood_ratio_test()")
         if found.method != "maximum likelihood" or self.constraints is not None:
@@ -313,13 +322,13 @@ class FromChoices(Source):
         free = self._unidentified(found)
         return likelihood_ratio_test(found.log_likelihood, choices, asked, free, self.scale)
 
-    def score_test(self, found: Found, hypothesis: Any) -> TestResult:
+    def score_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
         """Score test of R theta = r."""
         choices = self._needed("score_test()")
         asked = Hypothesis.of(hypothesis, found.names)
         return score_test(choices, asked, self._unidentified(found), self.scale)
 
-    def predict(self, found: Found, data: Any, available: Any, average: bool) -> Any:
+    def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities, Eq. (3)."""
         if average:
             raise DataError(
@@ -331,7 +340,7 @@ class FromChoices(Source):
         choices = self._needed("predict()") if data is None else data
         return predicted(found.theta, found.names, choices, available)
 
-    def log_likelihoods(self, found: Found, data: Any) -> Any:
+    def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision."""
         theta = _finite(found, "log_likelihoods()")
         if data is None and self.passed is not None:
@@ -341,12 +350,12 @@ class FromChoices(Source):
         choices = self._needed("log_likelihoods()") if data is None else data
         return decision_log_likelihoods(theta, choices.select(found.names))
 
-    def bias(self, found: Found) -> Vector:
+    def bias(self, found: EstimateFields) -> Vector:
         """First-order bias of maximum likelihood at theta."""
         theta = _finite(found, "bias")
         return first_order_bias(theta, self._needed("bias"), found.inverse_information)
 
-    def attached(self, found: Found, data: Any) -> FromChoices:
+    def attached(self, found: EstimateFields, data: Any) -> ChoiceSource:
         """The same with its choices."""
         choices = data.select(found.names)
         if choices.n_decisions != found.n_decisions:
@@ -356,7 +365,7 @@ class FromChoices(Source):
             )
         return dataclasses.replace(self, data=choices)
 
-    def stored(self) -> FromChoices:
+    def stored(self) -> ChoiceSource:
         """The same without the choices."""
         return dataclasses.replace(self, data=None, passed=None)
 
@@ -373,7 +382,7 @@ class FromChoices(Source):
         return self.data
 
 
-def _finite(found: Found, what: str) -> Vector:
+def _finite(found: EstimateFields, what: str) -> Vector:
     if np.isfinite(found.theta).all():
         return found.theta
     raise DataError(

@@ -10,6 +10,7 @@ import numpy as np
 from penchant._version import __version__
 from penchant.errors import DataError, format_list
 from penchant.output import from_json_numbers, to_json_label, to_json_numbers
+from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
     Combination,
@@ -19,10 +20,9 @@ from penchant.softmax.diagnostics import (
     Validity,
     nominal_dict,
 )
-from penchant.softmax.from_choices import FromChoices
+from penchant.softmax.estimate_source import DetachedSource
 from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.newton import Quadratic
-from penchant.softmax.source import Kept
 
 METHODS = ("maximum likelihood", "MAP", "Firth")
 COVARIANCES = ("model", "robust", "robust (HC0)", "clustered")
@@ -236,8 +236,8 @@ def to_dict(
         Its natural parameters, and of what level and kind their intervals are.
     """
     source = estimate.source
-    is_kept = isinstance(source, Kept) and source.covariance is not None
-    of_choices = isinstance(source, FromChoices)
+    is_kept = isinstance(source, DetachedSource) and source.covariance is not None
+    of_choices = isinstance(source, ChoiceSource)
     first = {"penchant": __version__} if of_choices else {}
     content = {
         "format": FORMAT if of_choices else MODEL_FORMAT,
@@ -413,7 +413,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         for one in content["parameters"]
     )
     spread = content.get("natural_covariance")
-    source = Kept(
+    source = DetachedSource(
         kept,
         content["level"],
         content.get("intervals", "wald"),
@@ -442,9 +442,9 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_choices(content: Mapping[str, Any], kept: Kept | None) -> FromChoices:
+def _read_choices(content: Mapping[str, Any], kept: DetachedSource | None) -> ChoiceSource:
     quadratic, rows = content["quadratic"], content["constraints"]
-    return FromChoices(
+    return ChoiceSource(
         data=None,
         scale=from_json_numbers(content["scale"]),
         constraints=None

@@ -8,13 +8,13 @@ import math
 
 import numpy as np
 
-from penchant.softmax._kernels import bare, compiled, newton_step
+from penchant.softmax._kernels import compiled, compiled_no_alloc, newton_step
 
 STEPS = 60  # of Newton's method, halvings included; separated choices take the most
 ENOUGH = 1e-5  # squared Newton decrement from which one step more is taken for granted
 
 
-@bare
+@compiled_no_alloc
 def log_sums(x, offset, theta, room, gradient, information):
     """A(theta), the sum of log sum exp Q over decisions, with its derivatives.
 
@@ -65,7 +65,7 @@ def log_sums(x, offset, theta, room, gradient, information):
     return total
 
 
-@bare
+@compiled_no_alloc
 def climb(x, offset, known, s, positive, theta, state, rooms):
     """Maximum of known + theta's - A(theta) from theta, which is filled; or as far as it rises.
 

@@ -17,19 +17,19 @@ from penchant.choices import Choices
 from penchant.choices.chunks import ChoiceColumns, Chunks
 from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
-from penchant.softmax._lanes import LANES, kind_of
+from penchant.softmax._simd import LANES, moment_kernel
 from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
 from penchant.softmax.likelihood import (
-    MANY_VARIABLES,
+    MAX_PACKED_VARIABLES,
     Moments,
+    aligned_vectors,
     block_rows,
     by_size,
     likelihood_of,
     locked,
     moments_from,
     n_moments,
-    rooms_for,
-    vectors,
+    workspace_for,
 )
 from penchant.softmax.newton import maximise
 from penchant.softmax.separation import negligible_differences
@@ -62,7 +62,7 @@ class Changed:
 
 
 @dataclass(frozen=True)
-class Passes:
+class ChunkReducer:
     """Chunks with changes that are made whenever they are looked at; passes are counted."""
 
     chunks: Chunks
@@ -83,7 +83,7 @@ class Passes:
             Changed(work, self.changes) if self.changes else work, words, again
         )
 
-    def through(self, change: Change) -> Passes:
+    def through(self, change: Change) -> ChunkReducer:
         """The same with one more change."""
         return replace(self, changes=(*self.changes, change))
 
@@ -102,7 +102,7 @@ class InUnit:
 
 
 @dataclass(frozen=True)
-class Looked:
+class ChunkSummary:
     """What a first look tells of some choices.
 
     Attributes
@@ -137,7 +137,7 @@ class Looked:
     subjects: frozenset[Any]
     weighted: bool
 
-    def __add__(self, other: Looked) -> Looked:
+    def __add__(self, other: ChunkSummary) -> ChunkSummary:
         """What is known of both."""
         largest = max(self.largest_weight, other.largest_weight)
         rows = self.total_rows + other.total_rows
@@ -146,7 +146,7 @@ class Looked:
         sizes[: len(self.sizes)] += self.sizes
         sizes[: len(other.sizes)] += other.sizes
         offsets = [x for x in (self.furthest_offset, other.furthest_offset) if x is not None]
-        return Looked(
+        return ChunkSummary(
             n_decisions=self.n_decisions + other.n_decisions,
             n_rows=self.n_rows + other.n_rows,
             n_options=(
@@ -206,13 +206,13 @@ def together(one: Moments, other: Moments) -> Moments:
 
 
 @dataclass(frozen=True)
-class Look:
+class ChunkSummarizer:
     """A first look at choices; with their own maximum, where it is a start for others."""
 
     with_start: bool = True
 
-    def __call__(self, choices: Choices) -> Looked:
-        """Look at these."""
+    def __call__(self, choices: Choices) -> ChunkSummary:
+        """ChunkSummarizer at these."""
         likelihood = likelihood_of(choices, 1)
         d, sizes, weights = choices.n_parameters, choices.n_options, choices.weights
         pull, information = np.zeros(d), np.zeros((d, d))
@@ -225,7 +225,7 @@ class Look:
         if choices.offset is not None:
             furthest = Careful.of(choices, likelihood.largest[1]).furthest_offset
         labels = choices.subject_labels
-        return Looked(
+        return ChunkSummary(
             n_decisions=choices.n_decisions,
             n_rows=choices.n_rows,
             n_options=(int(sizes.min()), int(sizes.max())),
@@ -252,9 +252,9 @@ class Look:
         )
 
 
-def looked(passes: Passes, with_start: bool = True) -> Looked:
+def summarize_chunks(passes: ChunkReducer, with_start: bool = True) -> ChunkSummary:
     """What one pass tells of all choices."""
-    parts = passes.each(Look(with_start), "first look")
+    parts = passes.each(ChunkSummarizer(with_start), "first look")
     found = next(parts)
     for part in parts:
         found = found + part
@@ -286,7 +286,7 @@ class MomentsAt:
     @property
     def of_columns(self) -> Callable[[ChoiceColumns], Moments] | None:
         """The same of choices in columns, where there are not too many of these for the lanes."""
-        return None if len(self.theta) > MANY_VARIABLES else self._of_columns
+        return None if len(self.theta) > MAX_PACKED_VARIABLES else self._of_columns
 
     def _of_columns(self, columns: ChoiceColumns) -> Moments:
         return column_moments(columns, self.theta)
@@ -301,8 +301,8 @@ class MomentsAt:
 class PassedLikelihood:
     """The log-likelihood of all chunks; each theta is one pass."""
 
-    passes: Passes
-    known: Looked
+    passes: ChunkReducer
+    known: ChunkSummary
 
     @property
     def n_parameters(self) -> int:
@@ -347,8 +347,8 @@ class TriangleOf:
 class PassedScatter:
     """The scatter of all chunks."""
 
-    passes: Passes
-    known: Looked
+    passes: ChunkReducer
+    known: ChunkSummary
 
     def whole_numbers(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
@@ -383,7 +383,7 @@ class CarefulAt:
 class PassedCareful:
     """The log-likelihood of all chunks for careful steps."""
 
-    passes: Passes
+    passes: ChunkReducer
     largest: Vector
     furthest_offset: float | None
     share: float = 1.0
@@ -408,7 +408,7 @@ class PassedCareful:
         return CarefulMoments(value, gradient, information, noise, unit)
 
 
-def null_log_likelihood(known: Looked) -> float:
+def null_log_likelihood(known: ChunkSummary) -> float:
     """Log-likelihood at theta = 0."""
     if known.furthest_offset is None:
         return -float(known.sizes[1:] @ np.log(np.arange(1, len(known.sizes))))
@@ -430,11 +430,11 @@ def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
     places = (
         np.empty((most, LANES), dtype=np.int64),
         np.empty(LANES, dtype=np.int64),
-        vectors(2).reshape(1, 2 * LANES),
-        vectors(most * len(columns)),
+        aligned_vectors(2).reshape(1, 2 * LANES),
+        aligned_vectors(most * len(columns)),
     )
     full = np.append(theta, 1.0) if has_offset else np.array(theta)
-    rooms = rooms_for(most, max(len(rows), 1), d)
+    workspace = workspace_for(most, max(len(rows), 1), d)
     sums = np.empty(n_moments(d))
     weights = np.empty(0) if choices.weights is None else choices.weights
     kernels.sum_columns(
@@ -442,10 +442,10 @@ def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
         locked((choices.first_row, choices.chosen, weights)),
         order,
         rows,
-        kind_of(d, has_offset),
+        moment_kernel(d, has_offset),
         full,
         places,
-        rooms,
+        workspace,
         sums,
     )
     return moments_from(sums, d)
