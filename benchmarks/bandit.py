@@ -19,7 +19,7 @@ import numpy as np
 from scipy import optimize, special
 
 import penchant as pn
-from penchant.bandit.beliefs import Track, track_beliefs
+from penchant.bandit.beliefs import ObservedSequence, beliefs_from_correlations
 from penchant.bandit.landscape import distances
 
 TRUTH = {"decision_noise": 4.0, "prior_mean": 60.0, "prior_variance": 1000.0}
@@ -130,13 +130,13 @@ def belief_rows(repeats: int) -> list[tuple[str, str, str, str]]:
         )
     ]
     large = pn.Episode(rng.integers(0, 10_000, 100), rng.normal(30, 10, 100))
-    track = Track.of(large)
+    track = ObservedSequence.of(large)
     places = pn.grid(100, 100)
     away = np.linalg.norm(places[:, None] - places[track.options][None], axis=-1)
     columns = np.exp(-away / 4.0)
-    took = median_time(lambda: track_beliefs(track, columns, columns, 0.01, 1), repeats)
+    took = median_time(lambda: beliefs_from_correlations(track, columns, columns, 0.01, 1), repeats)
     tracemalloc.start()
-    track_beliefs(track, columns, columns, 0.01, 1)
+    beliefs_from_correlations(track, columns, columns, 0.01, 1)
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     rows.append(

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 import belief_reference as dense
 import played
-from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52, Track, beliefs
+from penchant.bandit.beliefs import (
+    EXPONENTIAL,
+    GAUSSIAN,
+    MATERN32,
+    MATERN52,
+    ObservedSequence,
+    posterior_beliefs,
+)
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import distances_to, grid
 
@@ -19,8 +26,8 @@ EPS = np.finfo(float).eps
 
 
 def believed(episode, places, delta, scale, kernel=EXPONENTIAL, n_derivatives=2):
-    apart = distances_to(np.asarray(places, dtype=float), Track.of(episode).options)
-    return beliefs(episode, apart, delta, scale, kernel, n_derivatives)
+    apart = distances_to(np.asarray(places, dtype=float), ObservedSequence.of(episode).options)
+    return posterior_beliefs(episode, apart, delta, scale, kernel, n_derivatives)
 
 
 def finally_believed(chosen, rewards, places, delta, scale, kernel=EXPONENTIAL):
@@ -327,10 +334,10 @@ def test_two_thousand_options_need_no_square_matrix():
     rng = np.random.default_rng(10)
     episode = Episode(rng.integers(0, 2000, 60), rng.normal(30, 10, 60))
     believed(Episode([0, 1], [1.0, 2.0]), places, 0.01, 3.0)  # compiled
-    apart = distances_to(places, Track.of(episode).options)
+    apart = distances_to(places, ObservedSequence.of(episode).options)
     tracemalloc.start()
     began = time.perf_counter()
-    found = beliefs(episode, apart, 0.01, 3.0)
+    found = posterior_beliefs(episode, apart, 0.01, 3.0)
     took = time.perf_counter() - began
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -342,9 +349,9 @@ def test_two_thousand_options_need_no_square_matrix():
 
 def test_nothing_given_is_changed():
     episode = played.random_episode(11, 7)
-    apart = distances_to(played.PLACES, Track.of(episode).options)
+    apart = distances_to(played.PLACES, ObservedSequence.of(episode).options)
     before = apart.copy(), episode.chosen.copy(), episode.rewards.copy()
-    beliefs(episode, apart, 0.3, 1.2)
+    posterior_beliefs(episode, apart, 0.3, 1.2)
     np.testing.assert_array_equal(apart, before[0])
     np.testing.assert_array_equal(episode.chosen, before[1])
     np.testing.assert_array_equal(episode.rewards, before[2])

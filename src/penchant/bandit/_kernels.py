@@ -1,4 +1,4 @@
-"""Compiled recursion of the agent's beliefs. Bare arrays, no policy.
+"""Compiled recursion of the agent's beliefs, by updates of rank one; arrays only, no policy.
 
 The posterior covariance of all N options in units of the noise variance is S = A^-1 with
 A = delta Sigma^-1 + diag(n). One observation of option j changes it by a matrix of rank one, and
@@ -6,56 +6,61 @@ the next observations need only its columns at options still to be observed. So 
 are kept: S[:, V] with V the options ever observed, ordered by their last observation, the latest
 first, so that columns not needed any more stand at the end. No N x N matrix, no inverse.
 
-Rows are independent of each other once the rows at V are known (`observed_path`); they are done in
-blocks of lanes (`believe`). The mean is b + mu0 f, so b and f stand for it. Index 0 is the quantity
-itself, 1 its derivative in delta, 2 in the length scale; `path` has as many as are asked for.
+Rows are independent of each other once the rows at V are known (`posterior_of_observed`); they are
+done in blocks of options, side by side in vector registers (`posterior_of_options`). The mean is
+b + mu0 f, so b and f stand for it. Index 0 is the quantity itself, 1 its derivative in delta, 2 in
+the length scale; `rows` has as many as are asked for. This is the Kalman filter of a Gaussian
+process with noise of variance 1 (Rasmussen and Williams 2006, ch. 2): g is the variance of a
+reward, k the gain, and `innovations` are the rewards less their expectation.
 """
 
 import numpy as np
 
 from penchant._compiled import njit
 
-LANES = 56  # two blocks for the paper's 100 options
+# Two blocks hold the paper's 100 options; a multiple of 8, the float64s of a 512-bit register.
+OPTIONS_PER_BLOCK = 56
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def observed_path(columns, d_columns, delta, visits, active, rewards, path, news):
-    """Follow S[V, V], b and f of the observed options through all observations.
+def posterior_of_observed(columns, d_columns, delta, visits, active, rewards, rows, innovations):
+    """Update S[V, V], b and f of the observed options by every observation.
 
-    Only what is needed later is kept up to date: rows and columns of options observed again.
+    Only what is needed later is updated: rows and columns of options observed again.
 
     columns, d_columns : (U, U) correlations among V and their derivative in the length scale
     visits : which of V each observation is of; active : columns needed after it; rewards
-    path : (n, 1 to 3, U), filled: row of the observed option just before, as far as it is needed
-    news : (n, 1 to 3, 2), filled: reward less b, and f, of the observed option just before
+    rows : (n, 1 to 3, U), filled: row of the observed option just before, as far as it is needed
+    innovations : (n, 1 to 3, 2), filled: reward less b, and f, of the observed option just before
     """
     size = len(columns)
-    kinds = path.shape[1]
+    n_orders = rows.shape[1]
     s = np.empty((3, size, size))
     for i in range(size):
         for c in range(size):
             s[0, i, c] = columns[i, c] / delta
             s[1, i, c] = -columns[i, c] / delta / delta
             s[2, i, c] = d_columns[i, c] / delta
-    b, f = np.zeros((kinds, size)), np.zeros((kinds, size))
+    b, f = np.zeros((n_orders, size)), np.zeros((n_orders, size))
     for i in range(size):
         f[0, i] = 1.0
     k, dk = np.empty(size), np.empty(size)
     before = size
     for t in range(len(visits)):
         j, n_active = visits[t], active[t]
-        row = path[t]
-        for q in range(kinds):
+        row = rows[t]
+        for q in range(n_orders):
             for c in range(before):
                 row[q, c] = s[q, j, c]
-            news[t, q, 0] = (rewards[t] if q == 0 else 0.0) - b[q, j]
-            news[t, q, 1] = f[q, j]
+            innovations[t, q, 0] = (rewards[t] if q == 0 else 0.0) - b[q, j]
+            innovations[t, q, 1] = f[q, j]
         before = n_active
         g = 1.0 + row[0, j]
         for c in range(n_active):
             k[c] = row[0, c] / g
         k[j] = row[0, j] / g
-        for q in range(1, kinds):
+        # Derivatives first: they use values of before the update.
+        for q in range(1, n_orders):
             p_j = row[q, j]
             for c in range(n_active):
                 dk[c] = (row[q, c] - k[c] * p_j) / g
@@ -65,41 +70,48 @@ def observed_path(columns, d_columns, delta, visits, active, rewards, path, news
                 left, k_i = row[q, i] - p_j * k[i], k[i]
                 for c in range(n_active):
                     s[q, i, c] -= left * k[c] + k_i * row[q, c]
-                b[q, i] += k_i * news[t, q, 0] + dk[i] * news[t, 0, 0]
-                f[q, i] -= k_i * news[t, q, 1] + dk[i] * news[t, 0, 1]
+                b[q, i] += k_i * innovations[t, q, 0] + dk[i] * innovations[t, 0, 0]
+                f[q, i] -= k_i * innovations[t, q, 1] + dk[i] * innovations[t, 0, 1]
             for c in range(n_active):
                 s[q, j, c] = dk[c]
                 s[q, c, j] = dk[c]
-            b[q, j] = dk[j] * news[t, 0, 0] - news[t, q, 0] / g
-            f[q, j] = news[t, q, 1] / g - dk[j] * news[t, 0, 1]
+            b[q, j] = dk[j] * innovations[t, 0, 0] - innovations[t, q, 0] / g
+            f[q, j] = innovations[t, q, 1] / g - dk[j] * innovations[t, 0, 1]
         for i in range(n_active):
             k_i = k[i]
             for c in range(n_active):
                 s[0, i, c] -= k_i * row[0, c]
-            b[0, i] += k_i * news[t, 0, 0]
-            f[0, i] -= k_i * news[t, 0, 1]
-        f[0, j] = news[t, 0, 1] / g
+            b[0, i] += k_i * innovations[t, 0, 0]
+            f[0, i] -= k_i * innovations[t, 0, 1]
+        f[0, j] = innovations[t, 0, 1] / g
         for c in range(n_active):
             s[0, j, c] = k[c]
             s[0, c, j] = k[c]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def believe(columns, d_columns, delta, place, events, active, path, news, begin, end, out):
-    """Beliefs about options begin..end before every event.
+def posterior_of_options(
+    columns, d_columns, delta, place, events, active, rows, innovations, begin, end, out
+):
+    """Compute b, f and S_ii of options begin..end before every event.
 
     columns, d_columns : (N, U) correlations of all options with V, and their derivative
     place : which of V an option is, or -1; events : which of V each event observes, or -1
     out : (3, 1 to 3, n_events, N), filled: b, f, S_ii; each with its derivatives
     """
     size = columns.shape[1]
-    kinds = path.shape[1]
-    s = np.empty((3, size, LANES))
-    own, b, f = np.empty((3, LANES)), np.empty((3, LANES)), np.empty((3, LANES))
-    k, p, dk = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    for first in range(begin, end, LANES):
-        width = min(LANES, end - first)
-        for lane in range(LANES):
+    n_orders = rows.shape[1]
+    s = np.empty((3, size, OPTIONS_PER_BLOCK))
+    own, b, f = (
+        np.empty((3, OPTIONS_PER_BLOCK)),
+        np.empty((3, OPTIONS_PER_BLOCK)),
+        np.empty((3, OPTIONS_PER_BLOCK)),
+    )
+    k, p, dk = np.empty(OPTIONS_PER_BLOCK), np.empty(OPTIONS_PER_BLOCK), np.empty(OPTIONS_PER_BLOCK)
+    for first in range(begin, end, OPTIONS_PER_BLOCK):
+        width = min(OPTIONS_PER_BLOCK, end - first)
+        # Lanes beyond the last option repeat it, so that loops have a fixed length and vectorise.
+        for lane in range(OPTIONS_PER_BLOCK):
             i = min(first + lane, end - 1)
             for c in range(size):
                 s[0, c, lane] = columns[i, c] / delta
@@ -111,7 +123,7 @@ def believe(columns, d_columns, delta, place, events, active, path, news, begin,
             own[0, lane], own[1, lane], own[2, lane] = 1.0 / delta, -1.0 / delta / delta, 0.0
         n_seen = 0
         for t in range(len(events)):
-            for q in range(kinds):
+            for q in range(n_orders):
                 for lane in range(width):
                     out[0, q, t, first + lane] = b[q, lane]
                     out[1, q, t, first + lane] = f[q, lane]
@@ -119,15 +131,15 @@ def believe(columns, d_columns, delta, place, events, active, path, news, begin,
             j = events[t]
             if j < 0:
                 continue
-            row, new, n_active = path[n_seen], news[n_seen], active[n_seen]
+            row, new, n_active = rows[n_seen], innovations[n_seen], active[n_seen]
             n_seen += 1
             g = 1.0 + row[0, j]
-            for lane in range(LANES):
+            for lane in range(OPTIONS_PER_BLOCK):
                 k[lane] = s[0, j, lane] / g
                 own[0, lane] -= k[lane] * s[0, j, lane]
-            for q in range(1, kinds):
+            for q in range(1, n_orders):
                 p_j = row[q, j]
-                for lane in range(LANES):
+                for lane in range(OPTIONS_PER_BLOCK):
                     p[lane] = s[q, j, lane]
                     dk[lane] = (p[lane] - k[lane] * p_j) / g
                     own[q, lane] += k[lane] * (p_j * k[lane] - 2.0 * p[lane])
@@ -136,26 +148,30 @@ def believe(columns, d_columns, delta, place, events, active, path, news, begin,
                 for c in range(n_active):
                     k_c = row[0, c] / g
                     left = row[q, c] - p_j * k_c
-                    for lane in range(LANES):
+                    for lane in range(OPTIONS_PER_BLOCK):
                         s[q, c, lane] -= p[lane] * k_c + k[lane] * left
-                for lane in range(LANES):
+                for lane in range(OPTIONS_PER_BLOCK):
                     s[q, j, lane] = dk[lane]
             for c in range(n_active):
                 s_c = row[0, c]
-                for lane in range(LANES):
+                for lane in range(OPTIONS_PER_BLOCK):
                     s[0, c, lane] -= k[lane] * s_c
-            for lane in range(LANES):
+            for lane in range(OPTIONS_PER_BLOCK):
                 b[0, lane] += k[lane] * new[0, 0]
                 f[0, lane] -= k[lane] * new[0, 1]
                 s[0, j, lane] = k[lane]
             for lane in range(width):
                 if place[first + lane] == j:
-                    set_observed(s, own, b, f, row, new, j, g, lane, n_active)
+                    set_observed_row(s, own, b, f, row, new, j, g, lane, n_active)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def set_observed(s, own, b, f, row, new, j, g, lane, n_active):
-    """The row of the option just observed, exactly: differences would lose its digits."""
+def set_observed_row(s, own, b, f, row, new, j, g, lane, n_active):
+    """Set the row of the option just observed by its closed form.
+
+    The general update subtracts nearly equal numbers there, and would lose digits where delta is
+    small.
+    """
     own[0, lane] = row[0, j] / g
     f[0, lane] = new[0, 1] / g
     for q in range(1, len(row)):

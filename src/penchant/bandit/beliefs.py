@@ -1,4 +1,4 @@
-"""What the agent believes about every option before each decision, Eqs. (11) and (12).
+"""Posterior beliefs of the agent about every option before each decision, Eqs. (11) and (12).
 
 The agent starts from m ~ N(mu0 1, sigma0^2 Sigma) and learns from rewards with noise of known
 variance sigma_s^2; delta = sigma_s^2 / sigma0^2 is the relative precision. Its mean before an event
@@ -27,7 +27,7 @@ from penchant.errors import DataError, argument
 
 @dataclass(frozen=True)
 class RewardPrior:
-    """What the agent expects of every option before play.
+    """Normal prior of the agent about the mean reward of every option, before play.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class RewardPrior:
             )
 
     def relative_precision(self, noise_variance: float) -> float:
-        """delta = sigma_s^2 / sigma0^2."""
+        """Relative precision delta = sigma_s^2 / sigma0^2."""
         return noise_variance / self.variance
 
 
@@ -80,22 +80,22 @@ class Kernel:
         """Correlations; a length scale of 0 means none between different locations."""
         if length_scale == 0:
             return np.asarray(distance == 0, dtype=np.float64)
-        return self.correlation(_ratio(distance, length_scale))
+        return self.correlation(_scaled_distance(distance, length_scale))
 
     def derivative(self, distance: Matrix, length_scale: float) -> Matrix:
         """Derivative of the correlations in the length scale; 0 at 0."""
         if length_scale == 0:
             return np.zeros_like(distance)
-        ratio = _ratio(distance, length_scale)
+        ratio = _scaled_distance(distance, length_scale)
         return np.asarray(-self.slope(ratio) * ratio / length_scale)
 
     def to_dict(self) -> dict[str, str]:
-        """Its name, ready for JSON: functions are not written."""
+        """Name of the kernel, ready for JSON: functions are not written."""
         return {"name": self.name}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, str]) -> Kernel:
-        """The kernel of this name."""
+        """Kernel of the library with this name."""
         for known in (EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52):
             if known.name == document["name"]:
                 return known
@@ -105,8 +105,11 @@ class Kernel:
         )
 
 
-def _ratio(distance: Matrix, length_scale: float) -> Matrix:
-    """Distance over length scale; beyond 1000 every correlation is 0 in any case."""
+def _scaled_distance(distance: Matrix, length_scale: float) -> Matrix:
+    """Distance over length scale, at most 1000, where every correlation is 0 in float64.
+
+    Without the limit a length scale near 0 would overflow, and 0 times infinity be NaN.
+    """
     return np.asarray(
         np.where(distance < 1e3 * length_scale, distance, 1e3 * length_scale) / length_scale
     )
@@ -177,22 +180,23 @@ class Beliefs:
         return np.asarray(self.b[0] + prior_mean * self.f[0])
 
     def standard_deviation(self, noise_variance: float) -> Matrix:
-        """Its standard deviation, Eq. (11)."""
+        """Standard deviation of the expected reward, Eq. (11)."""
         return np.asarray(np.sqrt(noise_variance * self.variance[0]))
 
 
 @dataclass(frozen=True)
-class Track:
+class ObservedSequence:
     """The observations of an episode, arranged for the recursion.
 
     Attributes
     ----------
     options
-        Options ever observed, that with the latest last observation first.
+        Options ever observed, in descending order of the time of their last observation.
     events
-        Which of them each event observes, or -1.
+        Index in `options` of what each event observes, or -1.
     active
-        After each observation, how many of them will be observed again.
+        Number of options that are observed again after each observation: the first of `options`,
+        by their order, so that the recursion updates a leading block only.
     """
 
     options: IntVector
@@ -201,8 +205,8 @@ class Track:
     rewards: Vector
 
     @classmethod
-    def of(cls, episode: Episode) -> Track:
-        """Arrange an episode."""
+    def of(cls, episode: Episode) -> ObservedSequence:
+        """Sort the options that an episode observes, for the recursion."""
         observed = np.flatnonzero(episode.observed)
         seen = episode.executed[observed]
         backwards, first = np.unique(seen[::-1], return_index=True)
@@ -217,7 +221,7 @@ class Track:
         return cls(options, events, active.astype(np.int64), episode.rewards[observed])
 
 
-def beliefs(
+def posterior_beliefs(
     episode: Episode,
     distances: Matrix,
     delta: float,
@@ -225,7 +229,7 @@ def beliefs(
     kernel: Kernel = EXPONENTIAL,
     n_derivatives: int = 2,
 ) -> Beliefs:
-    """Beliefs about all options before each event of an episode.
+    """Compute the beliefs about all options before each event of an episode.
 
     Parameters
     ----------
@@ -243,40 +247,46 @@ def beliefs(
     """
     columns = kernel(distances, length_scale)
     slopes = kernel.derivative(distances, length_scale) if n_derivatives == 2 else columns
-    return track_beliefs(Track.of(episode), columns, slopes, delta, n_derivatives)
+    return beliefs_from_correlations(
+        ObservedSequence.of(episode), columns, slopes, delta, n_derivatives
+    )
 
 
-def track_beliefs(
-    track: Track, columns: Matrix, d_columns: Matrix, delta: float, n_derivatives: int = 2
+def beliefs_from_correlations(
+    observed: ObservedSequence,
+    columns: Matrix,
+    d_columns: Matrix,
+    delta: float,
+    n_derivatives: int = 2,
 ) -> Beliefs:
-    """Beliefs from correlations (n_options, n_observed) and their derivatives."""
+    """Compute beliefs from correlations (n_options, n_observed) and their derivatives."""
     n_options, size = columns.shape
-    kinds = 1 + n_derivatives
-    path = np.empty((len(track.active), kinds, size))
-    news = np.empty((len(track.active), kinds, 2))
-    visits = track.events[track.events >= 0]
-    compiled.observed_path(
-        np.ascontiguousarray(columns[track.options]),
-        np.ascontiguousarray(d_columns[track.options]),
+    n_orders = 1 + n_derivatives
+    rows = np.empty((len(observed.active), n_orders, size))
+    innovations = np.empty((len(observed.active), n_orders, 2))
+    visits = observed.events[observed.events >= 0]
+    compiled.posterior_of_observed(
+        np.ascontiguousarray(columns[observed.options]),
+        np.ascontiguousarray(d_columns[observed.options]),
         float(delta),
         visits,
-        track.active,
-        track.rewards,
-        path,
-        news,
+        observed.active,
+        observed.rewards,
+        rows,
+        innovations,
     )
-    place = np.full(n_options, -1, dtype=np.int64)
-    place[track.options] = np.arange(size)
-    out = np.empty((3, kinds, len(track.events), n_options))
-    compiled.believe(
+    position = np.full(n_options, -1, dtype=np.int64)
+    position[observed.options] = np.arange(size)
+    out = np.empty((3, n_orders, len(observed.events), n_options))
+    compiled.posterior_of_options(
         np.ascontiguousarray(columns),
         np.ascontiguousarray(d_columns),
         float(delta),
-        place,
-        track.events,
-        track.active,
-        path,
-        news,
+        position,
+        observed.events,
+        observed.active,
+        rows,
+        innovations,
         0,
         n_options,
         out,

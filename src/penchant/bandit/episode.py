@@ -1,4 +1,7 @@
-"""One uninterrupted play: what was seen and chosen, what it paid, in order of time."""
+"""`Episode`: options chosen and rewards received in one uninterrupted play, in order of time.
+
+Arrays are checked and locked once, where they come in; everything below relies on that.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ from penchant.tables.numbers import Place, aligned, exact_floats
 EMPTY: Mapping[str, Matrix] = MappingProxyType({})
 
 
-class Seen(NamedTuple):
-    """What was seen at events beside the option and the reward.
+class EventContext(NamedTuple):
+    """Observations of the player at events, beside the option and the reward.
 
     Attributes
     ----------
@@ -45,9 +48,9 @@ class Seen(NamedTuple):
     after: Mapping[str, Matrix] = EMPTY
     available: BoolVector | None = None
 
-    def at(self, which: Any) -> Seen:
-        """What was seen at some events: a slice, or a mask."""
-        return Seen(
+    def at(self, which: Any) -> EventContext:
+        """Context of some events, given by a slice or a mask."""
+        return EventContext(
             {name: values[which] for name, values in self.before.items()},
             {name: values[which] for name, values in self.after.items()},
             None if self.available is None else self.available[which],
@@ -55,40 +58,43 @@ class Seen(NamedTuple):
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """All arrays."""
+        """All arrays, for hashes and locks."""
         mask = () if self.available is None else (self.available,)
         return (*self.before.values(), *self.after.values(), *mask)
 
-    def locked(self) -> Seen:
-        """The same, which nobody can change."""
+    def locked(self) -> EventContext:
+        """Context whose arrays and mappings are read-only."""
         for array in self.arrays:
             array.flags.writeable = False
         before, after = MappingProxyType(dict(self.before)), MappingProxyType(dict(self.after))
-        return Seen(before, after, self.available)
+        return EventContext(before, after, self.available)
 
 
-def read_seen(before: Any, after: Any, available: Any, events: Events, place: Place) -> Seen:
-    """What was seen at the events, as arrays of their own, checked."""
+def read_event_context(
+    before: Any, after: Any, available: Any, events: Events, place: Place
+) -> EventContext:
+    """Check and copy what the player saw at the events."""
+    # Numbers may be missing where no model can use them: without a choice, or without a reward.
     needed = events.chosen != NOTHING
     learnt = needed & ~np.isnan(events.rewards)
-    return Seen(
-        _named(before, "before", needed, place),
-        _named(after, "after", learnt, place),
-        None if available is None else _available(available, events, place),
+    return EventContext(
+        _read_by_name(before, "before", needed, place),
+        _read_by_name(after, "after", learnt, place),
+        None if available is None else _read_availability(available, events, place),
     )
 
 
-def joined(parts: Sequence[Seen]) -> Seen:
-    """What was seen in one run of events after another, which hold the same."""
+def concat_contexts(parts: Sequence[EventContext]) -> EventContext:
+    """Concatenate the context of consecutive runs of events; raise if their names differ."""
     masks = [part.available for part in parts]
-    return Seen(
-        _joined_records([part.before for part in parts], "before"),
-        _joined_records([part.after for part in parts], "after"),
+    return EventContext(
+        _concat_by_name([part.before for part in parts], "before"),
+        _concat_by_name([part.after for part in parts], "after"),
         None if masks[0] is None else np.concatenate([m for m in masks if m is not None]),
     )
 
 
-def _joined_records(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[str, Matrix]:
+def _concat_by_name(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[str, Matrix]:
     names = list(parts[0])
     for other in parts[1:]:
         if sorted(other) != sorted(names):
@@ -99,7 +105,7 @@ def _joined_records(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[st
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _named(given: Any, role: str, needed: BoolVector, place: Place) -> dict[str, Matrix]:
+def _read_by_name(given: Any, role: str, needed: BoolVector, place: Place) -> dict[str, Matrix]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -111,11 +117,11 @@ def _named(given: Any, role: str, needed: BoolVector, place: Place) -> dict[str,
     for name, values in given.items():
         if not isinstance(name, str) or not name:
             raise DataError(f"{role} must be named by text; got {name!r}. Give it a name.")
-        found[name] = _numbers(values, f"{role}[{name!r}]", needed, place)
+        found[name] = _read_event_numbers(values, f"{role}[{name!r}]", needed, place)
     return found
 
 
-def _numbers(values: Any, said: str, needed: BoolVector, place: Place) -> Matrix:
+def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place) -> Matrix:
     array = np.array(exact_floats(values, said, place))
     n = len(needed)
     if array.ndim not in (1, 2) or len(array) != n:
@@ -135,7 +141,7 @@ def _numbers(values: Any, said: str, needed: BoolVector, place: Place) -> Matrix
     return array
 
 
-def _available(available: Any, events: Events, place: Place) -> BoolVector:
+def _read_availability(available: Any, events: Events, place: Place) -> BoolVector:
     floats = exact_floats(available, "available", place)
     n = len(events.chosen)
     if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:
@@ -165,8 +171,9 @@ def _available(available: Any, events: Events, place: Place) -> BoolVector:
     return mask
 
 
-MOST = 2**31  # an index that is an option's without a doubt
-ONE_EACH = "Make one episode per label, e.g. with episodes_from_frame."
+# Indices up to here skip the checks of `read_events` in `extended`: they are exact, and no code.
+MAX_SURE_OPTION = 2**31
+ONE_EPISODE_PER_LABEL = "Make one episode per label, e.g. with episodes_from_frame."
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -260,30 +267,34 @@ class Episode:
         given = {"chosen": chosen, "rewards": rewards, "is_choice": is_choice, "scored": scored}
         given["executed"] = executed
         for label, name in ((subject, "subject"), (block, "block")):
-            check_label(label, name, "the whole episode", ONE_EACH)
+            check_label(label, name, "the whole episode", ONE_EPISODE_PER_LABEL)
         place = places_of(subject, block, "decision" if is_choice is None else "event")
         events = read_events(**aligned(given), place=place)
-        check_events(events, _last(len(events.chosen)), place)
-        seen = read_seen(before, after, available, events, place)
-        _fill(self, events, subject, block, seen)
+        check_events(events, _last_event_mask(len(events.chosen)), place)
+        seen = read_event_context(before, after, available, events, place)
+        _set_fields(self, events, subject, block, seen)
 
     @classmethod
     def of_events(
-        cls, events: Events, subject: Any = None, block: Any = None, seen: Seen | None = None
+        cls,
+        events: Events,
+        subject: Any = None,
+        block: Any = None,
+        seen: EventContext | None = None,
     ) -> Episode:
-        """Episode of events that have been checked, without checking or copying them again."""
+        """Make an episode of events that have been checked, without checking or copying them."""
         episode = object.__new__(cls)
-        _fill(episode, events, subject, block, Seen() if seen is None else seen)
+        _set_fields(episode, events, subject, block, EventContext() if seen is None else seen)
         return episode
 
     @property
-    def seen(self) -> Seen:
-        """What was seen before and learnt after decisions, and which options could be chosen."""
-        return Seen(self.before, self.after, self.available)
+    def seen(self) -> EventContext:
+        """Observations before and after decisions, and which options could be chosen."""
+        return EventContext(self.before, self.after, self.available)
 
     @property
     def events(self) -> Events:
-        """What happened, as locked arrays."""
+        """Events as locked arrays."""
         return Events(*(getattr(self, name) for name in Events._fields))
 
     @property
@@ -293,6 +304,7 @@ class Episode:
         Models are given this one, so that their variables follow what happened. It is the episode
         itself where everything was executed as proposed.
         """
+        # Cached: every evaluation of a likelihood asks for it.
         known: Episode | None = self.__dict__.get("_learnt_from")
         if known is None:
             known = self
@@ -334,7 +346,7 @@ class Episode:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the results should know about the episode."""
+        """Notes about the episode that a reader of the results should know."""
         notes = []
         without = int(np.count_nonzero(self.chosen == NOTHING))
         if without:
@@ -361,8 +373,8 @@ class Episode:
         penchant.errors.DataError: chosen must lie in 0..3; got 4 at decision 1. It looks 1-based: \
 subtract 1, options are counted from 0.
         """
-        check_options(self.chosen, n_options, self._place())
-        check_options(self.executed, n_options, self._place(), "executed")
+        check_options(self.chosen, n_options, self._locator())
+        check_options(self.executed, n_options, self._locator(), "executed")
 
     def extended(
         self,
@@ -402,35 +414,40 @@ subtract 1, options are counted from 0.
         array([12.5, 30. ])
         """
         n = self.n_events
+        # Live estimation extends an episode at every decision: common events skip the checks.
         plain = is_choice is True and scored is True and executed is None
-        if plain and before is after is available is None and self._goes_on_with(chosen, reward):
-            longer = _with_one(self.events, chosen, reward)
+        if plain and before is after is available is None and self._needs_no_check(chosen, reward):
+            longer = _append_choice(self.events, chosen, reward)
             return Episode.of_events(longer, self.subject, self.block)
-        place = self._place()
+        place = self._locator()
         done = None if executed is None else [executed]
         one = read_events(
             [chosen], [reward], [is_choice], [scored], lambda k: place(n + k), executed=done
         )
-        both = Events(*map(_joined, self.events, one))
-        # the last two: what was the last reward is that no more
+        both = Events(*map(_concat, self.events, one))
+        # The former last event is checked again: only the last reward may be missing.
         start = max(n - 1, 0)
         newest = both.between(start, n + 1)
-        check_events(newest, _last(len(newest.chosen)), lambda k: place(start + k))
-        told = (_alone(before), _alone(after), None if available is None else [available])
-        new = read_seen(*told, one, lambda k: place(n + k))
-        seen = joined([self.seen, new]) if n else new
+        check_events(newest, _last_event_mask(len(newest.chosen)), lambda k: place(start + k))
+        given = (
+            _as_single_event(before),
+            _as_single_event(after),
+            None if available is None else [available],
+        )
+        new = read_event_context(*given, one, lambda k: place(n + k))
+        seen = concat_contexts([self.seen, new]) if n else new
         return Episode.of_events(both, self.subject, self.block, seen)
 
-    def _goes_on_with(self, chosen: Any, reward: Any) -> bool:
-        """Whether the next event is a choice like most: then there is nothing to read or check."""
+    def _needs_no_check(self, chosen: Any, reward: Any) -> bool:
+        """Whether the next event is an ordinary choice, of which nothing need be checked."""
         if type(chosen) is not int or type(reward) is not float or not self.n_events:
             return False
         if self.before or self.after or self.available is not None:
             return False
-        known = self.rewards[-1] == self.rewards[-1]
-        return bool(known and 0 <= chosen <= MOST and abs(reward) < LARGEST_REWARD)
+        known = self.rewards[-1] == self.rewards[-1]  # not NaN
+        return bool(known and 0 <= chosen <= MAX_SURE_OPTION and abs(reward) < LARGEST_REWARD)
 
-    def _place(self) -> Place:
+    def _locator(self) -> Place:
         return places_of(self.subject, self.block, "decision" if self.is_choice.all() else "event")
 
     def __repr__(self) -> str:
@@ -440,16 +457,19 @@ subtract 1, options are counted from 0.
         return f"{said}, {named}" if named else said
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {name: value for name, value in self.__dict__.items() if name != "_learnt_from"}
-        return {**kept, "before": dict(self.before), "after": dict(self.after)}
+        # The cache would be pickled twice; mapping proxies cannot be pickled at all.
+        state = {name: value for name, value in self.__dict__.items() if name != "_learnt_from"}
+        return {**state, "before": dict(self.before), "after": dict(self.after)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        seen = Seen(state.get("before", {}), state.get("after", {}), state.get("available"))
+        seen = EventContext(state.get("before", {}), state.get("after", {}), state.get("available"))
         events = Events(*(state[name] for name in Events._fields))
-        _fill(self, events, state["subject"], state["block"], seen)
+        _set_fields(self, events, state["subject"], state["block"], seen)
 
 
-def _fill(episode: Episode, events: Events, subject: Any, block: Any, seen: Seen) -> None:
+def _set_fields(
+    episode: Episode, events: Events, subject: Any, block: Any, seen: EventContext
+) -> None:
     for name, values in events._asdict().items():
         values.flags.writeable = False
         object.__setattr__(episode, name, values)
@@ -459,37 +479,37 @@ def _fill(episode: Episode, events: Events, subject: Any, block: Any, seen: Seen
         object.__setattr__(episode, name, values)
 
 
-def _alone(given: Mapping[str, Any] | None) -> Any:
-    """What belongs to one event, as what belongs to a run of one."""
+def _as_single_event(given: Mapping[str, Any] | None) -> Any:
+    """Wrap the numbers of one event as arrays of one event."""
     return given if not isinstance(given, Mapping) else {n: [v] for n, v in given.items()}
 
 
-def _joined(before: Any, after: Any) -> Any:
+def _concat(before: Any, after: Any) -> Any:
     return np.concatenate([before, after])
 
 
-def _with_one(events: Events, chosen: int, reward: float) -> Events:
-    """Events with a choice that is scored at their end."""
+def _append_choice(events: Events, chosen: int, reward: float) -> Events:
+    """Append a scored choice to events."""
     return Events(
         *(
-            _joined(before, np.array([last], dtype=before.dtype))
+            _concat(before, np.array([last], dtype=before.dtype))
             for before, last in zip(events, (chosen, reward, True, True, chosen), strict=True)
         )
     )
 
 
-def _last(n: int) -> BoolVector:
+def _last_event_mask(n: int) -> BoolVector:
     last = np.zeros(n, dtype=bool)
     last[n - 1 :] = True
     return last
 
 
-def learnt_from(history: Any) -> Any:
-    """What a model is given of a history: what was executed, where it is known of an episode."""
+def history_learnt_from(history: Any) -> Any:
+    """History that a model learns from: of an episode, what was executed; offers as they are."""
     return getattr(history, "learnt_from", history)
 
 
 def highest_option(history: Any) -> int:
-    """The highest index of an option that was chosen or executed; -1 without any."""
+    """Highest index of an option that was chosen or executed; -1 without any."""
     taken = (history.chosen, getattr(history, "executed", history.chosen))
     return max(int(options.max(initial=NOTHING)) for options in taken)

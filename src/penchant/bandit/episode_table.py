@@ -1,4 +1,9 @@
-"""Episodes from a long table: one row per event."""
+"""Episodes from a long table with one row per event.
+
+Rows are sorted by subject, block and decision, options coded from numbers, labels or coordinates,
+and everything is checked before episodes are made. Where numbers of decisions repeat, the error
+proposes the columns by which they differ.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,7 @@ import narwhals as nw
 import numpy as np
 
 from penchant._typing import IntVector, Vector
-from penchant.bandit.episode import Episode, Seen, read_seen
+from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, argument, either, format_list
 from penchant.output import preserve_frame_backend
@@ -49,9 +54,9 @@ from penchant.tables.play import (
 from penchant.tables.where import where_said
 
 Owners = dict[str, Coded]
-Seeable = str | Sequence[Any] | Mapping[str, Any]
+ContextColumns = str | Sequence[Any] | Mapping[str, Any]
 
-FEW_BLOCKS = 20  # labels of a column that may name the plays of people
+MAX_BLOCK_LABELS = 20  # of a column that is proposed as `block`: one with more is no name of plays
 
 
 @preserve_frame_backend
@@ -72,8 +77,8 @@ def episodes_from_frame(
     gaps: Gaps = "error",
     shown: int = 0,
     missing_reward: MissingReward = "error",
-    before: Seeable = (),
-    after: Seeable = (),
+    before: ContextColumns = (),
+    after: ContextColumns = (),
     available: Sequence[Any] = (),
 ) -> list[Episode]:
     """Episodes from a long table with one row per event, sorted by subject and block.
@@ -151,44 +156,45 @@ def episodes_from_frame(
     roles = {"chosen": chosen, "reward": reward, "subject": subject, "block": block}
     roles |= {"decision": decision, "is_choice": is_choice, "scored": scored}
     roles |= {"executed": executed}
-    named = {role: _names(flagged(name)[0]) for role, name in roles.items() if name is not None}
-    told = {"before": _columns(before), "after": _columns(after)}
+    named = {role: _as_tuple(flagged(name)[0]) for role, name in roles.items() if name is not None}
+    context = {"before": _columns_by_name(before), "after": _columns_by_name(after)}
     check_columns(
         open_frame(frame),
-        {role: tuple(names.values()) for role, names in told.items() if names}
+        {role: tuple(names.values()) for role, names in context.items() if names}
         | ({"available": tuple(available)} if len(available) else {}),
     )
-    table = _checked(frame, named)
-    owners = _owners(table, {"subject": subject, "block": block})
+    table = _open_checked(frame, named)
+    owners = _owner_labels(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps, subject, block)
-    picked, first = _picked(table, chosen, base, options, locations, _row_places(owners))
+    picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
     rewards = _rewards(table, reward)
     done = picked
     if executed is not None:
-        done, _ = _picked(
-            table, executed, base, options, locations, _row_places(owners), "executed"
+        done, _ = _option_numbers(
+            table, executed, base, options, locations, _row_locator(owners), "executed"
         )
     if not isinstance(chosen, (tuple, list)) and options is None:
+        # Only numbers as they are in the file can be codes such as 99 for a missing response.
         doubt_marks(picked)
         if base == 0:
-            doubt_zero(done, rewards, _row_places(owners))
+            doubt_zero(done, rewards, _row_locator(owners))
     done, rewards = without_fillers(done, rewards, first)
     picked = done if executed is None else picked
     events = read_events(
-        _in_order(picked, order.rows, np.nan),
-        _in_order(rewards, order.rows, np.nan),
-        _choices(table, is_choice, shown, order),
-        _flags(table, scored, "scored", order.rows),
-        _places(order.rows, owners, number),
+        _take_rows(picked, order.rows, np.nan),
+        _take_rows(rewards, order.rows, np.nan),
+        _choice_flags(table, is_choice, shown, order),
+        _sorted_flags(table, scored, "scored", order.rows),
+        _event_locator(order.rows, owners, number),
         first,
-        None if executed is None else _in_order(done, order.rows, np.nan),
+        None if executed is None else _take_rows(done, order.rows, np.nan),
     )
     events, order = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
     last[order.stop - 1] = True
-    check_events(events, last, _places(order.rows, owners, number))
-    place = _places(order.rows, owners, number)
-    seen = _seen(table, told, available, events, order, place)
+    check_events(events, last, _event_locator(order.rows, owners, number))
+    place = _event_locator(order.rows, owners, number)
+    seen = _read_context(table, context, available, events, order, place)
     return _episodes(events, order, owners, seen)
 
 
@@ -219,7 +225,7 @@ def episode_rows(
     [[1, 3], [2, 0]]
     """
     table = open_frame(frame)
-    owners = _owners(table, {"subject": subject, "block": block})
+    owners = _owner_labels(table, {"subject": subject, "block": block})
     order, _ = _event_order(table, owners, decision, gaps, subject, block)
     return [order.rows[a:b] for a, b in zip(order.start, order.stop, strict=True)]
 
@@ -227,30 +233,37 @@ def episode_rows(
 def _event_order(
     table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
 ) -> tuple[InTime, IntVector | None]:
-    """Rows in order of episode and time, and the number of each row's decision."""
+    """Sort rows by episode and time; return also the number of each row's decision, if given."""
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
     episode = joint_codes(tuple(owners.values()))[0] if owners else zeros
     person = owners["subject"].codes if "subject" in owners else zeros
-    number = None if decision is None else _numbers(table, decision, owners)
+    number = None if decision is None else _decision_numbers(table, decision, owners)
     if number is None:
-        return in_time(episode, person, None, gaps, _row_places(owners)), None
+        return in_time(episode, person, None, gaps, _row_locator(owners)), None
 
-    def apart() -> str:
-        columns = _telling_apart(table, episode, number)
-        found = _remedy(table, columns, subject, block) or _restarting(episode, number, decision)
-        found = found or _in_any_order(table, episode, number, block)
-        return f"{found}, or drop repeated rows.{_one_label(table, columns)}" if found else ""
+    def repeated_number_remedy() -> str:
+        # The likeliest cause first: a column of blocks, a counter that restarts, unsorted rows.
+        columns = _block_columns(table, episode, number)
+        found = _block_column_remedy(table, columns, subject, block) or _restart_remedy(
+            episode, number, decision
+        )
+        found = found or _unsorted_rows_remedy(table, episode, number, block)
+        return (
+            f"{found}, or drop repeated rows.{_one_label_remedy(table, columns)}" if found else ""
+        )
 
-    return in_time(episode, person, number, gaps, _row_places(owners), apart), number
+    return in_time(
+        episode, person, number, gaps, _row_locator(owners), repeated_number_remedy
+    ), number
 
 
-def _remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
-    """What to do about repeated numbers that a column tells apart; "" where none does."""
+def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> str:
+    """Remedy for repeated numbers that differ in one of these columns; "" without columns."""
     if not columns:
         return ""
     names = " or ".join(map(str, columns))
-    known = [name for name in _names(block) if name is not None]
-    blocks = " or ".join(argument("block", _coarse_first(table, [*known, c])) for c in columns)
+    known = [name for name in _as_tuple(block) if name is not None]
+    blocks = " or ".join(argument("block", _coarsest_first(table, [*known, c])) for c in columns)
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
@@ -264,8 +277,8 @@ def _remedy(table: Table, columns: Sequence[Any], subject: Any, block: Any) -> s
     )
 
 
-def _coarse_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
-    """Columns that tell plays apart, those that change least often first: sessions, then blocks."""
+def _coarsest_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+    """Sort columns by how often their cells change between rows: sessions before blocks."""
     changes = {}
     for name in columns:
         cells = table[name].to_list()
@@ -274,52 +287,59 @@ def _coarse_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]
     return ordered if len(ordered) > 1 else ordered[0]
 
 
-FEWEST_REPEATED = 0.1  # share of rows whose numbers are repeated because plays are not told apart
+# Share of rows with a repeated number from which on a column of blocks is looked for; below, rows
+# were rather written twice.
+MIN_REPEATED_SHARE = 0.1
 
 
-def _in_any_order(table: Table, episode: IntVector, number: IntVector, block: Any) -> str:
-    """One or two columns that tell repeated numbers apart, though rows stand in no order."""
+def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, block: Any) -> str:
+    """Remedy for repeated numbers that differ in one or two columns, in whatever order of rows."""
     plays = np.unique(np.stack([episode, number], axis=1), axis=0)
-    if len(number) - len(plays) < max(3, FEWEST_REPEATED * len(number)):
+    if len(number) - len(plays) < max(3, MIN_REPEATED_SHARE * len(number)):
         return ""  # rows that were written twice
-    known = [name for name in _names(block) if name is not None]
+    known = [name for name in _as_tuple(block) if name is not None]
     coded: dict[Any, IntVector] = {}
     for name in table.columns:
         try:
             codes = column_labels(table, name, "block").codes
         except DataError:
             continue
-        if name not in known and (codes >= 0).all() and 1 < len(np.unique(codes)) <= FEW_BLOCKS:
+        if (
+            name not in known
+            and (codes >= 0).all()
+            and 1 < len(np.unique(codes)) <= MAX_BLOCK_LABELS
+        ):
             coded[name] = codes
     for names in (*((name,) for name in coded), *combinations(coded, 2)):
         own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
         if len(np.unique(own, axis=0)) == len(number):
-            told = " and ".join(map(str, names))
-            said = argument("block", _coarse_first(table, [*known, *names]))
+            both = " and ".join(map(str, names))
+            blocks = argument("block", _coarsest_first(table, [*known, *names]))
             return (
-                f"By {told} they are told apart: pass {said} if these are plays of their own, or "
-                f"{_kept(table, names[-1])} if the other rows are no part of it"
+                f"By {both} they are told apart: pass {blocks} if these are plays of their own, or "
+                f"{_commonest_label_filter(table, names[-1])} if the other rows are no part of it"
             )
     return ""
 
 
-def _one_label(table: Table, columns: Sequence[Any]) -> str:
-    """That rows of one label alone may be meant, as those of a test after practice."""
+def _one_label_remedy(table: Table, columns: Sequence[Any]) -> str:
+    """Remedy that keeps the rows of one label, such as those of a test after practice."""
     if len(columns) != 1:
         return ""
-    return f" Or pass {_kept(table, columns[0])} if the other rows are no part of it."
+    condition = _commonest_label_filter(table, columns[0])
+    return f" Or pass {condition} if the other rows are no part of it."
 
 
-def _kept(table: Table, column: Any) -> str:
-    """A condition that keeps the rows of the label that most have, as an argument."""
+def _commonest_label_filter(table: Table, column: Any) -> str:
+    """Argument that keeps the rows with the commonest label of a column."""
     cells = [cell for cell in table[column].to_list() if cell is not None]
     name = str(column) if str(column).isidentifier() else f"`{column}`"
     kept = where_said(f"{name} == {max(cells, key=cells.count)!r}")
     return f"{kept}{either(' to `read`', '')}"
 
 
-def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:
-    """What to do about numbers that begin anew in the rows of a person; "" where they do not."""
+def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str:
+    """Remedy for numbers that start again among the rows of a subject; "" if they do not."""
     for one in np.unique(episode):
         own = number[episode == one]
         falls = np.diff(own, prepend=own[0] - 1) <= 0
@@ -336,10 +356,10 @@ def _restarting(episode: IntVector, number: IntVector, decision: Any) -> str:
     )
 
 
-def _telling_apart(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
-    """Columns of few labels, each of rows that stand together, that divide episodes into plays.
+def _block_columns(table: Table, episode: IntVector, number: IntVector) -> list[Any]:
+    """Columns that may name blocks: few labels, and no number repeats within one.
 
-    In a play no two rows have the same number.
+    Rows of a block must stand together, and have two rows on average, or any code would qualify.
     """
     found = []
     for name in table.columns:
@@ -347,7 +367,7 @@ def _telling_apart(table: Table, episode: IntVector, number: IntVector) -> list[
             own = column_labels(table, name, "block").codes
         except DataError:
             continue
-        if len(np.unique(own)) > FEW_BLOCKS or (own < 0).any():
+        if len(np.unique(own)) > MAX_BLOCK_LABELS or (own < 0).any():
             continue
         apart = len(np.unique(np.stack([episode, number, own], axis=1), axis=0)) == len(own)
         plays = np.stack([episode, own], axis=1)
@@ -378,20 +398,20 @@ def _check_settings(base: int, gaps: Gaps, chosen: Any, options: Any, locations:
         )
 
 
-def _names(name: Any) -> tuple[Any, ...]:
+def _as_tuple(name: Any) -> tuple[Any, ...]:
     return tuple(name) if isinstance(name, (tuple, list)) else (name,)
 
 
-def _checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
+def _open_checked(frame: Any, roles: dict[str, tuple[Any, ...]]) -> Table:
     table = open_frame(frame)
     check_columns(table, roles)
     check_roles(roles)
     return table
 
 
-def _owners(table: Table, names: dict[str, Any]) -> Owners:
-    """Labels of the person and of the play, where they are given."""
-    named = [(role, name) for role, given in names.items() for name in _names(given)]
+def _owner_labels(table: Table, names: dict[str, Any]) -> Owners:
+    """Labels of subject and block of each row, for those of the two that are given."""
+    named = [(role, name) for role, given in names.items() for name in _as_tuple(given)]
     named = [(role, name) for role, name in named if name is not None]
     coded = [column_labels(table, name, f"{role} {name!r}") for role, name in named]
     check_present(zip(named, coded, strict=True))
@@ -401,7 +421,7 @@ def _owners(table: Table, names: dict[str, Any]) -> Owners:
     return {role: joint_labels(columns) for role, columns in parts.items()}
 
 
-def _picked(
+def _option_numbers(
     table: Table,
     chosen: Any,
     base: int,
@@ -410,7 +430,7 @@ def _picked(
     place: Place,
     role: str = "chosen",
 ) -> tuple[Vector, int]:
-    """Number of the option of each row, and the number that they are counted from."""
+    """Option of each row as a number, and the number of the first option."""
     if isinstance(chosen, (tuple, list)):
         return placed_options(table, chosen, check_locations(locations), base, place), 0
     if options is not None:
@@ -421,7 +441,7 @@ def _picked(
 
 
 def _is_text(table: Table, name: Any) -> bool:
-    """Whether cells are text, at least some of them."""
+    """Whether a column holds text; of mixed cells, whether some are."""
     series = table[name]
     if series.dtype == nw.Object:
         return any(isinstance(cell, str) for cell in series.to_list())
@@ -439,52 +459,52 @@ def _rewards(table: Table, reward: Any) -> Vector:
     return gain - np.abs(loss)
 
 
-def _flags(table: Table, name: Any, role: str, rows: IntVector) -> Any:
+def _sorted_flags(table: Table, name: Any, role: str, rows: IntVector) -> Any:
     if name is None:
         return None
     column, is_opposite = flagged(name)
-    return _in_order(column_flags(table, column, role) ^ is_opposite, rows, True)
+    return _take_rows(column_flags(table, column, role) ^ is_opposite, rows, True)
 
 
-def _choices(table: Table, is_choice: Any, shown: int, order: InTime) -> Any:
-    """Which events are choices, in order; None where all are."""
-    flags = _flags(table, is_choice, "is_choice", order.rows)
+def _choice_flags(table: Table, is_choice: Any, shown: int, order: InTime) -> Any:
+    """Mask of the events that are choices, in order; None if all are."""
+    flags = _sorted_flags(table, is_choice, "is_choice", order.rows)
     if shown == 0:
         return flags
     after = chosen_after(shown, order.start, len(order.rows))
     return after if flags is None else np.where(after, flags, False)
 
 
-def _in_order(values: Any, rows: IntVector, absent: Any) -> Any:
+def _take_rows(values: Any, rows: IntVector, absent: Any) -> Any:
     return np.where(rows == ABSENT, absent, values[rows])
 
 
-def _columns(given: Seeable) -> dict[str, Any]:
-    """Columns by the name that they have in episodes."""
+def _columns_by_name(given: ContextColumns) -> dict[str, Any]:
+    """Columns by their name in episodes."""
     if isinstance(given, Mapping):
         return dict(given)
     names = (given,) if isinstance(given, str) else tuple(given)
     return {str(name): name for name in names}
 
 
-def _seen(
+def _read_context(
     table: Table,
-    told: dict[str, dict[str, Any]],
+    context: dict[str, dict[str, Any]],
     available: Sequence[Any],
     events: Events,
     order: InTime,
     place: Place,
-) -> Seen:
-    """What was seen and learnt at all events, and which options there were, in order."""
+) -> EventContext:
+    """Read what the player saw at all events, in order."""
     found = {
         role: {
-            name: _in_order(_floats(table, column, role), order.rows, np.nan)
+            name: _take_rows(_floats(table, column, role), order.rows, np.nan)
             for name, column in names.items()
         }
-        for role, names in told.items()
+        for role, names in context.items()
     }
-    masks = [_in_order(column_flags(table, c, "available"), order.rows, True) for c in available]
-    return read_seen(
+    masks = [_take_rows(column_flags(table, c, "available"), order.rows, True) for c in available]
+    return read_event_context(
         found["before"],
         found["after"],
         np.column_stack(masks) if masks else None,
@@ -493,8 +513,11 @@ def _seen(
     )
 
 
-def _episodes(events: Events, order: InTime, owners: Owners, seen: Seen) -> list[Episode]:
-    """One episode for each run of events; its last row, which is never absent, says whose."""
+def _episodes(events: Events, order: InTime, owners: Owners, seen: EventContext) -> list[Episode]:
+    """Make one episode of each run of events.
+
+    Its labels come from its last row: others may be absent, as decisions without a row.
+    """
     return [
         Episode.of_events(
             events.between(a, b),
@@ -505,23 +528,24 @@ def _episodes(events: Events, order: InTime, owners: Owners, seen: Seen) -> list
     ]
 
 
-def _numbers(table: Table, name: Any, owners: Owners) -> IntVector:
+def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
     numbers = _floats(table, name, "decision")
     with np.errstate(invalid="ignore"):
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
     wrong = np.flatnonzero(~whole)
     if wrong.size:
-        place = _row_places(owners)
-        cells = (_cell(numbers[row], place(row)) for row in wrong[:11])
+        place = _row_locator(owners)
+        cells = (_format_cell(numbers[row], place(row)) for row in wrong[:11])
         raise DataError(
             f"decision must hold whole numbers; got {format_list(cells, wrong.size)}. "
-            f"Number the decisions of every episode from 0 or 1{_unnumbered(name, numbers)}."
+            "Number the decisions of every episode from 0 or "
+            f"1{_unnumbered_rows_remedy(name, numbers)}."
         )
     return numbers.astype(np.int64)
 
 
-def _unnumbered(name: Any, numbers: Vector) -> str:
-    """How to leave out rows that have no number, where that alone is wrong."""
+def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
+    """Remedy that leaves out rows without a number, if nothing else is wrong."""
     given = numbers[~np.isnan(numbers)]
     if len(given) in (0, len(numbers)) or (given != np.floor(given)).any():
         return ""
@@ -538,12 +562,12 @@ def _floats(table: Table, name: Any, role: str) -> Vector:
     return column_floats(table, name, role)
 
 
-def _cell(value: float, place: str) -> str:
+def _format_cell(value: float, place: str) -> str:
     return f"{'an empty cell' if np.isnan(value) else format(value, 'g')} at {place}"
 
 
-def _row_places(owners: Owners) -> Place:
-    """Where a row of the table is, and whose it is."""
+def _row_locator(owners: Owners) -> Place:
+    """Function that names a row of the table in messages, with its subject and block."""
 
     def place(row: int) -> str:
         names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
@@ -552,8 +576,8 @@ def _row_places(owners: Owners) -> Place:
     return place
 
 
-def _places(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
-    """Where an event is: its row, whose it is, and its number."""
+def _event_locator(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
+    """Function that names an event in messages: its row, subject, block and number."""
 
     def place(k: int) -> str:
         row = int(rows[k])

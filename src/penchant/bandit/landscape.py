@@ -1,4 +1,7 @@
-"""Where the options are and what they pay: places, mean rewards, noise, and what was lost."""
+"""Bandits in space: locations of options, mean rewards, noise, and the regret of a play.
+
+Landscapes A and B of the paper are reconstructed here, as they are printed as pictures only.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ def grid(width: int, height: int) -> Matrix:
 
 
 def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
-    """Locations as a locked matrix, if they are finite and no two options share a place.
+    """Check that locations are finite and differ between options; return them as a locked matrix.
 
     Parameters
     ----------
@@ -93,7 +96,7 @@ def _check_finite(matrix: Matrix) -> None:
 
 
 def _check_distinct(matrix: Matrix) -> None:
-    order = np.lexsort(matrix.T)
+    order = np.lexsort(matrix.T)  # equal rows are neighbours: no comparison of all pairs
     same = np.flatnonzero((matrix[order[1:]] == matrix[order[:-1]]).all(axis=1))
     if same.size:
         described = (
@@ -157,13 +160,14 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
     there = locations[options]
     apart: Matrix = np.zeros((len(locations), len(there)))
     for a in range(locations.shape[1]):
-        # no squares, so tiny and huge distances keep their digits
+        # hypot: squares of tiny or huge coordinates would under- or overflow
         np.hypot(apart, locations[:, a, None] - there[:, a], out=apart)
     return apart
 
 
-MAXIMUM = 60.0
-SECOND_MAXIMUM = 50.0
+# Mean rewards at the maxima of the reconstructed landscapes; both then have mean 30 over options.
+HIGHEST_MEAN_REWARD = 60.0
+SECOND_HIGHEST_MEAN_REWARD = 50.0  # at the lesser maximum of landscape B
 
 
 @dataclass(frozen=True)
@@ -266,7 +270,7 @@ class Landscape:
     noise: Noise
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mean_rewards", _checked_means(self.mean_rewards))
+        object.__setattr__(self, "mean_rewards", _check_mean_rewards(self.mean_rewards))
         if not isinstance(self.noise, Noise):
             raise DataError(
                 f"noise must be GaussianNoise or IntegerNoise; got {self.noise!r}. "
@@ -308,7 +312,7 @@ class Landscape:
         )
 
 
-def _checked_means(mean_rewards: Any) -> Vector:
+def _check_mean_rewards(mean_rewards: Any) -> Vector:
     means = np.array(exact_floats(mean_rewards, "mean_rewards", lambda i: f"option {i}"))
     if means.ndim != 1 or not means.size:
         raise DataError(
@@ -351,7 +355,7 @@ def landscape_a(
     array([ 0., 12., 24., 36., 48., 60., 48., 36., 24., 12.])
     """
     peak = whole_number(width, "width", 3) // 2
-    profile = np.interp(np.arange(width), [0, peak, 2 * peak], [0.0, MAXIMUM, 0.0])
+    profile = np.interp(np.arange(width), [0, peak, 2 * peak], [0.0, HIGHEST_MEAN_REWARD, 0.0])
     return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
 
 
@@ -383,7 +387,7 @@ def landscape_b(
     array([50., 40., 30., 20., 10.,  0., 15., 30., 45., 60.])
     """
     valley = whole_number(width, "width", 3) // 2
-    heights = [SECOND_MAXIMUM, 0.0, MAXIMUM]
+    heights = [SECOND_HIGHEST_MEAN_REWARD, 0.0, HIGHEST_MEAN_REWARD]
     profile = np.interp(np.arange(width), [0, valley, width - 1], heights)
     return Landscape(np.tile(profile, whole_number(height, "height", 1)), noise)
 
@@ -393,7 +397,7 @@ def cumulative_regret(
     landscape: Landscape,
     kind: Literal["expected", "received"] = "expected",
 ) -> Vector:
-    """Sum over the decisions so far of what the best option would have paid more.
+    """Cumulative regret: how much more the best option would have paid in the decisions so far.
 
     Parameters
     ----------

@@ -1,4 +1,9 @@
-"""Decisions: what could be chosen, what was chosen, and what is known of each option."""
+"""`Choices`: decisions among options with explanatory variables, from arrays or tables.
+
+The rows of all choice sets stand one after another (the compressed layout of ragged arrays), so
+that sets of any size are one matrix. Constants and interactions of options are added as columns, as
+in any conditional logit (McFadden 1974).
+"""
 
 from __future__ import annotations
 
@@ -28,10 +33,10 @@ from penchant.tables.layouts import (
 from penchant.tables.numbers import aligned, exact_floats
 
 
-def option_of_rows(
+def row_options(
     option: IntVector | None, labels: tuple[Any, ...] | None, first_row: IntVector
 ) -> tuple[IntVector, tuple[Any, ...]]:
-    """Code of each row's option and the labels; the position in the set where none are given."""
+    """Code of each row's option, and the labels; without labels, positions in the set."""
     if option is not None and labels is not None:
         return option, labels
     sizes = np.diff(first_row)
@@ -39,19 +44,19 @@ def option_of_rows(
     return position, tuple(range(int(sizes.max())))
 
 
-def options_compared(
+def contrasted_options(
     labels: tuple[Any, ...], options: Sequence[Any] | None, reference: Any
 ) -> list[int]:
-    """Codes of the options that get a column: those named, or all but the reference."""
+    """Codes of the options that get a column: those given, or all but the reference."""
     typed = either("reference", "--constants")
     if options is None:
-        left_out = 0 if reference is None else _code(reference, labels, typed)
+        left_out = 0 if reference is None else _option_code(reference, labels, typed)
         return [i for i in range(len(labels)) if i != left_out]
     if reference is not None:
         raise DataError(
             f"{typed} must not be given together with options; got {reference!r}. Give one of them."
         )
-    codes = [_code(label, labels, argument("options")) for label in options]
+    codes = [_option_code(label, labels, argument("options")) for label in options]
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
             f"{argument('options')} must name some options, each once, and leave one out to "
@@ -61,7 +66,7 @@ def options_compared(
     return codes
 
 
-def _code(label: Any, labels: tuple[Any, ...], name: str) -> int:
+def _option_code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     if label not in labels:
         raise DataError(
             f"{name} must be among the options {format_list(map(repr, labels))}; got "
@@ -71,19 +76,21 @@ def _code(label: Any, labels: tuple[Any, ...], name: str) -> int:
 
 
 def indicators(option: IntVector, codes: Sequence[int]) -> Matrix:
-    """Columns of 0 and 1: whether each row is that option."""
+    """Indicator columns: 1 in the rows of that option, else 0."""
     return np.where(option[:, None] == np.array(codes), 1.0, 0.0)
 
 
-def by_indicator(values: Vector, option: IntVector, codes: Sequence[int]) -> Matrix:
-    """Columns that hold the row's value for that option and 0 for the others."""
+def option_specific_columns(values: Vector, option: IntVector, codes: Sequence[int]) -> Matrix:
+    """Columns with the row's value in the rows of that option, else 0."""
     return np.where(option[:, None] == np.array(codes), values[:, None], 0.0)
 
 
-def attribute(values: Any, labels: Sequence[Any] | None, codes: IntVector | None, n: int) -> Vector:
+def decision_attribute(
+    values: Any, labels: Sequence[Any] | None, codes: IntVector | None, n: int
+) -> Vector:
     """Return a number per decision, from an array or from a mapping of subjects to numbers."""
     if isinstance(values, Mapping):
-        values = _of_subjects(values, labels)[codes]
+        values = _values_of_subjects(values, labels)[codes]
     array = exact_floats(values, "values", lambda k: f"decision {k}")
     if array.shape != (n,):
         raise DataError(
@@ -97,7 +104,7 @@ def attribute(values: Any, labels: Sequence[Any] | None, codes: IntVector | None
     return array
 
 
-def _of_subjects(values: Mapping[Any, Any], labels: Sequence[Any] | None) -> Vector:
+def _values_of_subjects(values: Mapping[Any, Any], labels: Sequence[Any] | None) -> Vector:
     if labels is None:
         raise DataError(
             "values must be an array, as the choices name no subjects; got a mapping. "
@@ -112,14 +119,14 @@ def _of_subjects(values: Mapping[Any, Any], labels: Sequence[Any] | None) -> Vec
     return exact_floats([values[label] for label in labels], "values")
 
 
-def constant_in_sets(
+def decision_values(
     column: Vector, first_row: IntVector, available: BoolVector | None, name: str
 ) -> Vector:
     """Return the value of each decision of a variable that is the same for all its options."""
     decision = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))
     rows = np.arange(len(column)) if available is None else np.flatnonzero(available)
     values = np.empty(len(first_row) - 1)
-    values[decision[rows]] = column[rows]
+    values[decision[rows]] = column[rows]  # the last row of a set wins; the others must equal it
     wrong = np.unique(decision[rows[column[rows] != values[decision[rows]]]])
     if wrong.size:
         places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
@@ -158,6 +165,7 @@ def subset(self: Choices, decisions: Any) -> Choices:
     kept = arrays.decision_indices(decisions, self.n_decisions)
     if not kept.size:
         raise DataError("decisions must keep at least one; got none. Check the filter.")
+    # Rows of the sets kept, without a loop: each set's rows are its first row and the next ones.
     sizes = self.first_row[kept + 1] - self.first_row[kept]
     first_row = np.zeros(len(kept) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first_row[1:])
@@ -171,6 +179,7 @@ def subset(self: Choices, decisions: Any) -> Choices:
 
     subject, labels = per_decision(self.subject), self.subject_labels
     if subject is not None and labels is not None:
+        # Subjects without a decision left would have no estimate.
         present, subject = np.unique(subject, return_inverse=True)
         labels = tuple(labels[i] for i in present)
     return dataclasses.replace(
@@ -190,25 +199,25 @@ def subset(self: Choices, decisions: Any) -> Choices:
 
 def select(self: Choices, names: Sequence[str]) -> Choices:
     """Keep some variables, in the order given."""
-    columns = [column_of(self, name) for name in names]
+    columns = [variable_index(self, name) for name in names]
     if not columns:
         raise DataError("names must keep at least one variable; got none. Name one.")
     return dataclasses.replace(
         self,
         explanatory=np.ascontiguousarray(self.explanatory[:, columns]),
         names=tuple(self.names[a] for a in columns),
-        natural=None,
+        natural=None,  # its map is of the old variables
     )
 
 
 def drop(self: Choices, *names: str) -> Choices:
     """Leave some variables out."""
     for name in names:
-        column_of(self, name)
+        variable_index(self, name)
     return self.select([name for name in self.names if name not in names])
 
 
-def column_of(choices: Choices, name: str) -> int:
+def variable_index(choices: Choices, name: str) -> int:
     """Position of a variable, by name."""
     if name not in choices.names:
         raise DataError(
@@ -235,9 +244,9 @@ def with_constants(self: Choices, reference: Any = None) -> Choices:
     >>> pn.Choices.from_arrays(values, [1, 0, 0]).with_constants().names
     ('x1', 'constant:1')
     """
-    option, labels = option_of_rows(self.option, self.option_labels, self.first_row)
-    codes = options_compared(labels, None, reference)
-    return _with(self, indicators(option, codes), [f"constant:{labels[i]}" for i in codes])
+    option, labels = row_options(self.option, self.option_labels, self.first_row)
+    codes = contrasted_options(labels, None, reference)
+    return _with_columns(self, indicators(option, codes), [f"constant:{labels[i]}" for i in codes])
 
 
 def with_interaction(
@@ -285,28 +294,28 @@ def with_interaction(
             f"by must not be given together with options or reference; got {by!r}. "
             "Multiply with a variable, or with indicators of options."
         )
-    per_row = np.repeat(_attribute(self, name, values), np.diff(self.first_row))
+    per_row = np.repeat(_attribute_values(self, name, values), np.diff(self.first_row))
     if by is not None:
-        columns = (per_row * self.explanatory[:, column_of(self, by)])[:, None]
+        columns = (per_row * self.explanatory[:, variable_index(self, by)])[:, None]
         added = [f"{name}:{by}"]
     else:
-        option, labels = option_of_rows(self.option, self.option_labels, self.first_row)
-        codes = options_compared(labels, options, reference)
-        columns = by_indicator(per_row, option, codes)
+        option, labels = row_options(self.option, self.option_labels, self.first_row)
+        codes = contrasted_options(labels, options, reference)
+        columns = option_specific_columns(per_row, option, codes)
         added = [f"{name}:{labels[i]}" for i in codes]
-    widened = _with(self, columns, added)
+    widened = _with_columns(self, columns, added)
     return widened if values is not None else widened.drop(name)
 
 
-def _attribute(choices: Choices, name: str, values: Any) -> Vector:
-    """A number per decision."""
+def _attribute_values(choices: Choices, name: str, values: Any) -> Vector:
+    """Attribute as a number per decision, from `values` or from a variable."""
     if values is None:
-        column = choices.explanatory[:, column_of(choices, name)]
-        return constant_in_sets(column, choices.first_row, choices.available, name)
-    return attribute(values, choices.subject_labels, choices.subject, choices.n_decisions)
+        column = choices.explanatory[:, variable_index(choices, name)]
+        return decision_values(column, choices.first_row, choices.available, name)
+    return decision_attribute(values, choices.subject_labels, choices.subject, choices.n_decisions)
 
 
-def _with(choices: Choices, columns: Matrix, names: Sequence[str]) -> Choices:
+def _with_columns(choices: Choices, columns: Matrix, names: Sequence[str]) -> Choices:
     """Add columns of variables, whose names must be new."""
     return dataclasses.replace(
         choices,
@@ -372,6 +381,7 @@ def from_arrays(
     check_available(picked, on_offer, first_row)
     listed = one_by_one(given["offset"], "offset", first_row)
     known = arrays.row_offset(listed, shape, len(rows))
+    # After the mask: variables of options that were not on offer may be NaN.
     arrays.check_finite(rows, on_offer, first_row, labels)
     if known is not None:
         arrays.check_finite(known[:, None], on_offer, first_row, ("offset",), "offset")
@@ -598,6 +608,7 @@ class Choices:
     _frame_kind: Backend | None = None
 
     def __post_init__(self) -> None:
+        # Compiled loops need contiguous arrays; a locked view leaves the user's own array writable.
         for name, value in tuple(self.__dict__.items()):
             if isinstance(value, np.ndarray):
                 flags = value.flags

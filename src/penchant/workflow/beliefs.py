@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import learnt_from
+from penchant.bandit.episode import history_learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import PortionFit
@@ -187,7 +187,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
         pairs = [
             (_of_subject(of, e.subject) if many else fits[0], e) for e in as_episodes(episodes)
         ]
-    apart = any(learnt_from(episode) is not episode for _, episode in pairs)
+    apart = any(history_learnt_from(episode) is not episode for _, episode in pairs)
     parts = [_described(fit, episode, apart) for fit, episode in pairs]
     without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
     return _joined(parts, tuple(e.n_events for _, e in pairs), tuple(without))
@@ -199,7 +199,7 @@ def _described(
     """Columns and matrices of one episode; with a column of what was executed, if asked for."""
     theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
-    happened = learnt_from(episode)
+    happened = history_learnt_from(episode)
     x = np.asarray(estimate.model.explanatory(happened, *at))
     if _is_finite(estimate):
         q = x @ theta

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_rng, whole_number
-from penchant.bandit.episode import learnt_from
+from penchant.bandit.episode import history_learnt_from
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.from_episodes import model_source
@@ -133,7 +133,7 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
 
 def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
     """Of every option at every event: (n_events, n_options)."""
-    q = np.asarray(model.explanatory(learnt_from(episode), *psi)) @ theta
+    q = np.asarray(model.explanatory(history_learnt_from(episode), *psi)) @ theta
     available = getattr(episode, "available", None)
     if available is not None:
         q = np.where(available, q, -np.inf)
@@ -227,7 +227,7 @@ def best_options(episode: Any, n_options: int) -> Matrix:
     """The option whose rewards were highest on average in the episode; none if there are none."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
-    done = learnt_from(episode).chosen
+    done = history_learnt_from(episode).chosen
     known = ~np.isnan(rewards) & (done != NOTHING)
     if known.any():
         counts = np.bincount(done[known], minlength=n_options)

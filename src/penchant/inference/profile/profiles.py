@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import learnt_from
+from penchant.bandit.episode import history_learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.profile import _kernels as compiled
@@ -469,7 +469,7 @@ class Profiles:
         if own is None:
             return self._one_by_one(subject, psi, self._explained), self._differences(subject, psi)
         pairs = [
-            own(learnt_from(e), *at)
+            own(history_learnt_from(e), *at)
             for s, at in zip(subject, psi, strict=True)
             for e in self.groups[s]
         ]
@@ -483,7 +483,7 @@ class Profiles:
         return np.concatenate(parts)
 
     def _explained(self, episode: Any, psi: Vector) -> Matrix:
-        x = self.model.explanatory(learnt_from(episode), *psi)
+        x = self.model.explanatory(history_learnt_from(episode), *psi)
         array = np.asarray(x, dtype=np.float64)
         d = self.n_weights
         if array.ndim != 3 or len(array) != episode.n_events or array.shape[2] != d:

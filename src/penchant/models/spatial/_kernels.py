@@ -9,7 +9,7 @@ are those from starts[e] to starts[e + 1], and row after row is filled.
 import numpy as np
 
 from penchant._compiled import njit
-from penchant.bandit._kernels import believe, observed_path
+from penchant.bandit._kernels import posterior_of_observed, posterior_of_options
 
 KERNELS = ("exponential", "gaussian", "matern-3/2", "matern-5/2")
 TERMS = ("distance", "log_distance", "same", "visited")
@@ -44,9 +44,11 @@ def process(
         news = np.empty((len(active), 1 + n_derivatives, 2))
         visits = _visits(events, len(active))
         square, d_square = _rows(columns, options), _rows(d_columns, options)
-        observed_path(square, d_square, ratio, visits, active, paid, path, news)
+        posterior_of_observed(square, d_square, ratio, visits, active, paid, path, news)
         out = np.empty((3, 1 + n_derivatives, end - begin, n_options))
-        believe(columns, d_columns, ratio, place, events, active, path, news, 0, n_options, out)
+        posterior_of_options(
+            columns, d_columns, ratio, place, events, active, path, news, 0, n_options, out
+        )
         b, f, s = out[0], out[1], out[2]
         for t in range(end - begin):
             for i in range(n_options):
@@ -245,8 +247,10 @@ def upper_limits(
     square, d_square = _rows(columns, options), _rows(slopes, options)
     row = first
     for delta in deltas:
-        observed_path(square, d_square, delta, visits, active, rewards, path, news)
-        believe(columns, slopes, delta, place, events, active, path, news, 0, n_options, out)
+        posterior_of_observed(square, d_square, delta, visits, active, rewards, path, news)
+        posterior_of_options(
+            columns, slopes, delta, place, events, active, path, news, 0, n_options, out
+        )
         for t in range(n_events):
             for i in range(n_options):
                 sd = np.sqrt(out[2, 0, t, i])

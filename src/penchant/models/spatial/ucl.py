@@ -36,7 +36,14 @@ import scipy
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.beliefs import EXPONENTIAL, Beliefs, Kernel, RewardPrior, Track, track_beliefs
+from penchant.bandit.beliefs import (
+    EXPONENTIAL,
+    Beliefs,
+    Kernel,
+    ObservedSequence,
+    RewardPrior,
+    beliefs_from_correlations,
+)
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import check_locations, distances, distances_to
 from penchant.errors import DataError, argument
@@ -59,7 +66,7 @@ OPTIONS = {
 class _Prepared(NamedTuple):
     """What is known of an episode whatever psi: correlations too, if the length scale is fixed."""
 
-    track: Track
+    track: ObservedSequence
     distance: Matrix
     columns: Matrix | None
     z: Vector
@@ -290,12 +297,12 @@ class UCL(CompiledModel):
         known = self._prepared(episode)
         columns = self.kernel(known.distance, scale) if known.columns is None else known.columns
         slopes = self.kernel.derivative(known.distance, scale) if derivatives == 2 else columns
-        return track_beliefs(known.track, columns, slopes, delta, derivatives)
+        return beliefs_from_correlations(known.track, columns, slopes, delta, derivatives)
 
     def _prepared(self, episode: Episode) -> _Prepared:
         if episode not in self._tracks:
             episode.check_options(self.n_options)
-            track, t = Track.of(episode), self.times(episode)
+            track, t = ObservedSequence.of(episode), self.times(episode)
             distance = distances_to(self.locations, track.options)
             columns = None
             if self.length_scale is not None:
