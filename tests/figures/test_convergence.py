@@ -5,7 +5,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.figures import convergence, figure, without_estimate
-from penchant.figures.comparison import wilson
+from penchant.figures.comparison import wilson_interval
 from penchant.figures.style import INK, look
 
 N = np.array([4.0, 9.0, 25.0, 60.0])
@@ -114,14 +114,14 @@ def test_the_share_without_an_estimate_has_wilsons_band():
     axes = without_estimate(figure().subplots(), N[:3], share, n_replicates=50, label="ten")
     np.testing.assert_array_equal(line(axes, "ten").get_xydata(), np.c_[N[:3], share])
     corners = axes.collections[0].get_paths()[0].vertices
-    for n, ends in zip(N, wilson(share, np.full(3, 50.0)), strict=False):
+    for n, ends in zip(N, wilson_interval(share, np.full(3, 50.0)), strict=False):
         for end in ends:
             assert np.isclose(corners, [n, end]).all(axis=1).any()
 
 
 def test_wilsons_interval_solves_its_equation():
     share, count, z = 0.3, 40.0, 1.959963984540054
-    low, high = wilson(np.array([share]), np.array([count]))[0]
+    low, high = wilson_interval(np.array([share]), np.array([count]))[0]
     for end in (low, high):
         assert abs(share - end) == pytest.approx(z * np.sqrt(end * (1 - end) / count), rel=1e-12)
-    assert np.isnan(wilson(np.array([0.3]), np.array([0.0]))).all()
+    assert np.isnan(wilson_interval(np.array([0.3]), np.array([0.0]))).all()

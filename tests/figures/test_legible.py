@@ -8,18 +8,18 @@ import pytest
 from matplotlib.text import Text
 
 from penchant import figures
-from penchant.figures.edges import Scale
-from penchant.figures.letters import (
+from penchant.figures.axis_limits import Scale
+from penchant.figures.labels import (
     FONT_SIZE,
-    in_words,
-    lines,
-    on_axis,
-    plain,
+    axis_label,
+    break_lines,
+    display_name,
+    format_tick,
     row_height,
-    width,
-    wrapped,
+    text_width,
+    wrap_text,
 )
-from penchant.figures.style import give_room
+from penchant.figures.style import grow_for_legends
 
 LONG = [
     "cannabis use disorder, heavy users (at least 20 days a month)",
@@ -191,7 +191,7 @@ def test_numbers_of_a_linear_axis_read_plainly():
     finished(canvas)
     assert axes.xaxis.get_offset_text().get_text() == ""
     shares = figures.step_distances(figures.figure().subplots(), [0.0, 1.0, 1.0, 3.0])
-    assert plain(0.1 + 0.2) == "0.3"
+    assert format_tick(0.1 + 0.2) == "0.3"
     assert shares.yaxis.get_major_formatter()(0.1, 0) == "10 %"
 
 
@@ -325,31 +325,34 @@ def test_names_of_the_code_are_words_on_axes():
     )
     assert axes.get_xlabel() == "learning rate"
     assert words(axes.get_ylabel()) == words("prior variance (units of reward²)")
-    assert in_words("n_subjects") == "subjects" and in_words("RT (s), log_e") == "RT (s), log_e"
-    assert on_axis("discount_rate") == "discount rate (per unit of delay)"
+    assert (
+        display_name("n_subjects") == "subjects"
+        and display_name("RT (s), log_e") == "RT (s), log_e"
+    )
+    assert axis_label("discount_rate") == "discount rate (per unit of delay)"
 
 
 def test_lines_are_as_long_as_they_may_be_and_lose_no_letter():
     for longest in (40.0, 60.0, 90.0, 200.0):
-        said = lines(LONG[0], longest)
-        assert said is None or max(map(width, said)) <= longest
+        said = break_lines(LONG[0], longest)
+        assert said is None or max(map(text_width, said)) <= longest
         assert said is None or words("".join(said)) == words(LONG[0])
-    assert wrapped("abc", 100.0) == "abc"
+    assert wrap_text("abc", 100.0) == "abc"
     for most in (1, 2, 3):
-        shown = wrapped(f"{LONG[0]} (n = 7)", 90.0, most).split("\n")
-        assert len(shown) <= most and max(map(width, shown)) <= 90
+        shown = wrap_text(f"{LONG[0]} (n = 7)", 90.0, most).split("\n")
+        assert len(shown) <= most and max(map(text_width, shown)) <= 90
         assert words("".join(shown)).endswith("(n=7)")
 
 
 def test_a_short_logarithmic_axis_has_round_numbers():
     from matplotlib.figure import Figure
 
-    from penchant.figures.letters import plain_logarithmic
+    from penchant.figures.labels import format_log_axis
 
     axes = Figure(figsize=(3, 2)).subplots()
     axes.set_xscale("log")
     axes.set_xlim(2.4, 5.6)
-    plain_logarithmic(axes.xaxis)
+    format_log_axis(axes.xaxis)
     axes.figure.canvas.draw()
     assert [label.get_text() for label in axes.get_xticklabels()] == ["3", "4", "5"]
 
@@ -385,21 +388,21 @@ def test_a_legend_of_many_lines_makes_the_figure_higher_not_the_axes_lower():
         x, density = np.linspace(0, 1, 9), np.tile(np.hanning(9), (n, 1))
         names = [f"{DISORDERS[k % 3]}, site {k}" for k in range(n)]
         figures.population_density(canvas.subplots(), x, density, categories=names)
-        give_room(canvas)
+        grow_for_legends(canvas)
         finished(canvas)
         heights.append(canvas.axes[0].get_window_extent().height)
     assert heights[1] > 0.9 * heights[0]
 
 
 def test_a_panel_by_itself_shows_nothing_of_its_neighbour():
-    from penchant.figures.style import figure, panels
+    from penchant.figures.style import figure, panel_view_boxes
 
     drawn = figure(columns=2)
     for axes in drawn.subplots(1, 3):
         axes.set_ylabel("prior mean (units of reward)")
         axes.set_xticks([0.0, 1.0], ["none", "as many as there are"])
     drawn.canvas.draw()
-    boxes = [tuple(map(float, box.split())) for box in panels(drawn)]
+    boxes = [tuple(map(float, box.split())) for box in panel_view_boxes(drawn)]
     assert len(boxes) == 3
     for left, right in pairwise(boxes):
         assert left[0] + left[2] <= right[0] + 0.11  # one digit is written
@@ -461,11 +464,13 @@ def test_the_prediction_is_named_where_people_are_compared_with_it():
 
 
 def test_names_of_attributes_and_stages_are_words():
-    assert in_words("comfort:low_worth:region[urban]") == "worth of comfort low: urban"
-    assert in_words("comfort:low") == "comfort low"
-    assert in_words("constant:none") == "constant of none"
-    assert in_words("reward:transition") == "reward × transition"
-    assert on_axis("inverse_temperature_2") == "inverse temperature of stage 2 (1 / units of value)"
+    assert display_name("comfort:low_worth:region[urban]") == "worth of comfort low: urban"
+    assert display_name("comfort:low") == "comfort low"
+    assert display_name("constant:none") == "constant of none"
+    assert display_name("reward:transition") == "reward × transition"
+    assert (
+        axis_label("inverse_temperature_2") == "inverse temperature of stage 2 (1 / units of value)"
+    )
 
 
 def saved(canvas, tmp_path):
@@ -528,5 +533,5 @@ def test_names_of_axes_stay_inside_the_figure(tmp_path):
 
 
 def test_a_count_is_not_broken_between_n_and_its_number():
-    said = wrapped("drug_A_session_1 (n = 24 of 30)", 45.0, 5)
+    said = wrap_text("drug_A_session_1 (n = 24 of 30)", 45.0, 5)
     assert "n = 24" in said

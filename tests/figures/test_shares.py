@@ -5,7 +5,7 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.figures import choice_probability, figure, predicted_observed
-from penchant.figures.comparison import wilson
+from penchant.figures.comparison import wilson_interval
 
 PREDICTED, OBSERVED = np.array([0.1, 0.25, 0.6]), np.array([0.15, 0.2, 0.68])
 
@@ -15,9 +15,9 @@ def test_shares_are_where_they_belong_with_wilsons_intervals():
     axes = predicted_observed(figure().subplots(), PREDICTED, OBSERVED, counts=counts)
     np.testing.assert_array_equal(axes.lines[0].get_xydata(), np.c_[PREDICTED, OBSERVED])
     ends = [segment[:, 1] for segment in axes.collections[0].get_segments()]
-    np.testing.assert_allclose(ends, wilson(OBSERVED, counts))
+    np.testing.assert_allclose(ends, wilson_interval(OBSERVED, counts))
     assert axes.get_xlim() == axes.get_ylim()
-    assert axes.get_ylim()[1] > wilson(OBSERVED, counts).max()
+    assert axes.get_ylim()[1] > wilson_interval(OBSERVED, counts).max()
 
 
 def test_a_second_model_keeps_the_first_in_sight():

@@ -25,7 +25,7 @@ from penchant.cli.workflow_options import Believed, Described, Played, Predictio
 from penchant.errors import DataError, NotWrittenError, format_list
 from penchant.figures.play import belief_map
 from penchant.figures.results import overview
-from penchant.figures.style import figure, inline_svg, panels, save
+from penchant.figures.style import figure, inline_svg, panel_view_boxes, save
 from penchant.files.output import TABLES, json_text, without_nan, write_table, write_text
 from penchant.inference.fit import fit_model
 from penchant.inference.fit_each import fit_each_model
@@ -323,7 +323,7 @@ def _drawn(subject: Any, one: BeliefMap) -> list[Any]:
         "pay more. Right or second: its standard deviation; yellow is less certain."
     )
     made = inline_svg(drawing, title, caption)
-    return [Drawing("belief-map", title, caption, made, panels(drawing))]
+    return [Drawing("belief-map", title, caption, made, panel_view_boxes(drawing))]
 
 
 def _numbers(one: BeliefMap) -> DataTable:

@@ -17,7 +17,7 @@ from penchant.cli.options import Show
 from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, format_list
-from penchant.figures.results import estimate_drawn, estimates_drawn
+from penchant.figures.results import draw_estimate, draw_estimates
 from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text
@@ -180,7 +180,7 @@ def one(estimate: Estimate, show: Show) -> Result:
         kept=words,
         document=lambda: _document(estimate, show),
         frame=lambda: estimate.to_frame(show.level, "pyarrow", *how[1:]),
-        draw=lambda: estimate_drawn(estimate, estimate.parameters_at(*how)),
+        draw=lambda: draw_estimate(estimate, estimate.parameters_at(*how)),
     )
 
 
@@ -205,7 +205,7 @@ def many(estimates: Estimates, show: Show) -> Result:
         kept=table(len(estimates)) if keeps_words(show) else printed,
         document=lambda: [_document(estimate, show) for estimate in estimates],
         frame=lambda: estimates.to_frame(show.level, "pyarrow", show.intervals, randomness(show)),
-        draw=lambda: estimates_drawn(estimates, [e.parameters_at(*how()) for e in estimates]),
+        draw=lambda: draw_estimates(estimates, [e.parameters_at(*how()) for e in estimates]),
     )
 
 

@@ -10,24 +10,24 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, argument
-from penchant.figures import given
-from penchant.figures.letters import in_words, name_rows, whole_numbers
+from penchant.figures import validation
+from penchant.figures.labels import display_name, integer_ticks, label_rows
 from penchant.figures.style import (
     BLUE,
     GREY,
-    HAIR,
+    HAIRLINE,
     INK,
     PALE,
-    THIN,
+    THIN_LINE,
     VERMILLION,
-    bars_first,
-    dress,
-    empty,
-    heading,
-    legend,
+    add_heading,
+    add_legend,
+    add_legend_bars_first,
+    add_remark,
+    draw_placeholder,
     look,
-    remark,
     style,
+    style_axes,
 )
 
 if TYPE_CHECKING:
@@ -61,18 +61,18 @@ def predictive_intervals(
     quantity
         Label of the x axis.
     """
-    observed = given.vector("observed", observed)
-    said = given.labels("names", names, len(observed), "statistic")
-    draws = given.table("replicated", replicated, "(n_draws, n_statistics)", len(observed))
+    observed = validation.vector("observed", observed)
+    said = validation.labels("names", names, len(observed), "statistic")
+    draws = validation.matrix("replicated", replicated, "(n_draws, n_statistics)", len(observed))
     if not 0 < level < 1:
         raise DataError(
             f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
         )
-    dress(axes, quantity, "")
+    style_axes(axes, quantity, "")
     known = np.asarray(np.isfinite(draws).any(axis=0))
     shown = np.flatnonzero(known | np.isfinite(observed))
     if not shown.size:
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     outside = np.zeros(len(observed), dtype=bool)
     first = next((row for row, k in enumerate(shown) if known[k]), -1)
@@ -82,7 +82,7 @@ def predictive_intervals(
             low, high = np.quantile(own, [(1 - level) / 2, (1 + level) / 2])
             said_once = f"predicted, {100 * level:g} %" if row == first else ""
             axes.hlines([row], *np.quantile(own, [0.25, 0.75]), color=PALE, linewidth=6)
-            axes.hlines([row], low, high, color=INK, linewidth=HAIR, label=said_once)
+            axes.hlines([row], low, high, color=INK, linewidth=HAIRLINE, label=said_once)
             outside[k] = observed[k] < low or observed[k] > high
     for which, color, marker, label in (
         (~outside, BLUE, "o", "observed"),
@@ -92,13 +92,13 @@ def predictive_intervals(
         if rows:
             axes.plot(observed[shown[rows]], rows, marker, color=color, label=label)
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    name_rows(axes, range(len(shown)), [in_words(said[k]) for k in shown])
+    label_rows(axes, range(len(shown)), [display_name(said[k]) for k in shown])
     if len(shown) < len(observed):
-        remark(axes, f"not known: {len(observed) - len(shown)}")
+        add_remark(axes, f"not known: {len(observed) - len(shown)}")
     alone = int((~known[shown]).sum())
     if alone:
-        remark(axes, f"observed only, no interval: {alone}")
-    legend(axes, side="right")
+        add_remark(axes, f"observed only, no interval: {alone}")
+    add_legend(axes, side="right")
     return axes
 
 
@@ -124,11 +124,11 @@ def model_differences(
     criterion
         What is compared.
     """
-    values = given.vector("differences", differences)
-    dress(axes, "subjects, sorted", f"{criterion}: {names[1]} $-$ {names[0]}")
+    values = validation.vector("differences", differences)
+    style_axes(axes, "subjects, sorted", f"{criterion}: {names[1]} $-$ {names[0]}")
     known = np.sort(values[np.isfinite(values)])
     if not known.size:
-        empty(axes, "no finite difference" if len(values) else "no data")
+        draw_placeholder(axes, "no finite difference" if len(values) else "no data")
         return axes
     place = np.arange(1, len(known) + 1)
     for which, color, name in ((known >= 0, BLUE, names[0]), (known < 0, VERMILLION, names[1])):
@@ -145,14 +145,14 @@ def model_differences(
                 edgecolor="white" if hatch else color,
                 linewidth=0,
             )
-    axes.axhline(0, color=INK, linewidth=HAIR)
-    whole_numbers(axes.xaxis)
+    axes.axhline(0, color=INK, linewidth=HAIRLINE)
+    integer_ticks(axes.xaxis)
     if len(known) <= 10:
         axes.set_xticks(place)
-    heading(axes, f"total {known.sum():+.1f}")
+    add_heading(axes, f"total {known.sum():+.1f}")
     if len(known) < len(values):
-        remark(axes, f"no finite difference: {len(values) - len(known)}")
-    legend(axes)
+        add_remark(axes, f"no finite difference: {len(values) - len(known)}")
+    add_legend(axes)
     return axes
 
 
@@ -175,31 +175,31 @@ def model_totals(
     criterion
         What is compared.
     """
-    totals = given.vector("totals", totals)
-    said = given.labels("names", names, len(totals), "model")
+    totals = validation.vector("totals", totals)
+    said = validation.labels("names", names, len(totals), "model")
     spread = np.full(len(totals), np.nan)
     if errors is not None:
-        spread = given.vector("errors", errors, len(totals), "model")
-    dress(axes, f"{criterion} above the best model", "")
+        spread = validation.vector("errors", errors, len(totals), "model")
+    style_axes(axes, f"{criterion} above the best model", "")
     known = np.isfinite(totals)
     if not known.any():
-        empty(axes, "no finite total" if len(totals) else "no data")
+        draw_placeholder(axes, "no finite total" if len(totals) else "no data")
         return axes
     order = [i for i in np.argsort(totals, kind="stable") if known[i]]
     above = totals[order] - totals[order[0]]
     rows = np.arange(len(order))
-    axes.hlines(rows, 0, above, color=BLUE, linewidth=THIN)
+    axes.hlines(rows, 0, above, color=BLUE, linewidth=THIN_LINE)
     for row, (value, error) in enumerate(zip(above, spread[order], strict=True)):
         if np.isfinite(error):
             axes.hlines(
                 [row], [value - 1.96 * error], [value + 1.96 * error], color=INK, linewidth=1.5
             )
     axes.plot(above, rows, "o", color=BLUE, markersize=5)
-    axes.axvline(0, color=GREY, linewidth=HAIR)
+    axes.axvline(0, color=GREY, linewidth=HAIRLINE)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    name_rows(axes, list(rows), [said[i] for i in order])
+    label_rows(axes, list(rows), [said[i] for i in order])
     if not known.all():
-        remark(axes, f"no finite {criterion}: {int((~known).sum())}")
+        add_remark(axes, f"no finite {criterion}: {int((~known).sum())}")
     return axes
 
 
@@ -220,35 +220,37 @@ def exceedance(
     frequencies
         Expected share of people that each model describes.
     """
-    chances = given.shares("probabilities", given.vector("probabilities", probabilities))
-    said = given.labels("names", names, len(chances), "model")
-    dress(axes, "probability", "")
+    chances = validation.proportions(
+        "probabilities", validation.vector("probabilities", probabilities)
+    )
+    said = validation.labels("names", names, len(chances), "model")
+    style_axes(axes, "probability", "")
     axes.set_xlim(0, 1.03)
     if not np.isfinite(chances).any():
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     rows = np.arange(len(chances))
     shown = np.where(np.isfinite(chances), chances, 0.0)
     axes.barh(rows, shown, height=0.55, color=BLUE, alpha=0.55, label="most frequent model")
     if frequencies is not None:
-        expected = given.vector("frequencies", frequencies, len(chances), "model")
-        given.shares("frequencies", expected)
+        expected = validation.vector("frequencies", frequencies, len(chances), "model")
+        validation.proportions("frequencies", expected)
         axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
     axes.set_ylim(len(chances) - 0.5, -0.5)
-    name_rows(axes, list(rows), said)
+    label_rows(axes, list(rows), said)
     missing = int((~np.isfinite(chances)).sum())
     if missing:
-        remark(axes, f"no probability known: {missing}")
-    bars_first(axes, side="right")
+        add_remark(axes, f"no probability known: {missing}")
+    add_legend_bars_first(axes, side="right")
     return axes
 
 
-def wilson(shares: Vector, counts: Vector, level: float = 0.95) -> Matrix:
+def wilson_interval(shares: Vector, counts: Vector, level: float = 0.95) -> Matrix:
     """Wilson's interval of shares out of counts: (n, 2); NaN where nothing was counted.
 
     Examples
     --------
-    >>> wilson(np.array([0.5]), np.array([20.0])).round(3)
+    >>> wilson_interval(np.array([0.5]), np.array([20.0])).round(3)
     array([[0.299, 0.701]])
     """
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
@@ -284,21 +286,25 @@ def predicted_observed(
     series
         Which colour and marker.
     """
-    predicted = given.shares("predicted", given.vector("predicted", predicted))
+    predicted = validation.proportions("predicted", validation.vector("predicted", predicted))
     n = len(predicted)
-    observed = given.shares("observed", given.vector("observed", observed, n, "predicted share"))
-    dress(axes, "predicted share", "observed share")
+    observed = validation.proportions(
+        "observed", validation.vector("observed", observed, n, "predicted share")
+    )
+    style_axes(axes, "predicted share", "observed share")
     known = np.isfinite(predicted) & np.isfinite(observed)
     if not known.any():
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     drawn = look(series)
     before = axes.get_xlim()[1] if axes.has_data() else 0.0
     most = max(float(predicted[known].max()), float(observed[known].max()))
     if counts is not None:
-        low, high = wilson(observed, given.vector("counts", counts, n, "predicted share")).T
+        low, high = wilson_interval(
+            observed, validation.vector("counts", counts, n, "predicted share")
+        ).T
         most = max(most, float(np.nanmax(high[known], initial=0.0)))
-        line: dict[str, Any] = {"color": drawn.color, "linewidth": THIN, "alpha": 0.6}
+        line: dict[str, Any] = {"color": drawn.color, "linewidth": THIN_LINE, "alpha": 0.6}
         axes.vlines(predicted[known], low[known], high[known], **line)
     axes.plot(
         predicted[known],
@@ -310,16 +316,16 @@ def predicted_observed(
         markeredgecolor="white",
         markeredgewidth=0.3,
     )
-    _diagonal(axes, max(before, min(1.04 * most, 1.02)) or 1.0)
+    _draw_diagonal(axes, max(before, min(1.04 * most, 1.02)) or 1.0)
     if not known.all():
-        remark(axes, f"no share known: {n - int(known.sum())}")
-    legend(axes, square=True)
+        add_remark(axes, f"no share known: {n - int(known.sum())}")
+    add_legend(axes, square=True)
     return axes
 
 
-def _diagonal(axes: Axes, most: float) -> None:
+def _draw_diagonal(axes: Axes, most: float) -> None:
     """From 0 to the largest share shown, on both axes alike."""
-    axes.axline((0, 0), slope=1, color=GREY, linewidth=HAIR, linestyle="--", zorder=0)
+    axes.axline((0, 0), slope=1, color=GREY, linewidth=HAIRLINE, linestyle="--", zorder=0)
     axes.set_xlim(-0.02 * most, most)
     axes.set_ylim(-0.02 * most, most)
     axes.set_aspect("equal")
@@ -342,17 +348,17 @@ def choice_probability(
     n_points
         Points of each curve.
     """
-    theta = given.vector("theta", np.atleast_1d(given.numbers("theta", theta)))
+    theta = validation.vector("theta", np.atleast_1d(validation.float_array("theta", theta)))
     if not 0 < reach < np.inf:
         raise DataError(f"reach must be > 0 and finite; got {reach}. Give the largest difference.")
-    dress(axes, "difference in value  $x_1 - x_2$", "probability of option 1")
+    style_axes(axes, "difference in value  $x_1 - x_2$", "probability of option 1")
     axes.set_ylim(-0.02, 1.02)
     known = theta[np.isfinite(theta)]
     if not known.size:
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    axes.axhline(0.5, color=PALE, linewidth=THIN, zorder=0)
-    axes.axvline(0.0, color=PALE, linewidth=THIN, zorder=0)
+    axes.axhline(0.5, color=PALE, linewidth=THIN_LINE, zorder=0)
+    axes.axvline(0.0, color=PALE, linewidth=THIN_LINE, zorder=0)
     difference = np.linspace(-reach, reach, n_points)
     for series, one in enumerate(known):
         drawn = look(series)
@@ -360,5 +366,5 @@ def choice_probability(
         axes.plot(
             difference, p, color=drawn.color, linestyle=drawn.line, label=f"$\\theta$ = {one:g}"
         )
-    legend(axes)
+    add_legend(axes)
     return axes

@@ -10,49 +10,49 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, argument
-from penchant.figures import given
-from penchant.figures.comparison import wilson
-from penchant.figures.edges import (
-    OpenEnds,
+from penchant.figures import validation
+from penchant.figures.axis_limits import (
+    TruncatedEnds,
     check_limits,
+    choose_scale,
+    clip_to_bounds,
     draw_intervals,
     mark_at_edge,
-    say_beyond,
-    scale,
-    within_bounds,
+    note_values_off_axis,
 )
-from penchant.figures.letters import (
+from penchant.figures.comparison import wilson_interval
+from penchant.figures.labels import (
     FONT_SIZE,
     LINE_HEIGHT,
-    in_words,
-    name_columns,
-    name_rows,
-    on_axis,
-    plain_logarithmic,
-    room,
-    width,
-    wrapped,
+    axes_size,
+    axis_label,
+    display_name,
+    format_log_axis,
+    label_columns,
+    label_rows,
+    text_width,
+    wrap_text,
 )
 from penchant.figures.style import (
     BLUE,
-    COUNTS,
+    COUNT_COLORMAP,
     GREY,
-    HAIR,
+    HAIRLINE,
     INK,
-    LEAST,
+    MIN_HEIGHT_SHARE,
     PALE,
     SKY,
-    THIN,
+    THIN_LINE,
     VERMILLION,
-    dress,
-    empty,
-    heading,
-    legend,
+    add_heading,
+    add_legend,
+    add_remark,
+    draw_placeholder,
+    format_percent,
     look,
-    no_finite_estimate,
-    percent,
-    remark,
+    note_missing_estimates,
     style,
+    style_axes,
 )
 
 if TYPE_CHECKING:
@@ -88,37 +88,45 @@ def data_needed(
     unit
         What the numbers count.
     """
-    tried = given.vector("numbers", numbers)
-    reached = given.vector("shares", shares, len(tried), "number")
-    given.shares("shares", reached)
-    spread = np.zeros(len(tried)) if errors is None else given.vector("errors", errors, len(tried))
-    dress(axes, unit, "simulations that reach the goal")
+    tried = validation.vector("numbers", numbers)
+    reached = validation.vector("shares", shares, len(tried), "number")
+    validation.proportions("shares", reached)
+    spread = (
+        np.zeros(len(tried)) if errors is None else validation.vector("errors", errors, len(tried))
+    )
+    style_axes(axes, unit, "simulations that reach the goal")
     known = np.isfinite(tried) & np.isfinite(reached) & (tried > 0)
     if not known.any():
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     order = np.flatnonzero(known)[np.argsort(tried[known])]
-    axes.axhline(target, color=GREY, linewidth=HAIR, linestyle="--")
+    axes.axhline(target, color=GREY, linewidth=HAIRLINE, linestyle="--")
     half = 2 * np.nan_to_num(spread[order])
     bars = np.minimum(np.stack([half, half]), [reached[order], 1 - reached[order]])
     axes.errorbar(
-        tried[order], reached[order], yerr=bars, color=BLUE, fmt="o-", elinewidth=HAIR, lw=THIN
+        tried[order],
+        reached[order],
+        yerr=bars,
+        color=BLUE,
+        fmt="o-",
+        elinewidth=HAIRLINE,
+        lw=THIN_LINE,
     )
     enough = [k for k in order if reached[k] >= target]
     if enough:
         first = min(enough, key=lambda k: float(tried[k]))
         axes.plot(tried[first], reached[first], "s", color=VERMILLION, zorder=3)
-        heading(axes, f"{tried[first]:g} {unit} needed")
+        add_heading(axes, f"{tried[first]:g} {unit} needed")
     else:
-        heading(axes, "no number tried is enough")
+        add_heading(axes, "no number tried is enough")
     axes.set_xscale("log")
-    _ticks(axes, tried[order])
+    _doubling_ticks(axes, tried[order])
     axes.set_ylim(-0.03, 1.03)
-    percent(axes.yaxis)
+    format_percent(axes.yaxis)
     return axes
 
 
-def _ticks(axes: Axes, tried: Any) -> None:
+def _doubling_ticks(axes: Axes, tried: Any) -> None:
     """Plain numbers at doublings, as the search goes."""
     low, high = float(tried.min()), float(tried.max())
     ticks = low * 2.0 ** np.arange(np.floor(np.log2(high / low)) + 1)
@@ -127,7 +135,7 @@ def _ticks(axes: Axes, tried: Any) -> None:
     axes.set_xticks([], minor=True)
 
 
-DASHES = (0, (2, 1.5))  # of intervals whose estimate has no place on the axis
+NO_ESTIMATE_DASHES = (0, (2, 1.5))  # of intervals whose estimate has no place on the axis
 
 
 @style()
@@ -164,29 +172,31 @@ def recovery(
     The correlation is of the finite estimates, on a logarithmic axis of their logarithms; the
     coverage is of all simulations that have an interval.
     """
-    true = given.vector("true", true)
-    estimated = given.vector("estimated", estimated, len(true), "true value")
-    ends = given.intervals("interval", interval, len(true), "true value")
+    true = validation.vector("true", true)
+    estimated = validation.vector("estimated", estimated, len(true), "true value")
+    ends = validation.intervals("interval", interval, len(true), "true value")
     if logarithmic:
-        given.positive("true", true)
+        validation.positive("true", true)
     # what is said above makes square axes small
-    up = wrapped(f"estimated {in_words(name)}", max(0.6 * room(axes)[1], 50.0), 3)
-    dress(axes, f"true {on_axis(name)}", up)
+    up = wrap_text(f"estimated {display_name(name)}", max(0.6 * axes_size(axes)[1], 50.0), 3)
+    style_axes(axes, f"true {axis_label(name)}", up)
     if not len(true):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    ends, bounds = within_bounds(np.append(true, estimated), ends, name, bounds)
-    shown = scale(np.concatenate([true, estimated]), ends, logarithmic, limits, bounds)
+    ends, bounds = clip_to_bounds(np.append(true, estimated), ends, name, bounds)
+    shown = choose_scale(np.concatenate([true, estimated]), ends, logarithmic, limits, bounds)
     shown.apply(axes, "x")
     shown.apply(axes, "y")
     axes.set_aspect("equal")
-    axes.plot(*[[shown.low, shown.high]] * 2, color=GREY, linewidth=HAIR, linestyle="--", zorder=0)
+    axes.plot(
+        *[[shown.low, shown.high]] * 2, color=GREY, linewidth=HAIRLINE, linestyle="--", zorder=0
+    )
     with_interval = ~np.isnan(ends).any(axis=1)
     missed = with_interval & ((true < ends[:, 0]) | (true > ends[:, 1]))
     seen = shown.seen(estimated) & shown.seen(true)
-    opened = OpenEnds()
+    opened = TruncatedEnds()
     for which, color, marker in ((~missed, BLUE, "o"), (missed, VERMILLION, "s")):
-        for line, dashes in ((seen, "-"), (shown.seen(true) & ~seen, DASHES)):
+        for line, dashes in ((seen, "-"), (shown.seen(true) & ~seen, NO_ESTIMATE_DASHES)):
             mine = which & line
             opened += draw_intervals(
                 axes,
@@ -195,7 +205,7 @@ def recovery(
                 shown,
                 "y",
                 color=color,
-                linewidth=HAIR,
+                linewidth=HAIRLINE,
                 linestyle=dashes,
                 alpha=0.6,
                 size=2.0,
@@ -204,15 +214,15 @@ def recovery(
         said = "interval misses the true value" if color == VERMILLION and drawn.any() else None
         axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=said)
     lost = mark_at_edge(axes, true, estimated, shown, VERMILLION)
-    no_finite_estimate(axes, lost)
-    say_beyond(axes, estimated, shown)
+    note_missing_estimates(axes, lost)
+    note_values_off_axis(axes, estimated, shown)
     opened.say(axes, "y", logarithmic)
-    legend(axes, square=True)
-    _say_how_well(axes, true, estimated, ~missed[with_interval], logarithmic)
+    add_legend(axes, square=True)
+    _add_recovery_summary(axes, true, estimated, ~missed[with_interval], logarithmic)
     return axes
 
 
-def _say_how_well(
+def _add_recovery_summary(
     axes: Axes, true: Vector, estimated: Vector, covered: Any, logarithmic: bool
 ) -> None:
     known = np.isfinite(true) & np.isfinite(estimated)
@@ -227,7 +237,7 @@ def _say_how_well(
     if len(covered):
         said.append(f"covered {100 * covered.mean():.0f} % of {len(covered)}")
     if said:
-        heading(axes, ", ".join(said))
+        add_heading(axes, ", ".join(said))
 
 
 @style()
@@ -246,34 +256,39 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     counts
         Simulations of each model, written beside its name.
     """
-    shares = given.table("shares", shares, "(n_models, n_models)")
+    shares = validation.matrix("shares", shares, "(n_models, n_models)")
     n = len(shares)
     if shares.shape != (n, n):
         raise DataError(
             f"shares must have shape (n_models, n_models); got {shares.shape}. Correct its shape."
         )
-    given.shares("shares", shares.ravel())
-    said = given.labels("names", names, n, "model")
-    dress(axes, "model found", "model simulated")
+    validation.proportions("shares", shares.ravel())
+    said = validation.labels("names", names, n, "model")
+    style_axes(axes, "model found", "model simulated")
     if not n:
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     axes.pcolormesh(
-        np.ma.masked_invalid(shares), cmap=COUNTS, vmin=0, vmax=1, edgecolors="white", linewidth=1.0
+        np.ma.masked_invalid(shares),
+        cmap=COUNT_COLORMAP,
+        vmin=0,
+        vmax=1,
+        edgecolors="white",
+        linewidth=1.0,
     )
     rows = said
     if counts is not None:
-        made = given.vector("counts", counts, n, "model")
+        made = validation.vector("counts", counts, n, "model")
         rows = [f"{name} ({count:.0f})" for name, count in zip(said, made, strict=True)]
     axes.tick_params(length=0)
     axes.set(xlim=(0, n), ylim=(n, 0))
     axes.set_aspect("equal")
-    name_rows(axes, list(np.arange(n) + 0.5), rows)
-    across, up = room(axes)
-    taken = max(width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
+    label_rows(axes, list(np.arange(n) + 0.5), rows)
+    across, up = axes_size(axes)
+    taken = max(text_width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
     side = min(up - 2 * LINE_HEIGHT, across - taken)
-    name_columns(axes, list(np.arange(n) + 0.5), said, share=max(side / across, 0.2))
-    _write_shares(axes, shares, min(side, LEAST * up) / n)
+    label_columns(axes, list(np.arange(n) + 0.5), said, share=max(side / across, 0.2))
+    _write_shares(axes, shares, min(side, MIN_HEIGHT_SHARE * up) / n)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return axes
@@ -281,13 +296,13 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
 
 def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
     """Write a share into every cell of so many points: 0.25, or .25 where these are narrow."""
-    narrow = cell < width("0.00") + 1.0
+    narrow = cell < text_width("0.00") + 1.0
     for (row, column), share in np.ndenumerate(shares):
         color = "white" if np.isfinite(share) and share > 0.55 else INK
         axes.text(
             column + 0.5,
             row + 0.5,
-            _share(share, narrow),
+            _format_share(share, narrow),
             ha="center",
             va="center",
             color=color,
@@ -295,11 +310,11 @@ def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
         )
 
 
-def _share(share: float, narrow: bool) -> str:
+def _format_share(share: float, narrow: bool) -> str:
     """A share to two digits, without the zero before the point where there is no room.
 
-    >>> _share(0.25, True), _share(0.0, True), _share(1.0, True), _share(1.0, False)
-    ('.25', '0', '1', '1.00')
+    >>> _format_share(0.25, True), _format_share(0.0, True), _format_share(1.0, False)
+    ('.25', '0', '1.00')
     """
     if not np.isfinite(share):
         return "–"
@@ -307,7 +322,7 @@ def _share(share: float, narrow: bool) -> str:
     return digits.removesuffix(".00").removeprefix("0") or "0" if narrow else digits
 
 
-DEPTH = 2.3  # how far down to show the curve, in units of the drop at the interval's ends
+CURVE_DEPTH = 2.3  # how far down to show the curve, in units of the drop at the interval's ends
 
 
 @style()
@@ -343,44 +358,44 @@ def profile_likelihood(
     logarithmic
         Whether the x axis is.
     """
-    values = given.vector("values", values)
-    heights = given.vector("log_likelihoods", log_likelihoods, len(values), "value")
+    values = validation.vector("values", values)
+    heights = validation.vector("log_likelihoods", log_likelihoods, len(values), "value")
     if not 0 < level < 1:
         raise DataError(
             f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
         )
-    dress(axes, name, "log-likelihood, relative")
+    style_axes(axes, name, "log-likelihood, relative")
     known = np.isfinite(values) & np.isfinite(heights)
     if not known.any():
-        empty(axes, "no finite likelihood" if len(values) else "no data")
+        draw_placeholder(axes, "no finite likelihood" if len(values) else "no data")
         return axes
     if logarithmic:
-        given.positive("values", values)
+        validation.positive("values", values)
         axes.set_xscale("log")
-        plain_logarithmic(axes.xaxis)
+        format_log_axis(axes.xaxis)
     order = np.argsort(values[known], kind="stable")
     x, y = values[known][order], (heights[known] - heights[known].max())[order]
     drop = NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
     axes.plot(x, y, color=BLUE, marker="" if len(x) > 1 else "o")
-    axes.axhline(-drop, color=GREY, linewidth=THIN, linestyle="--")
-    axes.set_ylim(-DEPTH * drop, 0.12 * DEPTH * drop)
+    axes.axhline(-drop, color=GREY, linewidth=THIN_LINE, linestyle="--")
+    axes.set_ylim(-CURVE_DEPTH * drop, 0.12 * CURVE_DEPTH * drop)
     place = axes.get_yaxis_transform()
     said: dict[str, Any] = {"color": GREY, "fontsize": FONT_SIZE, "va": "center", "ha": "left"}
     axes.text(1.01, -drop, f"{100 * level:g} %", transform=place, **said)
-    _interval(axes, interval, drop)
+    _draw_interval(axes, interval, drop)
     if estimate is not None and np.isfinite(estimate):
         axes.plot([estimate], [0.0], "o", color=INK, markersize=4, zorder=5)
     elif estimate is not None:
-        remark(axes, "no finite estimate")
+        add_remark(axes, "no finite estimate")
     return axes
 
 
-def _interval(axes: Axes, interval: Any, drop: float) -> None:
+def _draw_interval(axes: Axes, interval: Any, drop: float) -> None:
     if interval is None:
         return
-    low, high = given.intervals("interval", [interval], 1, "parameter")[0]
+    low, high = validation.intervals("interval", [interval], 1, "parameter")[0]
     if np.isnan(low) and np.isnan(high):
-        remark(axes, "no interval")
+        add_remark(axes, "no interval")
         return
     left, right = axes.get_xlim()
     floor = 0.0 if axes.get_xscale() == "log" else -np.inf
@@ -389,7 +404,7 @@ def _interval(axes: Axes, interval: Any, drop: float) -> None:
     axes.axvspan(*shown, color=SKY, alpha=0.25, linewidth=0, zorder=0)
     for end, edge, arrows in ((low, left, "◂◃"), (high, right, "▸▹")):
         if left < end < right:
-            axes.plot([end, end], [-DEPTH * drop, -drop], color=BLUE, linewidth=THIN)
+            axes.plot([end, end], [-CURVE_DEPTH * drop, -drop], color=BLUE, linewidth=THIN_LINE)
             continue
         place, side = (0.0, "left") if edge == left else (1.0, "right")
         axes.annotate(
@@ -401,9 +416,9 @@ def _interval(axes: Axes, interval: Any, drop: float) -> None:
             fontsize=FONT_SIZE,
         )
         if np.isfinite(end):
-            remark(axes, f"{arrows[1]} the interval ends beyond the axis, at {end:.4g}")
+            add_remark(axes, f"{arrows[1]} the interval ends beyond the axis, at {end:.4g}")
         else:
-            remark(axes, f"{arrows[0]} the interval has no bound")
+            add_remark(axes, f"{arrows[0]} the interval has no bound")
     axes.set_xlim(left, right)
 
 
@@ -439,7 +454,7 @@ def profile(
     )
 
 
-STRIP = 0.025  # height of the strip under decisions where some estimates are missing
+STRIP_HEIGHT = 0.025  # height of the strip under decisions where some estimates are missing
 
 
 @style()
@@ -481,13 +496,13 @@ def convergence(
         Label and ends of the y axis. Without limits the most erratic tenth may leave the axes; how
         often the band does is reported.
     """
-    n = given.vector("n", n)
-    mean = given.vector("mean", mean, len(n), "n")
-    empirical = given.intervals("empirical", empirical, len(n), "n")
-    asymptotic = given.intervals("asymptotic", asymptotic, len(n), "n")
-    dress(axes, "number of trials n", name)
+    n = validation.vector("n", n)
+    mean = validation.vector("mean", mean, len(n), "n")
+    empirical = validation.intervals("empirical", empirical, len(n), "n")
+    asymptotic = validation.intervals("asymptotic", asymptotic, len(n), "n")
+    style_axes(axes, "number of trials n", name)
     if not np.isfinite(mean).any():
-        empty(axes, "no finite estimate" if len(n) else "no data")
+        draw_placeholder(axes, "no finite estimate" if len(n) else "no data")
         return axes
     if limits is not None:
         check_limits(limits)
@@ -495,43 +510,47 @@ def convergence(
     drawn = look(series)
     several = label is not None
     values = np.append(mean, np.nan if truth is None else truth)
-    ends = _limits(values, empirical, before) if limits is None else limits
-    within = _within(empirical, ends)
-    _band(axes, n, within, drawn.color, None if several else "95 % of the estimates")
-    _theory(axes, n, asymptotic, drawn.color if several else INK, not several)
+    ends = _robust_limits(values, empirical, before) if limits is None else limits
+    within = _clip_infinite(empirical, ends)
+    _draw_band(axes, n, within, drawn.color, None if several else "95 % of the estimates")
+    _draw_asymptotic_band(axes, n, asymptotic, drawn.color if several else INK, not several)
     if truth is not None:
         said = None if several else "true value"
-        axes.axhline(truth, color=GREY, linewidth=THIN, linestyle=(0, (1, 1.5)), label=said)
+        axes.axhline(truth, color=GREY, linewidth=THIN_LINE, linestyle=(0, (1, 1.5)), label=said)
     marker = "" if len(n) > 1 else drawn.marker
-    said = in_words(label) if label else "mean estimate"
+    said = display_name(label) if label else "mean estimate"
     axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=said)
     axes.set_ylim(*ends)
-    _say_leaving(axes, empirical, ends, f"{label}: " if label else "")
+    _note_band_off_axis(axes, empirical, ends, f"{label}: " if label else "")
     if finite_share is not None:
-        _strip(axes, n, given.vector("finite_share", finite_share, len(n), "n"), label)
-    legend(axes)
+        _draw_missing_strip(
+            axes, n, validation.vector("finite_share", finite_share, len(n), "n"), label
+        )
+    add_legend(axes)
     return axes
 
 
-def _within(band: Matrix, ends: tuple[float, float]) -> Matrix:
+def _clip_infinite(band: Matrix, ends: tuple[float, float]) -> Matrix:
     """A band whose infinite ends are brought to just beyond the axis, so that it is drawn there."""
     span = ends[1] - ends[0]
     return np.where(np.isinf(band), np.clip(band, ends[0] - span, ends[1] + span), band)
 
 
-def _say_leaving(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str) -> None:
+def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str) -> None:
     """Say where the band goes on beyond the axis, and where it has no bound."""
     infinite = int(np.isinf(band).any(axis=1).sum())
     cut = np.isfinite(band) & ((band < ends[0]) | (band > ends[1]))
     if infinite:
-        remark(axes, f"{whose}band without a bound at {infinite} of {len(band)} n")
+        add_remark(axes, f"{whose}band without a bound at {infinite} of {len(band)} n")
     if cut.any():
         leaving = int(cut.any(axis=1).sum())
         said = f"{whose}band goes beyond the axis at {leaving} of {len(band)} n"
-        remark(axes, wrapped(said, max(room(axes)[0], 100.0)))  # panels beside each other
+        add_remark(
+            axes, wrap_text(said, max(axes_size(axes)[0], 100.0))
+        )  # panels beside each other
 
 
-def _band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:
+def _draw_band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:
     known = np.isfinite(band).all(axis=1)
     if known.any() and len(n) > 1:
         axes.fill_between(
@@ -545,39 +564,43 @@ def _band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) ->
             label=label,
         )
     elif known.any():
-        axes.vlines(n, band[:, 0], band[:, 1], color=color, linewidth=THIN, label=label or "")
+        axes.vlines(n, band[:, 0], band[:, 1], color=color, linewidth=THIN_LINE, label=label or "")
 
 
-def _theory(axes: Axes, n: Vector, band: Matrix, color: str, labelled: bool) -> None:
+def _draw_asymptotic_band(axes: Axes, n: Vector, band: Matrix, color: str, labelled: bool) -> None:
     if not np.isfinite(band).any():
         return
     marker = "" if len(n) > 1 else "_"
     for column, label in ((0, "95 %, asymptotic" if labelled else None), (1, None)):
-        axes.plot(n, band[:, column], "--", color=color, linewidth=THIN, marker=marker, label=label)
+        axes.plot(
+            n, band[:, column], "--", color=color, linewidth=THIN_LINE, marker=marker, label=label
+        )
 
 
-def _limits(
+def _robust_limits(
     values: Vector, band: Matrix, before: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Ends of a y axis that shows all but the most erratic, and all that was shown before."""
     known = values[np.isfinite(values)]
     calm = np.quantile(known, [0.05, 0.95]) if len(known) > 20 else known
-    shown = scale(np.append(calm, values[-1]), band)
+    shown = choose_scale(np.append(calm, values[-1]), band)
     low, high = before or (shown.low, shown.high)
     return min(low, shown.low), max(high, shown.high)
 
 
-def _strip(axes: Axes, n: Vector, share: Vector, label: str | None) -> None:
-    missing = given.shares("finite_share", share) < 1
+def _draw_missing_strip(axes: Axes, n: Vector, share: Vector, label: str | None) -> None:
+    missing = validation.proportions("finite_share", share) < 1
     if not missing.any():
         return
     across = axes.get_xaxis_transform()
-    axes.fill_between(n, 0, STRIP, where=missing, transform=across, color=GREY, linewidth=0)
+    axes.fill_between(n, 0, STRIP_HEIGHT, where=missing, transform=across, color=GREY, linewidth=0)
     if len(n) == 1 or missing.sum() == 1:
-        axes.plot(n[missing], [STRIP / 2] * int(missing.sum()), "|", transform=across, color=GREY)
+        axes.plot(
+            n[missing], [STRIP_HEIGHT / 2] * int(missing.sum()), "|", transform=across, color=GREY
+        )
     whose = f"{label}: " if label else ""
     most = 100 * (1 - float(np.nanmin(share)))
-    remark(axes, f"{whose}no finite estimate in up to {most:.3g} % of replicates (grey strip)")
+    add_remark(axes, f"{whose}no finite estimate in up to {most:.3g} % of replicates (grey strip)")
 
 
 @style()
@@ -607,19 +630,21 @@ def without_estimate(
     series
         Which colour, line style and marker.
     """
-    n = given.vector("n", n)
-    share = given.shares("share", given.vector("share", share, len(n), "n"))
-    dress(axes, "number of trials n", "without a finite estimate")
+    n = validation.vector("n", n)
+    share = validation.proportions("share", validation.vector("share", share, len(n), "n"))
+    style_axes(axes, "number of trials n", "without a finite estimate")
     axes.set_ylim(-0.02, 1.02)
-    percent(axes.yaxis)
+    format_percent(axes.yaxis)
     if not np.isfinite(share).any():
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     drawn = look(series)
     if n_replicates is not None:
-        _band(axes, n, wilson(share, np.full(len(n), float(n_replicates))), drawn.color, None)
+        _draw_band(
+            axes, n, wilson_interval(share, np.full(len(n), float(n_replicates))), drawn.color, None
+        )
     marker = drawn.marker if len(n) <= 25 else ""
     axes.plot(n, share, color=drawn.color, linestyle=drawn.line, marker=marker, label=label)
-    axes.axhline(0, color=PALE, linewidth=THIN, zorder=0)
-    legend(axes)
+    axes.axhline(0, color=PALE, linewidth=THIN_LINE, zorder=0)
+    add_legend(axes)
     return axes

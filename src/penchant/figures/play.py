@@ -9,29 +9,29 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import given
-from penchant.figures.comparison import wilson
-from penchant.figures.letters import FONT_SIZE, whole_numbers
+from penchant.figures import validation
+from penchant.figures.comparison import wilson_interval
+from penchant.figures.labels import FONT_SIZE, integer_ticks
 from penchant.figures.style import (
     BLUE,
-    COUNTS,
+    COUNT_COLORMAP,
     GREY,
-    HAIR,
+    HAIRLINE,
     INK,
-    LINE,
+    LINE_WIDTH,
     PALE,
-    SEQUENTIAL,
-    THIN,
+    THIN_LINE,
+    VALUE_COLORMAP,
     VERMILLION,
-    bars_first,
-    dress,
-    empty,
-    heading,
-    legend,
+    add_heading,
+    add_legend,
+    add_legend_bars_first,
+    add_remark,
+    draw_placeholder,
+    format_percent,
     look,
-    percent,
-    remark,
     style,
+    style_axes,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 NORMAL_95 = 1.959963984540054
-PLAYS = "(n_episodes, n_decisions)"
+PLAYS_SHAPE = "(n_episodes, n_decisions)"
 
 
 def _mean_and_band(plays: Matrix) -> tuple[Vector, Matrix]:
@@ -87,43 +87,45 @@ def learning_curve(
         What the numbers cannot be below, such as 0 of distances: no band goes there.
     """
     if shares is None:
-        shares = _all_0_or_1(people) and (simulated is None or _all_within(simulated))
-    dress(axes, "trial", quantity)
+        shares = _all_0_or_1(people) and (simulated is None or _all_proportions(simulated))
+    style_axes(axes, "trial", quantity)
     drawn, last = 0, 1
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
         if values is None:
             continue
-        plays = given.table("simulated" if series else "people", values, PLAYS)
+        plays = validation.matrix("simulated" if series else "people", values, PLAYS_SHAPE)
         if shares:
-            given.shares("simulated" if series else "people", plays.ravel())
+            validation.proportions("simulated" if series else "people", plays.ravel())
         if np.isfinite(plays).any():
             mean, band = _mean_and_band(plays)
             if shares and not series:
                 n = np.isfinite(plays).sum(axis=0).astype(np.float64)
-                band = wilson(mean, n) if len(plays) > 1 else np.full((len(mean), 2), np.nan)
+                band = (
+                    wilson_interval(mean, n) if len(plays) > 1 else np.full((len(mean), 2), np.nan)
+                )
             elif shares:
                 band = np.clip(band, 0.0, 1.0)
             band = band if least is None else np.maximum(band, least)
             _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
             drawn, last = drawn + 1, max(last, len(mean))
     if not drawn:
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     if shares:
         axes.set_ylim(-0.02, 1.02)
-    whole_numbers(axes.xaxis, last)
-    legend(axes)
+    integer_ticks(axes.xaxis, last)
+    add_legend(axes)
     return axes
 
 
 def _all_0_or_1(plays: Any) -> bool:
-    known = given.numbers("people", plays)
+    known = validation.float_array("people", plays)
     known = known[np.isfinite(known)]
     return bool(known.size and np.isin(known, (0.0, 1.0)).all())
 
 
-def _all_within(plays: Any) -> bool:
-    known = given.numbers("simulated", plays)
+def _all_proportions(plays: Any) -> bool:
+    known = validation.float_array("simulated", plays)
     return bool(not ((known < 0) | (known > 1)).any())
 
 
@@ -162,35 +164,40 @@ def regret_growth(
     label
         Label of the y axis.
     """
-    regret = given.vector("regret", regret)
-    dress(axes, "trial", label)
+    regret = validation.vector("regret", regret)
+    style_axes(axes, "trial", label)
     if not np.isfinite(regret).any():
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     decision = np.arange(1, len(regret) + 1)
     axes.plot(
         decision,
         regret,
         color=INK,
-        linewidth=THIN,
+        linewidth=THIN_LINE,
         marker="o",
         markersize=2,
         linestyle="none",
         label="observed",
     )
     for series, (name, values) in enumerate((fitted or {}).items()):
-        curve = given.vector(f"fitted[{name!r}]", values, len(regret), "decision")
+        curve = validation.vector(f"fitted[{name!r}]", values, len(regret), "decision")
         drawn = look(series)
         said = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
         axes.plot(
-            decision, curve, color=drawn.color, linestyle=drawn.line, label=said, linewidth=LINE
+            decision,
+            curve,
+            color=drawn.color,
+            linestyle=drawn.line,
+            label=said,
+            linewidth=LINE_WIDTH,
         )
     missing = int((~np.isfinite(regret)).sum())
     if missing:
-        remark(axes, f"no regret known: {missing}")
+        add_remark(axes, f"no regret known: {missing}")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(regret[np.isfinite(regret)]))))
-    whole_numbers(axes.xaxis, len(regret))
-    legend(axes)
+    integer_ticks(axes.xaxis, len(regret))
+    add_legend(axes)
     return axes
 
 
@@ -224,13 +231,13 @@ def step_distances(
         (label, found[np.isfinite(found)], series)
         for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True))
         if values is not None
-        and (found := given.numbers("simulated" if series else "people", values).ravel())
+        and (found := validation.float_array("simulated" if series else "people", values).ravel())
         is not None
     ]
-    dress(axes, "distance to the previous choice", "share of steps")
+    style_axes(axes, "distance to the previous choice", "share of steps")
     longest = max((float(found.max()) for _, found, _ in sets if found.size), default=None)
     if longest is None:
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     edges = np.asarray(
         (np.arange(int(np.floor(longest / width + 0.5)) + 2) - 0.5) * width, dtype=np.float64
@@ -238,9 +245,9 @@ def step_distances(
     for label, found, series in sets:
         if found.size:
             _draw_shares(axes, found, edges, series, f"{label} ({found.size} steps)")
-    percent(axes.yaxis)
+    format_percent(axes.yaxis)
     axes.set_ylim(bottom=0)
-    bars_first(axes)
+    add_legend_bars_first(axes)
     return axes
 
 
@@ -268,15 +275,15 @@ def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: s
         )
 
 
-MOST_NUMBERS = 150  # options whose count is written into the tile
-MOST_TILES = 4  # cells per option above which locations are no grid
+MAX_COUNTED_OPTIONS = 150  # options whose count is written into the tile
+MAX_CELLS_PER_OPTION = 4  # cells per option above which locations are no grid
 
 
 def _locations(locations: Any) -> Matrix:
-    return given.table("locations", locations, "(n_options, 2)", columns=2)
+    return validation.matrix("locations", locations, "(n_options, 2)", columns=2)
 
 
-def _table(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
+def _grid_cells(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
     """Values as rows of y and columns of x; NaN where there is no option."""
     xs, column = np.unique(places[:, 0], return_inverse=True)
     ys, row = np.unique(places[:, 1], return_inverse=True)
@@ -285,7 +292,7 @@ def _table(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
     return xs, ys, cells
 
 
-def _borders(centres: Vector) -> Vector:
+def _cell_edges(centres: Vector) -> Vector:
     """Where tiles with these centres meet."""
     if len(centres) == 1:
         return np.array([centres[0] - 0.5, centres[0] + 0.5])
@@ -294,7 +301,7 @@ def _borders(centres: Vector) -> Vector:
     return np.concatenate([[first], middle, [last]])
 
 
-def _ticks(axis: Any, centres: Vector) -> None:
+def _tile_ticks(axis: Any, centres: Vector) -> None:
     """Name about six tiles along an axis."""
     axis.set_ticks(centres[:: max(1, -(-len(centres) // 6))])
 
@@ -305,18 +312,23 @@ def _draw_tiles(
     """Tiles where locations make a grid, else squares at the locations."""
     shades: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
     drawn: Any
-    xs, ys, cells = _table(values, places)
-    if cells.size > MOST_TILES * len(values) and len(values) > 1:
+    xs, ys, cells = _grid_cells(values, places)
+    if cells.size > MAX_CELLS_PER_OPTION * len(values) and len(values) > 1:
         drawn = axes.scatter(
             places[:, 0], places[:, 1], c=values, marker="s", s=22, linewidth=0, **shades
         )
     else:
         masked = np.ma.masked_invalid(cells)
         drawn = axes.pcolormesh(
-            _borders(xs), _borders(ys), masked, edgecolors="white", linewidth=HAIR, **shades
+            _cell_edges(xs),
+            _cell_edges(ys),
+            masked,
+            edgecolors="white",
+            linewidth=HAIRLINE,
+            **shades,
         )
-        _ticks(axes.xaxis, xs)
-        _ticks(axes.yaxis, ys)
+        _tile_ticks(axes.xaxis, xs)
+        _tile_ticks(axes.yaxis, ys)
     axes.set_aspect("equal")
     axes.tick_params(length=0)
     for spine in axes.spines.values():
@@ -352,30 +364,30 @@ def heat_map(
         Values of the darkest and the lightest colour.
     """
     places = _locations(locations)
-    values = given.vector("values", values, len(places), "option")
-    dress(axes, "x", "y")
+    values = validation.vector("values", values, len(places), "option")
+    style_axes(axes, "x", "y")
     known = values[np.isfinite(values)]
     if not known.size:
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     ends = limits or (float(known.min()), float(known.max()))
-    drawn = _draw_tiles(axes, values, places, SEQUENTIAL, ends)
-    _bar(axes, drawn, label)
+    drawn = _draw_tiles(axes, values, places, VALUE_COLORMAP, ends)
+    _add_colorbar(axes, drawn, label)
     if len(known) < len(values):
-        remark(axes, f"no finite value: {len(values) - len(known)}")
+        add_remark(axes, f"no finite value: {len(values) - len(known)}")
     if path is not None:
-        _draw_path(axes, given.options("path", path, len(places)), places)
+        _draw_path(axes, validation.option_indices("path", path, len(places)), places)
     return axes
 
 
-def _bar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
+def _add_colorbar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
     # inside the axes' own frame, so that it is as high as square cells make the map
     place = axes.inset_axes((1.03, 0.0, 0.04, 1.0), label="<colorbar>")
     bar = axes.figure.colorbar(drawn, cax=place)
     bar.outline.set_visible(False)
     if whole:
-        whole_numbers(bar.ax.yaxis)
-    bar.ax.tick_params(length=2, width=HAIR, labelsize=FONT_SIZE)
+        integer_ticks(bar.ax.yaxis)
+    bar.ax.tick_params(length=2, width=HAIRLINE, labelsize=FONT_SIZE)
     bar.set_label(label, fontsize=FONT_SIZE)
 
 
@@ -383,7 +395,7 @@ def _draw_path(axes: Axes, path: Any, places: Matrix) -> None:
     gone = places[path[path >= 0]]
     if not len(gone):
         return
-    axes.plot(gone[:, 0], gone[:, 1], color="white", linewidth=THIN, alpha=0.9)
+    axes.plot(gone[:, 0], gone[:, 1], color="white", linewidth=THIN_LINE, alpha=0.9)
     axes.plot(
         gone[-1:, 0], gone[-1:, 1], "o", color=VERMILLION, markeredgecolor="white", markersize=6
     )
@@ -414,18 +426,18 @@ def choice_map(
         Count of the darkest colour, the same for maps that are compared; the largest if not given.
     """
     places = _locations(locations)
-    chosen = given.options("chosen", chosen, len(places))
+    chosen = validation.option_indices("chosen", chosen, len(places))
     made = chosen[chosen >= 0]
-    dress(axes, "x", "y")
+    style_axes(axes, "x", "y")
     if not len(places):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     counts = np.bincount(made, minlength=len(places)).astype(np.float64)
     most = max(float(counts.max()), 1.0) if most is None else float(most)
-    drawn = _draw_tiles(axes, counts, places, COUNTS, (0.0, most))
+    drawn = _draw_tiles(axes, counts, places, COUNT_COLORMAP, (0.0, most))
     drawn.set_edgecolor(PALE)
-    _bar(axes, drawn, label, whole=True)
-    if len(places) <= MOST_NUMBERS:
+    _add_colorbar(axes, drawn, label, whole=True)
+    if len(places) <= MAX_COUNTED_OPTIONS:
         for place, count in zip(places, counts, strict=True):
             if count:
                 color = "white" if count > 0.55 * most else INK
@@ -433,7 +445,7 @@ def choice_map(
                 middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
                 axes.text(place[0], place[1], said, color=color, **middle)
     if len(made) < len(chosen):
-        remark(axes, f"no choice: {len(chosen) - len(made)}")
+        add_remark(axes, f"no choice: {len(chosen) - len(made)}")
     return axes
 
 
@@ -485,12 +497,12 @@ def landscape_profile(
         Name in the corner, such as "Landscape A".
     """
     places = _locations(locations)
-    rewards = given.vector("mean_rewards", mean_rewards, len(places), "option")
-    dress(axes, "x", "mean reward")
+    rewards = validation.vector("mean_rewards", mean_rewards, len(places), "option")
+    style_axes(axes, "x", "mean reward")
     if not np.isfinite(rewards).any():
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    xs, _, cells = _table(rewards, places)
+    xs, _, cells = _grid_cells(rewards, places)
     cells = np.where(np.isfinite(cells), cells, np.nan)
     columns = [column[np.isfinite(column)] for column in cells.T]
     low, middle, high = (
@@ -501,9 +513,9 @@ def landscape_profile(
         axes.fill_between(xs, low, high, color=BLUE, alpha=0.2, linewidth=0)
     axes.plot(xs, middle, color=BLUE, marker="o")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(low))))
-    _ticks(axes.xaxis, xs)
+    _tile_ticks(axes.xaxis, xs)
     if label is not None:
-        heading(axes, label)
+        add_heading(axes, label)
     return axes
 
 
@@ -534,27 +546,32 @@ def interface(
     from matplotlib.patches import Rectangle
 
     places = _locations(locations)
-    dress(axes, "", "")
+    style_axes(axes, "", "")
     axes.set_axis_off()
     axes.set_aspect("equal")
     if not len(places):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     for x, y in places:
         tile = Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, facecolor="#F2F2F2", edgecolor=GREY)
-        tile.set_linewidth(HAIR)
+        tile.set_linewidth(HAIRLINE)
         axes.add_patch(tile)
     dots = ((confirmed, BLUE, 0.30, "confirmed"), (selected, VERMILLION, 0.18, "selected"))
     for option, color, radius, name in dots:
         if option is not None:
-            _dot(axes, places[given.options(name, [option], len(places))[0]], radius, color)
+            _draw_dot(
+                axes,
+                places[validation.option_indices(name, [option], len(places))[0]],
+                radius,
+                color,
+            )
     left, right, top = places[:, 0].min() - 0.5, places[:, 0].max() + 0.5, places[:, 1].max()
     said = "Reward: –" if reward is None or not np.isfinite(reward) else f"Reward: {reward:.0f}"
     frame = {
         "boxstyle": "round,pad=0.4",
         "facecolor": "white",
         "edgecolor": GREY,
-        "linewidth": HAIR,
+        "linewidth": HAIRLINE,
     }
     axes.text((left + right) / 2, top + 1.25, said, ha="center", va="center", bbox=frame)
     axes.set_xlim(left - 0.2, right + 0.2)
@@ -562,7 +579,7 @@ def interface(
     return axes
 
 
-def _dot(axes: Axes, place: Vector, radius: float, color: str) -> None:
+def _draw_dot(axes: Axes, place: Vector, radius: float, color: str) -> None:
     from matplotlib.patches import Circle
 
     axes.add_patch(Circle((place[0], place[1]), radius, facecolor=color, edgecolor="white"))

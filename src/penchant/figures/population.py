@@ -9,42 +9,44 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import given
-from penchant.figures.edges import (
-    OpenEnds,
+from penchant.figures import validation
+from penchant.figures.axis_limits import (
     Scale,
+    TruncatedEnds,
+    choose_scale,
+    clip_to_bounds,
     draw_intervals,
     mark_at_edge,
-    say_beyond,
-    scale,
-    within_bounds,
+    note_values_off_axis,
 )
-from penchant.figures.letters import FONT_SIZE, name_columns, name_rows, natural_ticks
+from penchant.figures.labels import FONT_SIZE, label_columns, label_rows, parameter_ticks
 from penchant.figures.style import (
-    ABOVE,
+    ABOVE_AXES_GID,
     BLUE,
     GREY,
-    HAIR,
+    HAIRLINE,
     INK,
-    THIN,
+    THIN_LINE,
     VERMILLION,
-    dress,
-    empty,
-    legend,
+    add_legend,
+    add_remark,
+    draw_placeholder,
     look,
-    no_finite_estimate,
-    remark,
-    stay_clear,
+    note_missing_estimates,
+    raise_titles,
     style,
+    style_axes,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-CLASSES, CROWD = 25, 8  # of heights; values in one that fill the width
-BRACKET = 13  # points from one bracket to the next
-SPREAD = 0.34  # of the points of one category, in units of the distance between categories
+N_HEIGHT_BINS, FULL_WIDTH_COUNT = 25, 8  # of heights; values in one that fill the width
+BRACKET_POINTS = 13  # points from one bracket to the next
+SWARM_HALF_WIDTH = (
+    0.34  # of the points of one category, in units of the distance between categories
+)
 
 
 @style()
@@ -82,49 +84,54 @@ def population(
         What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
         others whose name says so.
     """
-    values = given.vector("estimates", estimates)
-    names = given.labels("categories", categories, len(values), "estimate")
-    ends = given.intervals("interval", interval, len(values), "category")
-    people = [given.vector("subjects", one) for one in given.each(subjects, len(values), [])]
+    values = validation.vector("estimates", estimates)
+    names = validation.labels("categories", categories, len(values), "estimate")
+    ends = validation.intervals("interval", interval, len(values), "category")
+    people = [
+        validation.vector("subjects", one)
+        for one in validation.repeat_if_missing(subjects, len(values), [])
+    ]
     if len(people) != len(values):
         raise DataError(
             f"subjects must hold one array per category, {len(values)} in all; "
             f"got {len(people)}. Correct it."
         )
     everyone = np.concatenate([values, *people])
-    dress(axes, "", name)
+    style_axes(axes, "", name)
     if not len(values):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    ends, bounds = within_bounds(everyone, ends, name, bounds)
-    shown = scale(everyone, _whole(values, ends, logarithmic), logarithmic, limits, bounds)
+    ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
+    shown = choose_scale(
+        everyone, _interval_range(values, ends, logarithmic), logarithmic, limits, bounds
+    )
     shown.apply(axes, "y")
-    missing = sum(_draw_people(axes, one, place, shown) for place, one in enumerate(people))
-    opened = OpenEnds()
+    missing = sum(_draw_swarm(axes, one, place, shown) for place, one in enumerate(people))
+    opened = TruncatedEnds()
     for place in range(len(values)):
         opened += _draw_pooled(axes, place, float(values[place]), ends[place], shown)
     axes.set_xlim(-0.6, len(values) - 0.4)
-    name_columns(axes, range(len(values)), names)
-    no_finite_estimate(axes, missing, "subjects with ")
-    say_beyond(axes, np.concatenate([np.empty(0), *people]), shown)
+    label_columns(axes, range(len(values)), names)
+    note_missing_estimates(axes, missing, "subjects with ")
+    note_values_off_axis(axes, np.concatenate([np.empty(0), *people]), shown)
     opened.say(axes, "y", logarithmic)
-    _brackets(axes, p_values or {}, len(values))
+    _draw_brackets(axes, p_values or {}, len(values))
     return axes
 
 
-def _whole(values: Vector, ends: Matrix, logarithmic: bool) -> Matrix:
+def _interval_range(values: Vector, ends: Matrix, logarithmic: bool) -> Matrix:
     """Pooled estimates and intervals, which the axis shows whole, as ends of one interval."""
     both = np.append(values, ends.ravel())
     both = both[np.isfinite(both) & ((both > 0) | (not logarithmic))]
     return np.array([[both.min(), both.max()]]) if both.size else np.empty((0, 2))
 
 
-def _draw_people(axes: Axes, values: Vector, place: int, shown: Scale) -> int:
+def _draw_swarm(axes: Axes, values: Vector, place: int, shown: Scale) -> int:
     """Subjects side by side where they would hide each other; how many have no estimate."""
     if not len(values):
         return 0
     drawn = look(place)
-    across = place + SPREAD * _beside(values, shown)
+    across = place + SWARM_HALF_WIDTH * _swarm_offsets(values, shown)
     seen = shown.seen(values)
     size = 3.0 if len(values) <= 60 else 2.0
     axes.plot(
@@ -140,17 +147,17 @@ def _draw_people(axes: Axes, values: Vector, place: int, shown: Scale) -> int:
     return mark_at_edge(axes, across, values, shown, drawn.color)
 
 
-def _beside(values: Vector, shown: Scale) -> Vector:
+def _swarm_offsets(values: Vector, shown: Scale) -> Vector:
     """Offsets in -1..1, wider where there are more values of about the same height.
 
     They follow a sequence that fills the width evenly, so that every call gives the same.
     """
-    classes = np.round(shown.fraction(values) * CLASSES).astype(np.int64)
+    classes = np.round(shown.fraction(values) * N_HEIGHT_BINS).astype(np.int64)
     crowd = np.bincount(classes, minlength=1)
     order = np.argsort(values, kind="stable")
     even = np.empty(len(values))
     even[order] = 2 * _van_der_corput(len(values)) - 1
-    return np.asarray(even * crowd[classes] / max(int(crowd.max()), CROWD))
+    return np.asarray(even * crowd[classes] / max(int(crowd.max()), FULL_WIDTH_COUNT))
 
 
 def _van_der_corput(n: int) -> Vector:
@@ -159,15 +166,15 @@ def _van_der_corput(n: int) -> Vector:
     return np.asarray((digits * 0.5 ** np.arange(1, 25)).sum(axis=1))
 
 
-def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scale) -> OpenEnds:
+def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scale) -> TruncatedEnds:
     here, one = np.array([float(place)]), np.array([value])
     if not shown.seen(one).all():
         mark_at_edge(axes, here, one, shown, INK)
         if np.isfinite(value):
-            remark(axes, "the estimate of a category lies beyond the axis")
+            add_remark(axes, "the estimate of a category lies beyond the axis")
         else:
-            remark(axes, "a category has no finite estimate")
-            return OpenEnds()
+            add_remark(axes, "a category has no finite estimate")
+            return TruncatedEnds()
     found = draw_intervals(
         axes, here, ends[None], shown, "y", color=INK, size=4.0, linewidth=1.6, zorder=5
     )
@@ -185,7 +192,7 @@ def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scal
     return found
 
 
-def _brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> None:
+def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> None:
     """p-values above the data, the closest pairs lowest, below any remark."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -197,24 +204,26 @@ def _brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> 
                 f"p_values must name two of the {n} categories by position; got "
                 f"({first}, {second}). Positions are counted from 0."
             )
-        lift = ScaledTranslation(0, (5 + BRACKET * level) / 72, inches)
+        lift = ScaledTranslation(0, (5 + BRACKET_POINTS * level) / 72, inches)
         place = axes.get_xaxis_transform() + lift
-        line: dict[str, Any] = {"color": GREY, "linewidth": HAIR, "clip_on": False}
+        line: dict[str, Any] = {"color": GREY, "linewidth": HAIRLINE, "clip_on": False}
         axes.plot([first + 0.04, second - 0.04], [1, 1], "|-", transform=place, **line)
         said: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": FONT_SIZE}
-        axes.text((first + second) / 2, 1, _p(p), transform=place, gid=ABOVE, **said)
+        axes.text(
+            (first + second) / 2, 1, _format_p_value(p), transform=place, gid=ABOVE_AXES_GID, **said
+        )
     if pairs:
-        stay_clear(axes)
+        raise_titles(axes)
 
 
-def _p(value: float) -> str:
+def _format_p_value(value: float) -> str:
     if np.isnan(value):
         return "no test"
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
-SHARES = (0.5, 0.95)  # of people inside an ellipse
-MOST = 2.0  # how many times as high as the highest density a band is drawn
+ELLIPSE_SHARES = (0.5, 0.95)  # of people inside an ellipse
+MAX_BAND_HEIGHT = 2.0  # how many times as high as the highest density a band is drawn
 
 
 @style()
@@ -247,41 +256,41 @@ def shrinkage(
     values
         Of each axis the parameter at a coordinate: the numbers at the axis are then its own.
     """
-    first = given.table("alone", alone, "(n_subjects, 2)", 2)
-    second = given.table("together", together, "(n_subjects, 2)", 2)
+    first = validation.matrix("alone", alone, "(n_subjects, 2)", 2)
+    second = validation.matrix("together", together, "(n_subjects, 2)", 2)
     if len(first) != len(second):
         raise DataError(
             f"alone must have a row for each of {len(second)} subjects; got {len(first)}. Match "
             "them."
         )
-    dress(axes, *names)
+    style_axes(axes, *names)
     if not len(second):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    outline = _ellipses(mean, covariance)
+    outline = _population_ellipses(mean, covariance)
     scales = []
     for a in range(2):
         shown = np.concatenate([second[:, a], *(line[:, a] for line in outline)])
         middle, half = np.median(shown[np.isfinite(shown)]), np.ptp(shown[np.isfinite(shown)])
         near = first[np.abs(first[:, a] - middle) <= half, a]
         none = np.empty((0, 2))
-        scales.append(scale(np.concatenate([shown, near]), none, False, limits[a]))
+        scales.append(choose_scale(np.concatenate([shown, near]), none, False, limits[a]))
     for own, which, value in zip(scales, "xy", values, strict=True):
         own.apply(axes, which)
         if value is not None:
-            natural_ticks(axes.xaxis if which == "x" else axes.yaxis, value)
-    for line, share in zip(outline, SHARES, strict=False):
+            parameter_ticks(axes.xaxis if which == "x" else axes.yaxis, value)
+    for line, share in zip(outline, ELLIPSE_SHARES, strict=False):
         label = f"{100 * share:.0f} % of people"
-        width = HAIR if share > 0.9 else THIN
+        width = HAIRLINE if share > 0.9 else THIN_LINE
         axes.plot(*line.T, color=INK, linewidth=width, linestyle="--", label=label, zorder=1)
     if len(outline):
         axes.plot(*np.asarray(mean, dtype=np.float64), "D", color=INK, markersize=4, zorder=4)
-    for start, end in zip(_starts(first, second, scales), second, strict=True):
+    for start, end in zip(_line_starts(first, second, scales), second, strict=True):
         if np.isfinite(start).all():
             thin: dict[str, Any] = {
                 "arrowstyle": "-",
                 "color": GREY,
-                "linewidth": HAIR,
+                "linewidth": HAIRLINE,
                 "shrinkA": 0,
                 "shrinkB": 0,
             }
@@ -289,7 +298,7 @@ def shrinkage(
     seen = np.all([own.seen(first[:, a]) for a, own in enumerate(scales)], axis=0)
     hollow: dict[str, Any] = {
         "markerfacecolor": "white",
-        "markeredgewidth": THIN,
+        "markeredgewidth": THIN_LINE,
         "linestyle": "none",
     }
     axes.plot(
@@ -298,12 +307,12 @@ def shrinkage(
     axes.plot(
         *second.T, "o", color=BLUE, markersize=3, linestyle="none", label="together", zorder=5
     )
-    no_finite_estimate(axes, int((~np.isfinite(first).all(axis=1)).sum()))
-    legend(axes)
+    note_missing_estimates(axes, int((~np.isfinite(first).all(axis=1)).sum()))
+    add_legend(axes)
     return axes
 
 
-def _starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
+def _line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
     """Where lines begin: at the edge of the axes where people alone lie beyond.
 
     Those who lie beyond both axes come level from the side, lest all of them come from one corner.
@@ -316,16 +325,16 @@ def _starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
     return found
 
 
-def _ellipses(mean: Any, covariance: Any) -> list[Matrix]:
+def _population_ellipses(mean: Any, covariance: Any) -> list[Matrix]:
     if mean is None or covariance is None:
         return []
-    middle = given.vector("mean", mean, 2, "axis")
-    matrix = given.table("covariance", covariance, "(2, 2)", 2)
+    middle = validation.vector("mean", mean, 2, "axis")
+    matrix = validation.matrix("covariance", covariance, "(2, 2)", 2)
     values, vectors = np.linalg.eigh(matrix)
     angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return [middle + np.sqrt(-2 * np.log(1 - share)) * circle @ root.T for share in SHARES]
+    return [middle + np.sqrt(-2 * np.log(1 - share)) * circle @ root.T for share in ELLIPSE_SHARES]
 
 
 @style()
@@ -357,22 +366,25 @@ def population_density(
     name, logarithmic
         Of the x axis.
     """
-    x = given.vector("values", values)
-    heights = given.table("densities", densities, "(n_populations, n)", len(x))
-    groups = given.each(categories, len(heights), "")
-    names = given.labels("categories", groups, len(heights), "density")
-    dress(axes, name, "density")
+    x = validation.vector("values", values)
+    heights = validation.matrix("densities", densities, "(n_populations, n)", len(x))
+    groups = validation.repeat_if_missing(categories, len(heights), "")
+    names = validation.labels("categories", groups, len(heights), "density")
+    style_axes(axes, name, "density")
     if not len(x) or not len(heights):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    own = [given.vector("people", one) for one in given.each(people, len(heights), [])]
+    own = [
+        validation.vector("people", one)
+        for one in validation.repeat_if_missing(people, len(heights), [])
+    ]
     top = highest = float(heights.max())
     room = 0.06 * top
     for series, (line, label) in enumerate(zip(heights, names, strict=True)):
         drawn = look(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
-            finite = np.minimum(high, 2 * MOST * float(heights.max()))
+            finite = np.minimum(high, 2 * MAX_BAND_HEIGHT * float(heights.max()))
             axes.fill_between(x, low, finite, color=drawn.color, alpha=0.15, linewidth=0)
             highest = max(highest, float(high.max()))
         said = f"{label} (n = {len(own[series])})" if label else None
@@ -383,12 +395,12 @@ def population_density(
     shown = Scale(float(x[0]), float(x[-1]), logarithmic)
     shown.apply(axes, "x")
     # what is higher would flatten the rest: it goes on above the axes
-    ceiling = min(1.05 * highest, MOST * top)
+    ceiling = min(1.05 * highest, MAX_BAND_HEIGHT * top)
     axes.set_ylim(-room * (len(heights) + 0.8), ceiling)
     if highest > ceiling:
-        remark(axes, "band goes on above")
+        add_remark(axes, "band goes on above")
     axes.set_yticks([])
-    legend(axes)
+    add_legend(axes)
     return axes
 
 
@@ -415,24 +427,24 @@ def coefficients(
     name, limits
         Of the x axis.
     """
-    values: Vector = given.vector("estimates", estimates)
-    said = given.labels("names", names, len(values), "coefficient")
-    ends = given.intervals("interval", interval, len(values), "coefficient")
-    dress(axes, name, "")
+    values: Vector = validation.vector("estimates", estimates)
+    said = validation.labels("names", names, len(values), "coefficient")
+    ends = validation.intervals("interval", interval, len(values), "coefficient")
+    style_axes(axes, name, "")
     if not len(values):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    shown = scale(np.append(values, 0.0), ends, False, limits)
+    shown = choose_scale(np.append(values, 0.0), ends, False, limits)
     shown.apply(axes, "x")
     rows = np.arange(len(values), dtype=np.float64)
-    axes.axvline(0.0, color=INK, linewidth=HAIR, linestyle="--", zorder=0)
-    opened: OpenEnds = draw_intervals(axes, rows, ends, shown, "x", color=BLUE, linewidth=1.2)
+    axes.axvline(0.0, color=INK, linewidth=HAIRLINE, linestyle="--", zorder=0)
+    opened: TruncatedEnds = draw_intervals(axes, rows, ends, shown, "x", color=BLUE, linewidth=1.2)
     seen = shown.seen(values)
     axes.plot(values[seen], rows[seen], "o", color=BLUE, markersize=4, zorder=3)
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    name_rows(axes, rows.tolist(), said)
-    no_finite_estimate(axes, int((~np.isfinite(values)).sum()))
+    label_rows(axes, rows.tolist(), said)
+    note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
     opened.say(axes, "x", False)
     return axes

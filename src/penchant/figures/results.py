@@ -11,10 +11,15 @@ import numpy as np
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.convergence import confusion, data_needed, recovery
-from penchant.figures.letters import in_words, on_axis, range_of
+from penchant.figures.labels import axis_label, display_name, parameter_range
 from penchant.figures.population import coefficients, population
-from penchant.figures.style import ABOVE_LEGEND, figure, heading, remark
-from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED, forest
+from penchant.figures.style import LEGEND_LINE_POINTS, add_heading, add_remark, figure
+from penchant.figures.subjects import (
+    MAX_NAMED_SUBJECTS,
+    NAMED_ROW_INCHES,
+    UNNAMED_ROW_INCHES,
+    forest,
+)
 from penchant.output import format_count
 from penchant.population.comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
@@ -28,7 +33,7 @@ from penchant.workflow.predictive import PredictiveCheck
 from penchant.workflow.recover import Recovery
 from penchant.workflow.recover_models import ModelRecovery
 
-PAGE = 9.0  # inches that a row of panels is high at most
+MAX_PANEL_ROW_INCHES = 9.0  # inches that a row of panels is high at most
 
 
 def overview(result: Any) -> Any:
@@ -51,11 +56,11 @@ def overview(result: Any) -> Any:
     >>> len(pn.figures.overview(found).axes)
     1
     """
-    return _drawn(result)
+    return _draw(result)
 
 
 @singledispatch
-def _drawn(result: Any) -> Any:
+def _draw(result: Any) -> Any:
     raise DataError(
         "result must be of recover, recover_models, design, compare_models, compare_groups, "
         f"predictive_check, fit_population, fit or fit_each; got {type(result).__name__}. Pass the "
@@ -63,17 +68,17 @@ def _drawn(result: Any) -> Any:
     )
 
 
-@_drawn.register
+@_draw.register
 def _(result: Estimate) -> Any:
-    return estimate_drawn(result, result.parameters)
+    return draw_estimate(result, result.parameters)
 
 
-@_drawn.register
+@_draw.register
 def _(result: Estimates) -> Any:
-    return estimates_drawn(result, [fit.parameters for fit in result])
+    return draw_estimates(result, [fit.parameters for fit in result])
 
 
-def estimate_drawn(result: Estimate, found: Sequence[Parameter]) -> Any:
+def draw_estimate(result: Estimate, found: Sequence[Parameter]) -> Any:
     """Weights of choices below each other; parameters of a model, each on an axis of its own.
 
     Parameters
@@ -84,15 +89,15 @@ def estimate_drawn(result: Estimate, found: Sequence[Parameter]) -> Any:
         Its parameters, with the intervals to draw.
     """
     if result.model is not None:
-        return estimates_drawn(Estimates.of_each([result.subject or "all"], [result]), [found])
+        return draw_estimates(Estimates.of_each([result.subject or "all"], [result]), [found])
     drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(found)))
-    names = [in_words(one.name) for one in found]
+    names = [display_name(one.name) for one in found]
     ends = [(one.low, one.high) for one in found]
     coefficients(drawn.subplots(), names, [one.estimate for one in found], ends, name="weight")
     return drawn
 
 
-def estimates_drawn(result: Estimates, found: Sequence[Sequence[Parameter]]) -> Any:
+def draw_estimates(result: Estimates, found: Sequence[Sequence[Parameter]]) -> Any:
     """Everybody with intervals, a panel for every parameter.
 
     Parameters
@@ -106,7 +111,7 @@ def estimates_drawn(result: Estimates, found: Sequence[Sequence[Parameter]]) -> 
     positive_by_nature = np.zeros(len(names), dtype=bool) if model is None else positive(model)
     # the same row is the same subject in every panel
     order = np.argsort([parameters[0].estimate for parameters in found], kind="stable")
-    drawn, axes = _rows_of_subjects(len(names), len(found))
+    drawn, axes = _subject_panels(len(names), len(found))
     for j, (one, name) in enumerate(zip(axes, names, strict=True)):
         values = np.array([found[i][j].estimate for i in order])
         forest(
@@ -121,11 +126,13 @@ def estimates_drawn(result: Estimates, found: Sequence[Sequence[Parameter]]) -> 
     return drawn
 
 
-def _rows_of_subjects(n: int, n_subjects: int) -> tuple[Any, list[Any]]:
+def _subject_panels(n: int, n_subjects: int) -> tuple[Any, list[Any]]:
     """A figure with n panels, two beside each other, high enough for a row per subject."""
     rows, columns = (n + 1) // 2, min(n, 2)
-    high = 0.9 + n_subjects * (NAMED if n_subjects <= MOST_LABELS else UNNAMED)
-    high = min(high, PAGE)
+    high = 0.9 + n_subjects * (
+        NAMED_ROW_INCHES if n_subjects <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES
+    )
+    high = min(high, MAX_PANEL_ROW_INCHES)
     drawn = figure(columns=columns, height=rows * high)
     axes = list(np.atleast_1d(drawn.subplots(rows, columns)).ravel())
     for spare in axes[n:]:
@@ -133,7 +140,7 @@ def _rows_of_subjects(n: int, n_subjects: int) -> tuple[Any, list[Any]]:
     return drawn, axes[:n]
 
 
-@_drawn.register
+@_draw.register
 def _(result: Recovery) -> Any:
     """Estimated against true values of every parameter that varies."""
     n = len(result.parameters)
@@ -146,19 +153,19 @@ def _(result: Recovery) -> Any:
     return drawn
 
 
-@_drawn.register
+@_draw.register
 def _(result: ModelRecovery) -> Any:
     """The confusion matrix, and the inversion matrix beside it."""
     drawn = figure(columns=2, height=max(2.2, 1.2 + 0.4 * len(result.names)))
     left, right = drawn.subplots(1, 2)
     confusion(left, result.confusion, result.names, counts=result.n_simulated)
     confusion(right, result.inversion, result.names)
-    heading(left, "p(found | simulated)")
-    heading(right, "p(simulated | found)")
+    add_heading(left, "p(found | simulated)")
+    add_heading(right, "p(simulated | found)")
     return drawn
 
 
-@_drawn.register
+@_draw.register
 def _(result: Design) -> Any:
     """Shares that reach the goal at every number tried."""
     drawn = figure(columns=1)
@@ -173,7 +180,7 @@ def _(result: Design) -> Any:
     return drawn
 
 
-@_drawn.register
+@_draw.register
 def _(result: ModelComparison) -> Any:
     """Totals above the best model, and how many people follow which."""
     drawn = figure(columns=2, height=max(2.2, 0.8 + 0.25 * len(result.names)))
@@ -184,7 +191,7 @@ def _(result: ModelComparison) -> Any:
         left, result.names, result.totals, errors=result.standard_errors, criterion=criterion
     )
     if result.left_out:
-        remark(left, f"left out, no decision: {format_count(len(result.left_out), 'subject')}")
+        add_remark(left, f"left out, no decision: {format_count(len(result.left_out), 'subject')}")
     chosen = result.selection
     unknown = [float("nan")] * len(result.names)
     exceedance(
@@ -196,7 +203,7 @@ def _(result: ModelComparison) -> Any:
     return drawn
 
 
-@_drawn.register
+@_draw.register
 def _(result: GroupComparison) -> Any:
     """Means of every parameter in each group, with tests; or what goes with one more of a score."""
     if result.relations:
@@ -206,7 +213,7 @@ def _(result: GroupComparison) -> Any:
         values = [one.correlation for one in result.relations]
         name, limits = f"correlation with {result.score}", (-1.0, 1.0)
         coefficients(
-            drawn.subplots(), [*map(in_words, names)], values, ends, name=name, limits=limits
+            drawn.subplots(), [*map(display_name, names)], values, ends, name=name, limits=limits
         )
         return drawn
     labels = list(result.populations)
@@ -216,13 +223,15 @@ def _(result: GroupComparison) -> Any:
     drawn = figure(columns=beside, height=2.6 * rows)
     axes = np.atleast_1d(drawn.subplots(rows, beside)).ravel()
     for k, (one, name) in enumerate(zip(axes, names, strict=False)):
-        _groups(one, result, labels, name, k)
+        _draw_group_means(one, result, labels, name, k)
     for spare in axes[len(names) :]:
         spare.remove()
     return drawn
 
 
-def _groups(axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int) -> None:
+def _draw_group_means(
+    axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int
+) -> None:
     """The mean of one parameter in each group, geometric where logarithms were compared."""
     own = np.exp if name in result.logs else np.asarray
     means = [result.populations[label].estimate[k] for label in labels]
@@ -240,13 +249,13 @@ def _groups(axes: Any, result: GroupComparison, labels: list[Any], name: str, k:
         own(np.array(means)),
         own(ends),
         p_values=tests,
-        name=on_axis(name),
+        name=axis_label(name),
         logarithmic=name in result.logs,
-        bounds=range_of(name),
+        bounds=parameter_range(name),
     )
 
 
-@_drawn.register
+@_draw.register
 def _(result: PredictiveCheck) -> Any:
     """Statistics of people on the intervals where the models put them."""
     drawn = figure(columns=1, height=0.8 + 0.2 * len(result.names))
@@ -254,16 +263,16 @@ def _(result: PredictiveCheck) -> Any:
     predictive_intervals(axes, result.names, result.observed, result.replicated)
     if result.left_out:
         lost = format_count(len(result.left_out), "subject")
-        remark(axes, f"left out, no standard errors: {lost}", ABOVE_LEGEND)
+        add_remark(axes, f"left out, no standard errors: {lost}", LEGEND_LINE_POINTS)
     return drawn
 
 
-@_drawn.register
+@_draw.register
 def _(result: PopulationFit) -> Any:
     """Everybody under the population with intervals, and the typical person below."""
     people, ends = result.subjects, result.subjects.interval()
     typical = {p.name: p for p in result.parameters_at()}
-    drawn, axes = _rows_of_subjects(len(people.natural_names), len(people))
+    drawn, axes = _subject_panels(len(people.natural_names), len(people))
     # the same row is the same subject in every panel
     order = np.argsort(people.natural[:, 0], kind="stable")
     for j, (one, name) in enumerate(zip(axes, people.natural_names, strict=True)):

@@ -21,7 +21,15 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from penchant.errors import DataError, argument
-from penchant.figures.letters import FONT, FONT_SIZE, POWERS, on_axis, room, width, wrapped
+from penchant.figures.labels import (
+    FONT,
+    FONT_SIZE,
+    POWER_LIMITS,
+    axes_size,
+    axis_label,
+    text_width,
+    wrap_text,
+)
 from penchant.files.atomic import check_writable, written
 
 if TYPE_CHECKING:
@@ -34,14 +42,14 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 INK, GREY, PALE = BLACK, "#6E6E6E", "#D9D9D9"
 
-WIDTHS = {1: 3.5, 2: 7.16}  # inches: one and two columns of a journal page
-GOLDEN = 0.618
-LINE, THIN, HAIR = 1.3, 0.8, 0.5  # points
-SEQUENTIAL, COUNTS = "cividis", "Blues"  # maps of values, and of how often
+COLUMN_INCHES = {1: 3.5, 2: 7.16}  # inches: one and two columns of a journal page
+HEIGHT_TO_WIDTH = 0.618
+LINE_WIDTH, THIN_LINE, HAIRLINE = 1.3, 0.8, 0.5  # points
+VALUE_COLORMAP, COUNT_COLORMAP = "cividis", "Blues"  # maps of values, and of how often
 
-_LINES = ("-", "--", "-.", ":", (0, (6, 1.5)), (0, (3, 1, 1, 1, 1, 1)), "-", "--")
+_LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1.5)), (0, (3, 1, 1, 1, 1, 1)), "-", "--")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
-_RC: dict[str, Any] = {
+_RC_PARAMS: dict[str, Any] = {
     "font.size": FONT_SIZE,
     "font.family": "sans-serif",
     "font.sans-serif": [FONT],
@@ -54,22 +62,22 @@ _RC: dict[str, Any] = {
     "legend.fontsize": FONT_SIZE,
     "legend.frameon": False,
     "legend.handlelength": 2.4,
-    "axes.linewidth": HAIR,
+    "axes.linewidth": HAIRLINE,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "xtick.major.width": HAIR,
-    "ytick.major.width": HAIR,
-    "xtick.minor.width": HAIR,
-    "ytick.minor.width": HAIR,
+    "xtick.major.width": HAIRLINE,
+    "ytick.major.width": HAIRLINE,
+    "xtick.minor.width": HAIRLINE,
+    "ytick.minor.width": HAIRLINE,
     "xtick.major.size": 2.5,
     "ytick.major.size": 2.5,
     "xtick.minor.size": 1.5,
     "ytick.minor.size": 1.5,
-    "lines.linewidth": LINE,
+    "lines.linewidth": LINE_WIDTH,
     "lines.markersize": 3.5,
     "lines.solid_capstyle": "butt",
-    "hatch.linewidth": HAIR,
-    "axes.formatter.limits": POWERS,
+    "hatch.linewidth": HAIRLINE,
+    "axes.formatter.limits": POWER_LIMITS,
     "axes.formatter.use_mathtext": True,
     "savefig.dpi": 300,
     "figure.dpi": 150,
@@ -77,7 +85,7 @@ _RC: dict[str, Any] = {
     "svg.fonttype": "path",  # letters as outlines: legible without any font at hand
     "svg.hashsalt": "penchant",
 }
-_ONE_AT_A_TIME = RLock()  # matplotlib's settings belong to the whole process
+_RC_LOCK = RLock()  # matplotlib's settings belong to the whole process
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ def look(series: int) -> Look:
     Look(color='#D55E00', line='--', marker='s')
     """
     place = series % len(PALETTE)
-    return Look(PALETTE[place], _LINES[place], _MARKERS[place])
+    return Look(PALETTE[place], _LINE_STYLES[place], _MARKERS[place])
 
 
 @contextmanager
@@ -114,15 +122,15 @@ def style() -> Iterator[None]:
     All functions of `penchant.figures` do so by themselves. Use it around your own calls of
     matplotlib to make them match. Threads take turns.
     """
-    with _ONE_AT_A_TIME:
-        with _without_chatter():
+    with _RC_LOCK:
+        with _quiet_matplotlib():
             from matplotlib import style as matplotlib_style
-        with matplotlib_style.context(["default", _RC]):
+        with matplotlib_style.context(["default", _RC_PARAMS]):
             yield
 
 
 @contextmanager
-def _without_chatter() -> Iterator[None]:
+def _quiet_matplotlib() -> Iterator[None]:
     """Keep matplotlib from reporting that it looks for fonts, as it does at its first use."""
     logger = logging.getLogger("matplotlib")
     before = logger.level
@@ -149,10 +157,10 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
     >>> axes = pn.figures.figure().subplots()
     >>> two = pn.figures.figure(columns=2, height=2.4).subplots(1, 2)
     """
-    if columns not in WIDTHS:
+    if columns not in COLUMN_INCHES:
         raise DataError(f"columns must be 1 or 2; got {columns!r}. Choose one.")
-    width = WIDTHS[columns]
-    tall = width * GOLDEN / columns if height is None else height
+    width = COLUMN_INCHES[columns]
+    tall = width * HEIGHT_TO_WIDTH / columns if height is None else height
     if not 0 < tall < float("inf"):
         raise DataError(f"height must be > 0; got {height!r}. Give it in inches.")
     with style():
@@ -161,12 +169,14 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
         return Figure(figsize=(width, tall), layout="constrained")
 
 
-LEAST = 0.55  # of the height that axes have before labels: below it a figure is made higher
-ABOVE_LEGEND = 16.0  # points that a legend of one line above the axes is high
-ABOVE = "above the axes"  # mark of what titles have to stay clear of
-WIDE = 360.0  # points from which on a legend stands at the right
-TITLE_PAD = 4.0
-_LETTERS: dict[str, Any] = {
+MIN_HEIGHT_SHARE = (
+    0.55  # of the height that axes have before labels: below it a figure is made higher
+)
+LEGEND_LINE_POINTS = 16.0  # points that a legend of one line above the axes is high
+ABOVE_AXES_GID = "above the axes"  # mark of what titles have to stay clear of
+SIDE_LEGEND_POINTS = 360.0  # points from which on a legend stands at the right
+TITLE_PAD_POINTS = 4.0
+_TEXT_STYLE: dict[str, Any] = {
     "fontfamily": "sans-serif",
     "fontweight": "normal",
     "fontsize": FONT_SIZE,
@@ -174,41 +184,43 @@ _LETTERS: dict[str, Any] = {
 }
 
 
-def dress(axes: Axes, x: str, y: str) -> Axes:
+def style_axes(axes: Axes, x: str, y: str) -> Axes:
     """Label the axes in words; thin spines at the left and the bottom, whatever axes were like."""
-    across, up = room(axes)
-    axes.set_xlabel(wrapped(on_axis(x), max(across, 100.0), 3), **_LETTERS)
-    axes.set_ylabel(wrapped(on_axis(y), max(up, 80.0), 3), **_LETTERS)
+    across, up = axes_size(axes)
+    axes.set_xlabel(wrap_text(axis_label(x), max(across, 100.0), 3), **_TEXT_STYLE)
+    axes.set_ylabel(wrap_text(axis_label(y), max(up, 80.0), 3), **_TEXT_STYLE)
     axes.set_facecolor("white")
     axes.grid(False)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
-        spine.set_linewidth(HAIR)
+        spine.set_linewidth(HAIRLINE)
         spine.set_color(INK)
     colours: dict[str, Any] = {"color": INK, "labelcolor": INK, "labelfontfamily": "sans-serif"}
-    axes.tick_params(which="both", direction="out", width=HAIR, labelsize=FONT_SIZE, **colours)
+    axes.tick_params(which="both", direction="out", width=HAIRLINE, labelsize=FONT_SIZE, **colours)
     axes.tick_params(which="major", length=2.5)
     axes.tick_params(which="minor", length=1.5)
     for axis in (axes.xaxis, axes.yaxis):
-        _short_numbers(axis)
+        _set_power_limits(axis)
     return axes
 
 
-def _short_numbers(axis: Any) -> None:
+def _set_power_limits(axis: Any) -> None:
     """Take out powers of ten from numbers of more than six digits."""
     formatter = axis.get_major_formatter()
     if hasattr(formatter, "set_powerlimits"):
-        formatter.set_powerlimits(POWERS)
+        formatter.set_powerlimits(POWER_LIMITS)
         formatter.set_useMathText(True)
     axis.get_offset_text().set(fontsize=FONT_SIZE, fontfamily="sans-serif", color=INK)
 
 
-def heading(axes: Axes, text: str) -> None:
+def add_heading(axes: Axes, text: str) -> None:
     """Say what is shown, above the left corner and above all remarks."""
-    _say_above(axes, wrapped(text, max(room(axes)[0], 120.0), 3), axes.get_title(loc="right"))
+    _set_titles(
+        axes, wrap_text(text, max(axes_size(axes)[0], 120.0), 3), axes.get_title(loc="right")
+    )
 
 
-def remark(axes: Axes, text: str, lift: float = 0.0) -> None:
+def add_remark(axes: Axes, text: str, lift: float = 0.0) -> None:
     """Say something in grey letters above the right corner, under what was said before.
 
     It stands above a legend; lifted by so many points at least.
@@ -216,42 +228,45 @@ def remark(axes: Axes, text: str, lift: float = 0.0) -> None:
     said = axes.get_title(loc="right")
     if text not in said.split("\n"):
         words = "\n".join(filter(None, (said, text)))
-        _say_above(axes, axes.get_title(loc="left").rstrip("\n"), words, lift)
+        _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), words, lift)
 
 
-def _say_above(axes: Axes, left: str, right: str, lift: float = 0.0) -> None:
+def _set_titles(axes: Axes, left: str, right: str, lift: float = 0.0) -> None:
     """Put a heading over the remarks, and both over what is marked as above the axes."""
     top = axes.get_window_extent().y1
-    above = [artist for artist in axes.get_children() if artist.get_gid() == ABOVE]
+    above = [artist for artist in axes.get_children() if artist.get_gid() == ABOVE_AXES_GID]
     high = max((artist.get_window_extent().y1 - top for artist in above), default=0.0)
     dots = axes.figure.dpi / 72
-    pad = max(TITLE_PAD, lift, high / dots + TITLE_PAD if above else 0.0)
+    pad = max(TITLE_PAD_POINTS, lift, high / dots + TITLE_PAD_POINTS if above else 0.0)
     below = "\n" * (right.count("\n") + 1 if left and right else 0)
-    axes.set_title(f"{left}{below}", loc="left", pad=pad, **_LETTERS)
-    axes.set_title(right, loc="right", pad=pad, **{**_LETTERS, "color": GREY})
+    axes.set_title(f"{left}{below}", loc="left", pad=pad, **_TEXT_STYLE)
+    axes.set_title(right, loc="right", pad=pad, **{**_TEXT_STYLE, "color": GREY})
 
 
-def stay_clear(axes: Axes) -> None:
+def raise_titles(axes: Axes) -> None:
     """Lift what was said above the axes over what has been drawn there since."""
-    _say_above(axes, axes.get_title(loc="left").rstrip("\n"), axes.get_title(loc="right"))
+    _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), axes.get_title(loc="right"))
 
 
-def no_finite_estimate(axes: Axes, count: int, whose: str = "") -> None:
+def note_missing_estimates(axes: Axes, count: int, whose: str = "") -> None:
     """Say how many estimates are not drawn, if any."""
     if count:
-        remark(axes, f"{whose}no finite estimate: {count}")
+        add_remark(axes, f"{whose}no finite estimate: {count}")
 
 
-def empty(axes: Axes, text: str = "no data") -> None:
+def draw_placeholder(axes: Axes, text: str = "no data") -> None:
     """Say in the middle that there is nothing to show."""
-    letters = {**_LETTERS, "color": GREY}
+    letters = {**_TEXT_STYLE, "color": GREY}
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", **letters)
 
 
-HANDLE, SPACE = 16.0, 5.0  # points of a line in the legend, and between it and its words
+LEGEND_HANDLE_POINTS, LEGEND_GAP_POINTS = (
+    16.0,
+    5.0,
+)  # points of a line in the legend, and between it and its words
 
 
-def legend(
+def add_legend(
     axes: Axes, *, handles: list[Any] | None = None, side: str = "left", square: bool = False
 ) -> None:
     """Add a legend beside the data, if anything has a label: above, or at the right of wide axes.
@@ -272,11 +287,14 @@ def legend(
     names = names if handles is None else [str(one.get_label()) for one in handles]
     if not entries:
         return
-    across, up = room(axes)
-    beside = across >= WIDE or (square and across - up >= 70.0)
+    across, up = axes_size(axes)
+    beside = across >= SIDE_LEGEND_POINTS or (square and across - up >= 70.0)
     free = across - up if square else 0.3 * across
     free = free if beside else max(across, 120.0)
-    said = [wrapped(name, free - HANDLE - SPACE, 4 if beside else 2) for name in names]
+    said = [
+        wrap_text(name, free - LEGEND_HANDLE_POINTS - LEGEND_GAP_POINTS, 4 if beside else 2)
+        for name in names
+    ]
     corner: Any = ("upper left", (1.02, 1.0)) if beside else ("lower left", (0.0, 1.0))
     if side == "right" and not beside:
         corner = ("lower right", (1.0, 1.0))
@@ -285,60 +303,65 @@ def legend(
         said,
         loc=corner[0],
         bbox_to_anchor=corner[1],
-        ncols=1 if beside else _columns([width(one) for one in said], free),
+        ncols=1 if beside else _legend_columns([text_width(one) for one in said], free),
         frameon=False,
         fontsize=FONT_SIZE,
         borderaxespad=0.0,
         borderpad=0.3,
-        handlelength=HANDLE / FONT_SIZE,
-        handletextpad=SPACE / FONT_SIZE,
+        handlelength=LEGEND_HANDLE_POINTS / FONT_SIZE,
+        handletextpad=LEGEND_GAP_POINTS / FONT_SIZE,
         columnspacing=1.0,
         labelspacing=0.3,
     )
-    made.set_gid("" if beside else ABOVE)
-    stay_clear(axes)
+    made.set_gid("" if beside else ABOVE_AXES_GID)
+    raise_titles(axes)
 
 
-def give_room(figure: Figure) -> None:
+def grow_for_legends(figure: Figure) -> None:
     """Make a figure higher by what legends of many lines would take from its axes."""
     dots, taken = figure.dpi / 72, dict[int, float]()
     for axes in figure.axes:
         spec, made = axes.get_subplotspec(), axes.get_legend()
-        if made is not None and made.get_gid() == ABOVE:
+        if made is not None and made.get_gid() == ABOVE_AXES_GID:
             row = 0 if spec is None else spec.rowspan.start
-            beyond = made.get_window_extent().height / dots - ABOVE_LEGEND
+            beyond = made.get_window_extent().height / dots - LEGEND_LINE_POINTS
             taken[row] = max(taken.get(row, 0.0), beyond)
     figure.set_figheight(figure.get_figheight() + sum(taken.values()) / 72)
 
 
-def bars_first(axes: Axes, side: str = "left") -> None:
+def add_legend_bars_first(axes: Axes, side: str = "left") -> None:
     """Add a legend in the order of drawing; matplotlib would list bars last."""
     handles = axes.get_legend_handles_labels()[0]
-    legend(axes, handles=sorted(handles, key=lambda one: not hasattr(one, "patches")), side=side)
+    add_legend(
+        axes, handles=sorted(handles, key=lambda one: not hasattr(one, "patches")), side=side
+    )
 
 
-def _columns(widths: list[float], free: float) -> int:
+def _legend_columns(widths: list[float], free: float) -> int:
     """How many columns of entries fit beside each other."""
     for n in range(len(widths), 1, -1):
         tall = -(-len(widths) // n)
         columns = [max(widths[k : k + tall]) for k in range(0, len(widths), tall)]
-        if sum(columns) + len(columns) * (HANDLE + SPACE + FONT_SIZE) <= free:
+        if (
+            sum(columns) + len(columns) * (LEGEND_HANDLE_POINTS + LEGEND_GAP_POINTS + FONT_SIZE)
+            <= free
+        ):
             return len(columns)
     return 1
 
 
-def percent(axis: Any) -> None:
+def format_percent(axis: Any) -> None:
     """Shares as percentages."""
     axis.set_major_formatter(lambda share, _: f"{100 * share:.4g} %")
 
 
 # No date and no program: the same figure gives the same bytes.
-_NAMELESS: dict[str, dict[str, Any]] = {
+_FILE_METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     ".png": {"Software": None},
 }
-_ID = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
+_ID_REFERENCE = re.compile(r'(\bid="|url\(#|href="#)([^")]+)')
 
 
 def save(
@@ -358,7 +381,7 @@ def save(
         Whether it may replace an existing file.
     """
     suffix = Path(os.fsdecode(path)).suffix.lower()
-    if suffix not in _NAMELESS:
+    if suffix not in _FILE_METADATA:
         raise DataError(
             f"{argument('output')} must end in .svg, .pdf or .png; got {os.fsdecode(path)}. Choose "
             "one of them."
@@ -367,7 +390,7 @@ def save(
     if suffix == ".svg":
         content = f'<?xml version="1.0" encoding="UTF-8"?>\n{inline_svg(figure, title)}\n'.encode()
     else:
-        content = _drawn(figure, suffix)
+        content = _render(figure, suffix)
     with written(path, overwrite=overwrite) as temporary:
         temporary.write_bytes(content)
 
@@ -387,19 +410,20 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     description
         What it shows, in a sentence or two, for those who cannot see it.
     """
-    text = _drawn(figure, ".svg").decode()
+    text = _render(figure, ".svg").decode()
     body = text[text.index("<svg") :].rstrip()
-    title = title or _labels(figure)
+    title = title or _axis_labels(figure)
     name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
-    body = _ID.sub(rf"\g<1>{name}-\g<2>", body)
+    body = _ID_REFERENCE.sub(rf"\g<1>{name}-\g<2>", body)
     body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     # What matplotlib says of all elements must hold for those of this figure only.
     body = re.sub(r"(<style[^>]*>)\*", rf"\g<1>#{name} *", body)
     opening, rest = body.split(">", 1)
-    return f"{_accessible(opening, name, description)}>{_words(name, title, description)}{rest}"
+    tag = _accessible_tag(opening, name, description)
+    return f"{tag}>{_title_elements(name, title, description)}{rest}"
 
 
-def panels(figure: Figure) -> list[str]:
+def panel_view_boxes(figure: Figure) -> list[str]:
     """Where the panels of a figure that was drawn lie in its SVG, as viewBoxes, row by row.
 
     A narrow page shows them below each other. What belongs to no panel, such as a legend for all,
@@ -415,34 +439,36 @@ def panels(figure: Figure) -> list[str]:
     if len(cells) < 2:
         return []
     places = sorted(cells)
-    found = [_joined(cells[place]) for place in places]
+    found = [_bounding_box(cells[place]) for place in places]
     dots, high = figure.dpi / 72, figure.bbox.height / (figure.dpi / 72)
-    ends = [[box.x0 / dots - MARGIN, box.x1 / dots + MARGIN] for box in found]
+    ends = [
+        [box.x0 / dots - PANEL_MARGIN_POINTS, box.x1 / dots + PANEL_MARGIN_POINTS] for box in found
+    ]
     for i, (left, right) in enumerate(pairwise(places)):
         if left[0] == right[0] and ends[i][1] > ends[i + 1][0]:
             # words begin sharply on the left; what ends on the right is mostly room
-            ends[i][1] = ends[i + 1][0] = ends[i + 1][0] + MARGIN - 0.5
+            ends[i][1] = ends[i + 1][0] = ends[i + 1][0] + PANEL_MARGIN_POINTS - 0.5
     for legend in figure.legends:
         box = legend.get_window_extent()
         found.append(box)
-        ends.append([box.x0 / dots - MARGIN, box.x1 / dots + MARGIN])
+        ends.append([box.x0 / dots - PANEL_MARGIN_POINTS, box.x1 / dots + PANEL_MARGIN_POINTS])
     return [
-        f"{x0:.1f} {high - box.y1 / dots - MARGIN:.1f} "
-        f"{x1 - x0:.1f} {box.height / dots + 2 * MARGIN:.1f}"
+        f"{x0:.1f} {high - box.y1 / dots - PANEL_MARGIN_POINTS:.1f} "
+        f"{x1 - x0:.1f} {box.height / dots + 2 * PANEL_MARGIN_POINTS:.1f}"
         for box, (x0, x1) in zip(found, ends, strict=True)
     ]
 
 
-MARGIN = 3.0  # points around a panel that is shown by itself
+PANEL_MARGIN_POINTS = 3.0  # points around a panel that is shown by itself
 
 
-def _joined(boxes: list[Any]) -> Any:
+def _bounding_box(boxes: list[Any]) -> Any:
     from matplotlib.transforms import Bbox
 
     return Bbox.union(boxes)
 
 
-def _accessible(opening: str, name: str, description: str) -> str:
+def _accessible_tag(opening: str, name: str, description: str) -> str:
     described = f' aria-describedby="{name}-description"' if description else ""
     return (
         f'{opening} id="{name}" role="img" aria-labelledby="{name}-title"{described} '
@@ -450,14 +476,14 @@ def _accessible(opening: str, name: str, description: str) -> str:
     )
 
 
-def _words(name: str, title: str, description: str) -> str:
+def _title_elements(name: str, title: str, description: str) -> str:
     said = f'\n <title id="{name}-title">{escape(title)}</title>'
     if description:
         said += f'\n <desc id="{name}-description">{escape(description)}</desc>'
     return said
 
 
-def _labels(figure: Figure) -> str:
+def _axis_labels(figure: Figure) -> str:
     """What the axes say they show."""
     found = []
     for axes in figure.axes:
@@ -466,24 +492,24 @@ def _labels(figure: Figure) -> str:
     return "; ".join(dict.fromkeys(filter(None, found))) or "Figure"
 
 
-def _find_places(figure: Figure) -> None:
+def _lay_out_square_axes(figure: Figure) -> None:
     """Find places for square axes first: what is above and below them depends on their width."""
     engine = figure.get_layout_engine()
     if engine is not None and any(axes.get_aspect() != "auto" for axes in figure.axes):
         engine.execute(figure)
 
 
-MOST_TRIES = 4
+MAX_LAYOUT_ROUNDS = 4
 
 
-def _keep_high(figure: Figure) -> None:
+def _grow_flat_axes(figure: Figure) -> None:
     """Make a figure higher whose labels, legends and tests would leave its axes too flat."""
     engine = figure.get_layout_engine()
     shown = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
     if engine is None or not shown:
         return
-    wanted = [LEAST * room(axes)[1] for axes in shown]
-    for _ in range(MOST_TRIES):
+    wanted = [MIN_HEIGHT_SHARE * axes_size(axes)[1] for axes in shown]
+    for _ in range(MAX_LAYOUT_ROUNDS):
         engine.execute(figure)
         found = [axes.get_window_extent().height * 72 / figure.dpi for axes in shown]
         rows: dict[int, float] = {}
@@ -496,21 +522,21 @@ def _keep_high(figure: Figure) -> None:
         figure.set_figheight(figure.get_figheight() + lacking / 72)
 
 
-def _keep_inside(figure: Figure) -> None:
+def _wrap_long_y_labels(figure: Figure) -> None:
     """Break names of y axes that are longer than the figure is high at their place."""
     for axes in figure.axes:
         label = axes.yaxis.label
         box = label.get_window_extent()
         if label.get_text() and (box.y0 < 0 or box.y1 > figure.bbox.y1):
             high = axes.get_window_extent().height * 72 / figure.dpi
-            label.set_text(wrapped(" ".join(label.get_text().split("\n")), high, 3))
+            label.set_text(wrap_text(" ".join(label.get_text().split("\n")), high, 3))
 
 
-def _drawn(figure: Figure, suffix: str) -> bytes:
+def _render(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
-        _find_places(figure)
-        _keep_high(figure)
-        _keep_inside(figure)
-        figure.savefig(buffer, format=suffix[1:], metadata=_NAMELESS[suffix])
+        _lay_out_square_axes(figure)
+        _grow_flat_axes(figure)
+        _wrap_long_y_labels(figure)
+        figure.savefig(buffer, format=suffix[1:], metadata=_FILE_METADATA[suffix])
     return buffer.getvalue()

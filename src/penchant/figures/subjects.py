@@ -8,40 +8,46 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.figures import given
-from penchant.figures.edges import (
-    OpenEnds,
+from penchant.figures import validation
+from penchant.figures.axis_limits import (
     Scale,
+    TruncatedEnds,
+    choose_scale,
+    clip_to_bounds,
     draw_intervals,
     mark_at_edge,
-    say_beyond,
-    scale,
-    within_bounds,
+    note_values_off_axis,
 )
-from penchant.figures.letters import FONT_SIZE, name_rows, rows_fit
+from penchant.figures.labels import FONT_SIZE, label_rows, rows_fit
 from penchant.figures.style import (
     BLUE,
     GREY,
-    HAIR,
+    HAIRLINE,
     INK,
-    THIN,
+    THIN_LINE,
     VERMILLION,
-    dress,
-    empty,
-    legend,
+    add_legend,
+    add_remark,
+    draw_placeholder,
     look,
-    no_finite_estimate,
-    remark,
+    note_missing_estimates,
     style,
+    style_axes,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MOST_LABELS = 45  # subjects whose names are written
-NAMED, UNNAMED = 0.14, 0.06  # inches that a subject takes in a row with a name, and without
-DASHES = (0, (2, 1.5))  # of what a subject's choices are consistent with, without an estimate
+MAX_NAMED_SUBJECTS = 45  # subjects whose names are written
+NAMED_ROW_INCHES, UNNAMED_ROW_INCHES = (
+    0.14,
+    0.06,
+)  # inches that a subject takes in a row with a name, and without
+NO_ESTIMATE_DASHES = (
+    0,
+    (2, 1.5),
+)  # of what a subject's choices are consistent with, without an estimate
 
 
 @style()
@@ -91,21 +97,21 @@ def forest(
         What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
         others whose name says so.
     """
-    values = given.vector("estimates", estimates)
-    ends = given.intervals("interval", interval, len(values), "subject")
-    names = None if labels is None else given.labels("labels", labels, len(values), "subject")
-    dress(axes, name, "")
+    values = validation.vector("estimates", estimates)
+    ends = validation.intervals("interval", interval, len(values), "subject")
+    names = None if labels is None else validation.labels("labels", labels, len(values), "subject")
+    style_axes(axes, name, "")
     if not len(values):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
     everyone = values if pooled is None else np.append(values, pooled)
-    ends, bounds = within_bounds(everyone, ends, name, bounds)
-    shown = scale(everyone, ends, logarithmic, limits, bounds)
+    ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
+    shown = choose_scale(everyone, ends, logarithmic, limits, bounds)
     shown.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
     open_ends = _draw_rows(axes, values[order], ends[order], shown)
     if alone is not None:
-        other = given.vector("alone", alone, len(values), "subject")[order]
+        other = validation.vector("alone", alone, len(values), "subject")[order]
         seen = shown.seen(other)
         axes.plot(
             other[seen],
@@ -113,43 +119,50 @@ def forest(
             "o",
             color=VERMILLION,
             markerfacecolor="none",
-            markersize=2.0 if len(values) > MOST_LABELS else 3.5,
+            markersize=2.0 if len(values) > MAX_NAMED_SUBJECTS else 3.5,
             linestyle="none",
             zorder=2,
         )
     if pooled is not None:
         open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown, bounds)
-    _name_rows(axes, names, order, "" if pooled is None else pooled_name)
-    no_finite_estimate(axes, int((~np.isfinite(values)).sum()))
-    say_beyond(axes, values, shown)
+    _label_subject_rows(axes, names, order, "" if pooled is None else pooled_name)
+    note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
+    note_values_off_axis(axes, values, shown)
     open_ends.say(axes, "x", logarithmic)
     return axes
 
 
-def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> OpenEnds:
-    crowded = len(values) > MOST_LABELS
+def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> TruncatedEnds:
+    crowded = len(values) > MAX_NAMED_SUBJECTS
     rows = np.arange(len(values))
-    width, mark = (HAIR, 1.5) if crowded else (0.9, 2.5)
+    width, mark = (HAIRLINE, 1.5) if crowded else (0.9, 2.5)
     lines: dict[str, Any] = {"linewidth": width, "size": mark}
     there, heights = np.isfinite(values), rows.astype(np.float64)
     found = draw_intervals(
         axes, heights[there], ends[there], shown, "x", color=BLUE, alpha=0.75, **lines
     )
     found += draw_intervals(
-        axes, heights[~there], ends[~there], shown, "x", color=VERMILLION, linestyle=DASHES, **lines
+        axes,
+        heights[~there],
+        ends[~there],
+        shown,
+        "x",
+        color=VERMILLION,
+        linestyle=NO_ESTIMATE_DASHES,
+        **lines,
     )
     seen = shown.seen(values)
     size = 1.4 if crowded else 3.5
     axes.plot(values[seen], rows[seen], "o", color=BLUE, markersize=size, zorder=3)
     small = 1.5 if crowded else 3.5
-    _edge(axes, rows, ~seen & (values < shown.low), "<", 0.0, VERMILLION, small)
-    _edge(axes, rows, ~seen & (values > shown.high), ">", 1.0, VERMILLION, small)
+    _mark_rows_at_edge(axes, rows, ~seen & (values < shown.low), "<", 0.0, VERMILLION, small)
+    _mark_rows_at_edge(axes, rows, ~seen & (values > shown.high), ">", 1.0, VERMILLION, small)
     nothing = np.isnan(values) & np.isnan(ends).all(axis=1)
-    _edge(axes, rows, nothing, "x", 0.0, VERMILLION, small)
+    _mark_rows_at_edge(axes, rows, nothing, "x", 0.0, VERMILLION, small)
     return found
 
 
-def _edge(
+def _mark_rows_at_edge(
     axes: Axes,
     rows: IntVector,
     which: BoolVector,
@@ -179,42 +192,42 @@ def _draw_pooled(
     row: int,
     shown: Scale,
     bounds: tuple[float, float] | None,
-) -> OpenEnds:
+) -> TruncatedEnds:
     if not np.isfinite(pooled):
-        remark(axes, "no finite pooled estimate")
-        return OpenEnds()
-    ends = given.intervals(
+        add_remark(axes, "no finite pooled estimate")
+        return TruncatedEnds()
+    ends = validation.intervals(
         "pooled_interval", None if interval is None else [interval], 1, "population"
     )
     ends = ends if bounds is None else np.clip(ends, *bounds)
-    place = np.array([row + _gap(row)])
+    place = np.array([row + _pooled_row_gap(row)])
     found = draw_intervals(axes, place, ends, shown, "x", color=INK, linewidth=1.6)
     if not np.isnan(ends).all():
         low, high = shown.clipped(np.where(np.isnan(ends[0]), [-np.inf, np.inf], ends[0]))
         axes.axvspan(low, high, color=GREY, alpha=0.2, linewidth=0, zorder=0)
-    axes.axvline(pooled, color=INK, linewidth=HAIR, linestyle="--", zorder=0)
+    axes.axvline(pooled, color=INK, linewidth=HAIRLINE, linestyle="--", zorder=0)
     axes.plot([pooled], place, "D", color=INK, markersize=5, zorder=5)
     return found
 
 
-def _gap(n_rows: int) -> float:
+def _pooled_row_gap(n_rows: int) -> float:
     """Distance of the pooled row from the last one."""
     return 0.5 + 0.02 * n_rows
 
 
-def _name_rows(axes: Axes, names: list[str] | None, order: IntVector, pooled: str) -> None:
+def _label_subject_rows(axes: Axes, names: list[str] | None, order: IntVector, pooled: str) -> None:
     n = len(order)
-    last = n + _gap(n) if pooled else n - 1
+    last = n + _pooled_row_gap(n) if pooled else n - 1
     axes.set_ylim(last + 0.7 + 0.01 * n, -0.7 - 0.01 * n)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    if names is None or n > MOST_LABELS or not rows_fit(axes, last + 1.4 + 0.02 * n):
+    if names is None or n > MAX_NAMED_SUBJECTS or not rows_fit(axes, last + 1.4 + 0.02 * n):
         axes.set_yticks([last] if pooled else [], [pooled] if pooled else [])
         axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=FONT_SIZE)
         return
     ticks = [*range(n), *([last] if pooled else [])]
     said = [names[i] for i in order] + ([pooled] if pooled else [])
-    name_rows(axes, ticks, said)
+    label_rows(axes, ticks, said)
 
 
 @style()
@@ -247,22 +260,24 @@ def parameter_scatter(
     names, logarithmic, limits, bounds
         Of the x and the y axis. Bounds are what a parameter can be: intervals end there.
     """
-    x = given.vector("x", x)
-    y = given.vector("y", y, len(x), "subject")
-    x_ends = given.intervals("x_interval", x_interval, len(x), "subject")
-    y_ends = given.intervals("y_interval", y_interval, len(x), "subject")
-    groups = given.labels("categories", given.each(categories, len(x), ""), len(x), "subject")
-    dress(axes, *names)
+    x = validation.vector("x", x)
+    y = validation.vector("y", y, len(x), "subject")
+    x_ends = validation.intervals("x_interval", x_interval, len(x), "subject")
+    y_ends = validation.intervals("y_interval", y_interval, len(x), "subject")
+    groups = validation.labels(
+        "categories", validation.repeat_if_missing(categories, len(x), ""), len(x), "subject"
+    )
+    style_axes(axes, *names)
     if not len(x):
-        empty(axes)
+        draw_placeholder(axes)
         return axes
-    x_ends, x_bounds = within_bounds(x, x_ends, names[0], bounds[0])
-    y_ends, y_bounds = within_bounds(y, y_ends, names[1], bounds[1])
-    across = scale(x, x_ends, logarithmic[0], limits[0], x_bounds)
-    up = scale(y, y_ends, logarithmic[1], limits[1], y_bounds)
+    x_ends, x_bounds = clip_to_bounds(x, x_ends, names[0], bounds[0])
+    y_ends, y_bounds = clip_to_bounds(y, y_ends, names[1], bounds[1])
+    across = choose_scale(x, x_ends, logarithmic[0], limits[0], x_bounds)
+    up = choose_scale(y, y_ends, logarithmic[1], limits[1], y_bounds)
     across.apply(axes, "x")
     up.apply(axes, "y")
-    opened = {"x": OpenEnds(), "y": OpenEnds()}
+    opened = {"x": TruncatedEnds(), "y": TruncatedEnds()}
     for series, group in enumerate(dict.fromkeys(groups)):
         mine = np.array([g == group for g in groups])
         sideways, upwards = _draw_crosses(
@@ -270,12 +285,12 @@ def parameter_scatter(
         )
         opened["x"] += sideways
         opened["y"] += upwards
-    no_finite_estimate(axes, int((~(np.isfinite(x) & np.isfinite(y))).sum()))
+    note_missing_estimates(axes, int((~(np.isfinite(x) & np.isfinite(y))).sum()))
     for values, shown in ((x, across), (y, up)):
-        say_beyond(axes, values, shown)
+        note_values_off_axis(axes, values, shown)
     for which, log in zip("xy", logarithmic, strict=True):
         opened[which].say(axes, which, log)
-    legend(axes)
+    add_legend(axes)
     return axes
 
 
@@ -286,12 +301,12 @@ def _draw_crosses(
     scales: tuple[Scale, Scale],
     series: int,
     label: str,
-) -> tuple[OpenEnds, OpenEnds]:
+) -> tuple[TruncatedEnds, TruncatedEnds]:
     drawn = look(series)
     x, y = at
     across, up = scales
     both = across.seen(x) & up.seen(y)
-    faint: dict[str, Any] = {"color": drawn.color, "linewidth": HAIR, "alpha": 0.5}
+    faint: dict[str, Any] = {"color": drawn.color, "linewidth": HAIRLINE, "alpha": 0.5}
     opened = (
         draw_intervals(axes, y[both], ends[0][both], across, "x", **faint),
         draw_intervals(axes, x[both], ends[1][both], up, "y", **faint),
@@ -326,6 +341,6 @@ def _draw_crosses(
                 linestyle="none",
                 clip_on=False,
                 markersize=3.5,
-                markeredgewidth=THIN,
+                markeredgewidth=THIN_LINE,
             )
     return opened

@@ -20,8 +20,8 @@ from penchant.figures import (
     style,
     without_estimate,
 )
-from penchant.figures.letters import FONT_SIZE, plain_logarithmic
-from penchant.figures.style import dress, heading, legend, stay_clear
+from penchant.figures.labels import FONT_SIZE, format_log_axis
+from penchant.figures.style import add_heading, add_legend, raise_titles, style_axes
 from penchant.paper.ensembles import HALF_WIDTHS, Convergence
 from penchant.paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1
 from penchant.paper.figure_2_3 import SoftmaxFigure
@@ -170,7 +170,7 @@ def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
     _exact(axes, result.setting, result.exact, a, unit)
     axes.set_xlabel("number of trials t")
     axes.get_legend().remove()  # one for all panels stands below them
-    stay_clear(axes)
+    raise_titles(axes)
     if wide:
         far = [10.0**k for k in range(1, 6) if 10.0**k <= np.nanmax(np.abs(calm))]
         with style():
@@ -238,7 +238,7 @@ def _separated(result: UCLFigure) -> Drawn:
         n_replicates=found.n_replicates,
     ).set_xlabel("number of trials t")
     with style():
-        heading(panels[3], "proof: the choices are separated")
+        add_heading(panels[3], "proof: the choices are separated")
     return Drawn(
         result.name,
         result.title,
@@ -257,12 +257,12 @@ def _stopped(axes: Any, stopped: Stopped, a: int, truth: float, symbol: str) -> 
     middle = np.median(stopped.theta[..., a], axis=1)
     low, high = min(0.0, truth, *middle), max(0.0, truth, *middle)
     room = 0.15 * (high - low)
-    dress(axes, "number of trials t", symbol)
+    style_axes(axes, "number of trials t", symbol)
     axes.plot(stopped.t, middle, color=drawn.color, marker=drawn.marker, label="BFGS stops here")
     axes.axhline(truth, color="black", linewidth=0.8, linestyle=":", label="true value")
     axes.set_ylim(low - room, high + room)
-    heading(axes, f"reported standard error {error:.0e}")
-    legend(axes)
+    add_heading(axes, f"reported standard error {error:.0e}")
+    add_legend(axes)
 
 
 def _theorem(result: Theorem1) -> Drawn:
@@ -283,7 +283,7 @@ def _theorem(result: Theorem1) -> Drawn:
 
 @style()
 def _identified(axes: Any, result: Theorem1) -> None:
-    dress(axes, "along one direction of θ", "log-likelihood")
+    style_axes(axes, "along one direction of θ", "log-likelihood")
     words = ("printed condition met", "printed condition not met", "both met")
     for i, (design, said) in enumerate(zip(result.designs[:3], words, strict=True)):
         drawn = look(i)
@@ -295,17 +295,17 @@ def _identified(axes: Any, result: Theorem1) -> None:
             label=f"{said}: {design.status}",
         )
     axes.set_ylim(-30, 1)
-    heading(axes, "less its maximum")
-    legend(axes)
+    add_heading(axes, "less its maximum")
+    add_legend(axes)
 
 
 @style()
 def _rising(axes: Any, result: Theorem1) -> None:
-    dress(axes, "along a direction of θ that separates", "log-likelihood")
+    style_axes(axes, "along a direction of θ that separates", "log-likelihood")
     design, drawn = result.designs[3], look(3)
     axes.plot(design.along, design.log_likelihood, color=drawn.color, label=design.status)
     axes.axhline(0, color="black", linewidth=0.8, linestyle=":", label="never reached")
-    legend(axes)
+    add_legend(axes)
 
 
 def _conclusion(result: Conclusion) -> Drawn:
@@ -318,12 +318,12 @@ def _conclusion(result: Conclusion) -> Drawn:
         _told(right, sorted(correlated, key=lambda t: t.length_scale), "length_scale", i)
     with style():
         left.set(xscale="log", xlabel="prior variance σ₀²")
-        plain_logarithmic(left.xaxis)
+        format_log_axis(left.xaxis)
         right.set(xlabel="length scale λ", xlim=(-0.3, 4.3), xticks=[0, 1, 2, 3, 4])
         right.text(-0.15, 15, "λ = 0: nothing is told", fontsize=FONT_SIZE)
         for axes in (left, right):
-            plain_logarithmic(axes.yaxis)
-            legend(axes)
+            format_log_axis(axes.yaxis)
+            add_legend(axes)
     return Drawn(
         result.name,
         result.title,
@@ -339,7 +339,7 @@ def _told(axes: Any, found: list[Told], word: str, series: int) -> None:
     drawn = look(series)
     errors = np.array([t.errors[:, 1] for t in found])
     low, middle, high = np.percentile(errors, [25, 50, 75], axis=1)
-    dress(axes, "", "standard error of σ₀² / σ₀²")
+    style_axes(axes, "", "standard error of σ₀² / σ₀²")
     axes.errorbar(
         [getattr(t, word) for t in found],
         middle,
@@ -422,7 +422,7 @@ def _study(result: SimulatedStudy) -> Drawn:
                 true = TRUTH[str(group.performance)]["prior_variance"]
                 axes.plot([i - 0.4, i + 0.4], [true, true], color="black", linestyle=":")
         word = "linearised, as in the paper" if which == "linearized" else "exact"
-        heading(axes, word)
+        add_heading(axes, word)
     return Drawn(
         result.name,
         result.title,

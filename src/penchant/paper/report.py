@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from penchant._version import __version__
 from penchant.figures import inline_svg, save
-from penchant.figures.letters import in_words
-from penchant.figures.style import panels
+from penchant.figures.labels import display_name
+from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
 from penchant.output import format_number
@@ -102,10 +102,10 @@ def _errata(claim: Claim) -> str:
 
 def _section(result: Result, drawn: Drawn) -> Section:
     svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
-    settings = "; ".join(f"{in_words(name)}: {value}" for name, value in _flat(result))
+    settings = "; ".join(f"{display_name(name)}: {value}" for name, value in _flat(result))
     blocks: list[Block] = [
         Paragraph(f"{settings}."),
-        Drawing(drawn.name, drawn.title, drawn.caption, svg, panels(drawn.figure)),
+        Drawing(drawn.name, drawn.title, drawn.caption, svg, panel_view_boxes(drawn.figure)),
         DataTable(
             "What the paper says, and what the run shows",
             ("verdict", "the paper says", "the run shows"),
@@ -152,7 +152,7 @@ def _flat(result: Result) -> list[tuple[str, str]]:
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{in_words(key)} {inner:g}" for key, inner in value.items())
+        return ", ".join(f"{display_name(key)} {inner:g}" for key, inner in value.items())
     if isinstance(value, list):
         return ", ".join(f"{inner:g}" for inner in value)
     return str(value)
@@ -169,7 +169,7 @@ def _tables(result: Result) -> list[Block]:
             made.append(
                 DataTable(
                     f"{name}.csv",
-                    [in_words(column) for column in columns],
+                    [display_name(column) for column in columns],
                     [[_cell(v) for v in row] for row in zip(*columns.values(), strict=True)],
                     folded=True,
                     words=words | {0},
@@ -183,7 +183,7 @@ def _cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return format_number(value, 4)
-    return "" if value is None else in_words(str(value))
+    return "" if value is None else display_name(str(value))
 
 
 PAGE, RESULTS = "index.html", "results.json"

@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant.arguments import check_threads
 from penchant.errors import DataError, format_list
-from penchant.figures.letters import in_words
+from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
 from penchant.models.record import refuse_no_model, refuse_word
@@ -277,7 +277,9 @@ class Study(Findings, JsonDocument):
         """One of the tables for a paper (booktabs); the estimates of groups by default."""
         columns = self.columns(name)
         rows = tuple(tuple(map(shown, row)) for row in zip(*columns.values(), strict=True))
-        return Table(repr(self).strip("<>"), (), tuple(map(in_words, columns)), rows, ()).latex()
+        return Table(
+            repr(self).strip("<>"), (), tuple(map(display_name, columns)), rows, ()
+        ).latex()
 
     def write(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant.errors import format_list, prior_argument, weak_prior_argument
-from penchant.figures.letters import in_words
+from penchant.figures.labels import display_name
 from penchant.output import format_number, format_p_value
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.studies.comparisons import PairedDifference
@@ -58,7 +58,7 @@ def plain_name(name: str) -> str:
     >>> plain_name("log learning_rate")
     'learning rate'
     """
-    return in_words(name.removeprefix(LOG))
+    return display_name(name.removeprefix(LOG))
 
 
 def p_words(value: float) -> str:
@@ -166,10 +166,10 @@ def _population_answer(study: Findings, key: Key) -> list[str]:
             continue
         first, second = (group_name(key[0], label) for label in contrast.words.split(" - "))
         for a, name in enumerate(contrast.names):
-            own = clear.setdefault(in_words(name), [])
+            own = clear.setdefault(display_name(name), [])
             own += [f"{first} and {second}"] if adjusted[a] < SIGNIFICANT else []
             lines.append(
-                f"{in_words(name)}: "
+                f"{display_name(name)}: "
                 f"{_link_effect(contrast, a, first, second)} ({percent} interval "
                 f"{_link_ends(contrast, a)}), p {p_words(adjusted[a])}."
             )

@@ -11,9 +11,9 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import either, format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.letters import in_sentence, in_words, row_height
-from penchant.figures.style import WIDTHS
-from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
+from penchant.figures.labels import display_name, row_height, sentence_name
+from penchant.figures.style import COLUMN_INCHES
+from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
 from penchant.models.links import Link
 from penchant.output import format_count
 from penchant.population.hierarchy.assemble import CODING
@@ -71,7 +71,7 @@ def _first(study: Findings, found: StudyPopulation) -> list[str]:
                 way = "higher" if contrast.difference[a] > 0 else "lower"
                 first, second = contrast.words.split(" - ")
                 said.append(
-                    f"{in_words(name).capitalize()} is {way} in {first} than in {second}: "
+                    f"{display_name(name).capitalize()} is {way} in {first} than in {second}: "
                     f"{contrast.words} = {shown(float(contrast.difference[a]))} on the "
                     f"{contrast.links[a]} scale "
                     f"({100 * study.plan.level:g} % interval {shown(float(contrast.low[a]))} to "
@@ -110,7 +110,7 @@ def _parameter(name: str, known: Iterable[str]) -> str:
 
 
 def _told(name: str, value: float) -> str:
-    share = f"{capital(in_sentence(name))}: reliability {value:.2f}"
+    share = f"{capital(sentence_name(name))}: reliability {value:.2f}"
     if value < LITTLE:
         return (
             f"{share}, low: most of the variance between subjects' own estimates is noise. Do not "
@@ -152,7 +152,7 @@ def _typical(study: Findings, found: StudyPopulation) -> DataTable:
         for p in (every[a] for a in _in_order(study, [p.name for p in every])):
             name, _, condition = p.name.removesuffix("]").partition("[")
             whose = f"{who}, {condition}" if condition and covariates else condition or who
-            rows.append([in_words(name), whose, *map(shown, (p.estimate, p.low, p.high))])
+            rows.append([display_name(name), whose, *map(shown, (p.estimate, p.low, p.high))])
     header = ("parameter", "of whom", "typical", "low", "high")
     note = (
         f"The parameter at the mean of its link scale; low and high: {100 * level:g} % intervals "
@@ -212,7 +212,7 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
     # coefficients without a unit compare; those in units of their parameter have axes of their own
     pure = [a for name, one in panels.items() if fit.links.get(name) != "identity" for a in one]
     names = {
-        a: in_words(f"x{fit.names[a].removeprefix(name)}").partition(": ")[2]
+        a: display_name(f"x{fit.names[a].removeprefix(name)}").partition(": ")[2]
         for name, one in panels.items()
         for a in one
     }
@@ -221,13 +221,13 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         parameter, own = list(panels.items())[i]
         link = fit.links.get(parameter, "link")
         on = "" if link == "identity" else f" on the {link} scale"
-        axis = f"{in_words(parameter)}: coefficient{on}"
+        axis = f"{display_name(parameter)}: coefficient{on}"
         said = [names[a] for a in own]
         alike = own if link == "identity" else pure
         limits = _whole(ends[alike])
         coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
-    high = row_height([*names.values()], WIDTHS[1])
+    high = row_height([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))
     made = panelled(len(panels), draw, row=row, least=row)
     return Drawn(
@@ -433,14 +433,14 @@ def _forest(study: Findings, fit: PopulationFit) -> Drawn:
         )
 
     n = len(subjects)
-    height = 0.9 + n * (NAMED if n <= MOST_LABELS else UNNAMED)
+    height = 0.9 + n * (NAMED_ROW_INCHES if n <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES)
     made = panelled(len(names), draw, row=height)
     return Drawn(
         "population-forest",
         "Everybody under the population",
         f"Posterior means of all subjects (blue) with {100 * study.plan.level:g} % intervals, the "
         "estimate of each subject alone (hollow, orange), and the typical person below; every "
-        f"panel in the order of the {in_words(names[panels[0]])}."
+        f"panel in the order of the {display_name(names[panels[0]])}."
         f"{edges_said(made)}",
         made,
     )

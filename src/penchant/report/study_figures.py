@@ -20,9 +20,9 @@ from penchant.figures import (
     population,
     regret_growth,
 )
-from penchant.figures.letters import columns_fit, in_words
-from penchant.figures.style import WIDTHS, give_room, heading
-from penchant.figures.subjects import MOST_LABELS, NAMED, UNNAMED
+from penchant.figures.labels import columns_fit, display_name
+from penchant.figures.style import COLUMN_INCHES, add_heading, grow_for_legends
+from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
 from penchant.models.model import Declared, Model
 from penchant.output import format_count
 from penchant.population.growth import ORDERS
@@ -109,7 +109,7 @@ def panelled(
             ends = np.array([getattr(one, f"get_{which}")() for one in axes[:n]])
             for one in axes[:n]:
                 one.set(**{which: (ends[:, 0].min(), ends[:, 1].max())})
-    give_room(made)
+    grow_for_legends(made)
     return made
 
 
@@ -130,7 +130,7 @@ def _growth(study: Findings) -> Iterator[Drawn]:
         curves = {name: order.curve(name).at(times) for name in ORDERS}  # type: ignore[arg-type]
         weights = {name: order.curve(name).weight for name in ORDERS}  # type: ignore[arg-type]
         regret_growth(axes, regret, curves, weights=weights)
-        heading(axes, f"{group.label}: subject {subject}")
+        add_heading(axes, f"{group.label}: subject {subject}")
 
     if typical:
         yield Drawn(
@@ -159,7 +159,7 @@ def _maps(study: Findings) -> Iterator[Drawn]:
 
     def draw(axes: Any, i: int) -> None:
         choice_map(axes, chosen[i], places, most=most)
-        heading(axes, study.groups[i].label)
+        add_heading(axes, study.groups[i].label)
 
     if study.groups:
         yield Drawn(
@@ -203,7 +203,9 @@ def _forests(study: Findings) -> Iterator[Drawn]:
             bounds=bounds[j],
         )
 
-    row = 1.2 + len(fits) * (NAMED if len(fits) <= MOST_LABELS else UNNAMED)
+    row = 1.2 + len(fits) * (
+        NAMED_ROW_INCHES if len(fits) <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES
+    )
     columns = 2 if len(names) == 4 else 3
     made = panelled(len(names), draw, columns=columns, row=min(row, 9.0), least=row)
     yield Drawn(
@@ -218,7 +220,7 @@ def _forests(study: Findings) -> Iterator[Drawn]:
 
 def _order_said(n: int, names: Sequence[str]) -> str:
     panels = "every panel in the order" if len(names) > 1 else "in the order"
-    return f", {panels} of the {in_words(names[0])}" if n > 1 else ""
+    return f", {panels} of the {display_name(names[0])}" if n > 1 else ""
 
 
 def _without(study: Findings, fits: Sequence[Estimate]) -> str:
@@ -267,11 +269,11 @@ def _scatter(study: Findings) -> Iterator[Drawn]:
         bounds=(bounds[first], bounds[second]),
         logarithmic=(bool(logs[first] and (x > 0).any()), bool(logs[second] and (y > 0).any())),
     )
-    give_room(made)
+    grow_for_legends(made)
     unit = "subject" if study.data.people is None else "fit"
     yield Drawn(
         "scatter",
-        f"{capital(in_words(names[second]))} against {in_words(names[first])}",
+        f"{capital(display_name(names[second]))} against {display_name(names[first])}",
         f"{capital(exact_words(study))} estimates of {int(shown.sum())} of "
         f"{format_count(len(people), unit)}{', by group' if len(study.groups) > 1 else ''}."
         f"{_lacking(np.isfinite(x), np.isfinite(y), unit)}{edges_said(made)}",
@@ -321,7 +323,7 @@ def _populations(study: Findings) -> Iterator[Drawn]:
         )
 
     labels = [f"{g.label}\n({_pooled(study, g)})" for g in groups]
-    beside = columns_fit(labels, WIDTHS[2] / 2)
+    beside = columns_fit(labels, COLUMN_INCHES[2] / 2)
     made = panelled(len(names), draw, columns=2 if beside else 1, wide=not beside)
     log = any(axes.get_yscale() == "log" for axes in made.axes)
     geometric = " On logarithmic axes the group's estimate is a geometric mean." if log else ""
@@ -409,6 +411,6 @@ def _forward_panel(study: Findings, measure: str, quantity: str) -> Callable[[An
             alone = [getattr(study.observed[s], measure, np.empty(0)) for s in group.subjects]
             known = [row for row in alone if row is not None]
             learning_curve(axes, stacked(known), quantity=quantity, shares=shares, least=least)
-        heading(axes, group.label)
+        add_heading(axes, group.label)
 
     return draw

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penchant.errors import DataError, argument
 from penchant.figures import inline_svg, save
-from penchant.figures.style import panels
+from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import locked
 from penchant.files.output import (
     field,
@@ -195,7 +195,7 @@ def _write_figure(drawn: Drawn, folder: Path, pdf: bool, overwrite: bool) -> Dra
     """Write a figure, which is then as the report needs it."""
     folder.mkdir(parents=True, exist_ok=True)
     svg = inline_svg(drawn.figure, drawn.title, drawn.caption)
-    places = panels(drawn.figure)
+    places = panel_view_boxes(drawn.figure)
     write_text(folder / f"{drawn.name}.svg", f"{XML}\n{svg}\n", overwrite=overwrite)
     if pdf:
         drawn.figure.set_layout_engine("none")  # the places are found: keep them

@@ -7,7 +7,7 @@ from typing import Any
 
 from penchant.bandit.beliefs import RewardPrior
 from penchant.errors import format_list
-from penchant.figures.letters import in_words
+from penchant.figures.labels import display_name
 from penchant.models.model import Declared
 from penchant.output import format_p_value
 from penchant.report.page import Block, DataTable, Drawing, Paragraph
@@ -62,14 +62,14 @@ def some_columns(
         if i == 0 or all(isinstance(v, str) for v in table[name])
     )
     rows = [list(row) for row in zip(*columns, strict=True)]
-    header = [names.get(name, in_words(name)) for name in present]
+    header = [names.get(name, display_name(name)) for name in present]
     return DataTable(caption, header, rows, note, folded, words)
 
 
 def _cell(column: str, value: Any) -> str:
     if column in SHOWN_AS_P:
         return format_p_value(value)
-    return in_words(value) if column in ("parameter", "name") else shown(value)
+    return display_name(value) if column in ("parameter", "name") else shown(value)
 
 
 def only(table: Mapping[str, Sequence[Any]], name: str, value: Any) -> dict[str, list[Any]]:
@@ -115,7 +115,7 @@ def _table_2(study: Findings, columns: Sequence[LinearizedGroup], words: str) ->
     rows = []
     exact = [_exact(study, column) for column in columns]
     for j, name in enumerate(columns[0].natural.names):
-        row = [in_words(name)]
+        row = [display_name(name)]
         for column, found in zip(columns, exact, strict=True):
             own = [p for p in found if p.name == name]
             row.append(shown(column.natural.estimate[j]))

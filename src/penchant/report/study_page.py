@@ -8,7 +8,7 @@ from typing import Any
 
 from penchant._version import __version__
 from penchant.errors import format_list, profile_interval_advice
-from penchant.figures.letters import attribute_words, in_words
+from penchant.figures.labels import attribute_label, display_name
 from penchant.models.model import Declared
 from penchant.output import format_count
 from penchant.report.page import Block, DataTable, Drawing, Listing, Paragraph, Section, page
@@ -214,7 +214,7 @@ def _subjects(study: Findings, drawn: Mapping[str, Drawing]) -> list[Block]:
 
 def _glossary(names: Sequence[str]) -> list[Block]:
     """What the parameters are, for those who meet them for the first time."""
-    known = [f"{in_words(name)}: {MEANINGS[name]}" for name in names if name in MEANINGS]
+    known = [f"{display_name(name)}: {MEANINGS[name]}" for name in names if name in MEANINGS]
     return [Listing(known)] if known else []
 
 
@@ -259,14 +259,16 @@ def _advised(study: Findings, message: str) -> str:
     fit = study.fits[study.subjects[0]].exact
     for name in fit.names:
         if ":" in name:
-            message = message.replace(name, attribute_words(name))
+            message = message.replace(name, attribute_label(name))
     return for_reader(message, (*fit.natural_names, *(s.name for s in model.shape), *fit.names))
 
 
 def _reproduce(study: Findings, command: str) -> list[Block]:
     known = study.fingerprint() | {"population": study.everybody is not None}
     given = {name: value for name, value in known.items() if _is_said(study, name, value)}
-    facts = [[SETTINGS.get(name, in_words(name)), _fact(value)] for name, value in given.items()]
+    facts = [
+        [SETTINGS.get(name, display_name(name)), _fact(value)] for name, value in given.items()
+    ]
     typed = command.startswith("penchant ")
     made, source = ("This command makes", "file") if typed else ("This call makes", "data")
     return [

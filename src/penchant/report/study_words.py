@@ -10,7 +10,7 @@ import numpy as np
 
 from penchant._version import __version__
 from penchant.errors import format_list
-from penchant.figures.letters import PARAMETERS, in_sentence, in_words
+from penchant.figures.labels import PARAMETER_LABELS, display_name, sentence_name
 from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count, format_number
 from penchant.population.subjects import dragged, positive
@@ -48,8 +48,10 @@ def asked(study: Findings) -> str:
 def _own_words(study: Findings, described: str) -> str:
     """A model in words, its attributes as readers know them."""
     for name in study.plan.model.weights:
-        if in_words(name) != name:
-            described = re.sub(rf"(?<![\w:]){re.escape(name)}(?![\w:])", in_words(name), described)
+        if display_name(name) != name:
+            described = re.sub(
+                rf"(?<![\w:]){re.escape(name)}(?![\w:])", display_name(name), described
+            )
     if isinstance(study.plan.model, Attributes):
         described = f"a conditional logit of the {described}"
     return _ADVICE.sub("", described)
@@ -80,11 +82,11 @@ def for_reader(message: str, names: Iterable[str] = ()) -> str:
     'No spread was found in learning rate (placebo).'
     """
     for name in sorted(names, key=len, reverse=True):
-        if in_sentence(name) != name:
-            message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", in_sentence(name), message)
-    message = _OF_CONDITIONS.sub(lambda found: in_sentence(found[0]), message)
+        if sentence_name(name) != name:
+            message = re.sub(rf"(?<![\w=]){re.escape(name)}(?![\w(])", sentence_name(name), message)
+    message = _OF_CONDITIONS.sub(lambda found: sentence_name(found[0]), message)
     return _NAMES.sub(
-        lambda found: in_words(found[0]) if found[0] in PARAMETERS else found[0], message
+        lambda found: display_name(found[0]) if found[0] in PARAMETER_LABELS else found[0], message
     )
 
 
@@ -269,7 +271,9 @@ def methods(study: Findings) -> list[str]:
     """A methods paragraph for a paper, in its parts."""
     plan = study.plan
     logs = [
-        in_words(name) for name, log in zip(_names(study), positive(plan.model), strict=True) if log
+        display_name(name)
+        for name, log in zip(_names(study), positive(plan.model), strict=True)
+        if log
     ]
     scale = f" ({' and '.join(logs)} as logarithms)" if logs else ""
     how = (
@@ -386,7 +390,7 @@ def _everybody(study: Findings) -> list[str]:
     if study.everybody is None:
         return []
     fit = study.everybody.fit
-    scales = ", ".join(f"{in_sentence(name)}: {link}" for name, link in fit.links.items())
+    scales = ", ".join(f"{sentence_name(name)}: {link}" for name, link in fit.links.items())
     how = "restricted maximum likelihood" if fit.estimator == "reml" else "maximum likelihood"
     return [
         "In addition a hierarchical model was fitted to all subjects at once: parameters were "

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # the words, and the unit where the parameter has one
-PARAMETERS = {
+PARAMETER_LABELS = {
     "decision_noise": ("decision noise", "units of reward"),
     "prior_mean": ("prior mean", "units of reward"),
     "prior_variance": ("prior variance", "units of reward²"),
@@ -41,7 +41,7 @@ PARAMETERS = {
     "reward:transition": ("reward × transition", "log-odds"),
     "model_based_share": ("model-based share", ""),
 }
-COLUMNS = {
+COLUMN_LABELS = {
     "p_value": "p",
     "adjusted_p_value": "adjusted p",
     "wilcoxon_p_value": "Wilcoxon p",
@@ -60,139 +60,148 @@ COLUMNS = {
     "exact_log_likelihood": "exact log-likelihood",
     "standard_error": "std. error",
 }
-ENDINGS = {"_standard_error": "std. error", "_low": "low", "_high": "high"}
-LOG = "log "
-CONSTANT = "constant:"
-NUMBERED = (
+SUFFIX_LABELS = {"_standard_error": "std. error", "_low": "low", "_high": "high"}
+LOG_PREFIX = "log "
+CONSTANT_PREFIX = "constant:"
+NUMBERED_LABELS = (
     (re.compile(r"bias_(\w+)$"), "bias for option {}"),
     (re.compile(r"reward_(\d+)$"), "reward, {} back"),
     (re.compile(r"choice_(\d+)$"), "choice, {} back"),
 )
-SHARES = re.compile(
+PROPORTION_NAME = re.compile(
     r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$|(\w+_)?share$|trace_decay$"
 )
-WORTH, SENSITIVITY = "_worth", "_sensitivity"  # of attributes, whose names are the user's
+WORTH_SUFFIX, SENSITIVITY_SUFFIX = (
+    "_worth",
+    "_sensitivity",
+)  # of attributes, whose names are the user's
 # of a population: learning_rate:group[old] and, within people, learning_rate[drug]
-CONDITION = re.compile(r"([^\W\d][\w:]*?)(?::(\w[^[:]*))?\[(.+)\]$")
-LEVEL = re.compile(r"[^\W\d]\w*:\S")  # of an attribute
-NAME = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
+CONDITION_NAME = re.compile(r"([^\W\d][\w:]*?)(?::(\w[^[:]*))?\[(.+)\]$")
+LEVEL_NAME = re.compile(r"[^\W\d]\w*:\S")  # of an attribute
+IDENTIFIER = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
-def in_words(name: str) -> str:
+def display_name(name: str) -> str:
     """A name of the code in words; what is in words already stays as it is.
 
     Examples
     --------
-    >>> in_words("learning_rate"), in_words("log prior_variance"), in_words("learning_rate_low")
-    ('learning rate', 'log prior variance', 'learning rate, low')
-    >>> in_words("label:organic_worth"), in_words("price_sensitivity")
+    >>> display_name("log prior_variance"), display_name("learning_rate_low")
+    ('log prior variance', 'learning rate, low')
+    >>> display_name("label:organic_worth"), display_name("price_sensitivity")
     ('worth of label organic', 'price sensitivity')
-    >>> in_words("travel_time_worth"), in_words("constant:neither_worth")
+    >>> display_name("travel_time_worth"), display_name("constant:neither_worth")
     ('worth of travel time', 'worth of neither')
-    >>> in_words("learning_rate:group[old]"), in_words("learning_rate:dose[2]")
+    >>> display_name("learning_rate:group[old]"), display_name("learning_rate:dose[2]")
     ('learning rate: old', 'learning rate: dose 2')
-    >>> in_words("learning_rate[placebo]"), in_words("learning_rate:age")
+    >>> display_name("learning_rate[placebo]"), display_name("learning_rate:age")
     ('learning rate: placebo', 'learning rate: age')
-    >>> in_words("comfort:low"), in_words("constant:none"), in_words("travel_time:income")
-    ('comfort low', 'constant of none', 'travel time income')
-    >>> in_words("adjusted_p_value"), in_words("bias_0"), in_words("response time (s)")
+    >>> display_name("comfort:low"), display_name("constant:none")
+    ('comfort low', 'constant of none')
+    >>> display_name("adjusted_p_value"), display_name("bias_0"), display_name("response time (s)")
     ('adjusted p', 'bias for option 0', 'response time (s)')
     """
-    if name.startswith(LOG):
-        return LOG + in_words(name.removeprefix(LOG))
-    if name in PARAMETERS:
-        return PARAMETERS[name][0]
-    condition = CONDITION.match(name)
+    if name.startswith(LOG_PREFIX):
+        return LOG_PREFIX + display_name(name.removeprefix(LOG_PREFIX))
+    if name in PARAMETER_LABELS:
+        return PARAMETER_LABELS[name][0]
+    condition = CONDITION_NAME.match(name)
     if condition:
         parameter, column, label = condition.groups()
         said = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
-        return f"{in_words(parameter)}: {said}"
+        return f"{display_name(parameter)}: {said}"
     parameter, _, covariate = name.rpartition(":")
-    if covariate and not covariate.startswith(" ") and parameter in PARAMETERS:
-        return f"{in_words(parameter)}: {covariate}"
-    if name in COLUMNS:
-        return COLUMNS[name]
-    for ending, words in ENDINGS.items():
-        if name.endswith(ending) and NAME.match(name):
-            return f"{in_words(name.removesuffix(ending))}, {words}"
-    if name.endswith(SENSITIVITY) and len(name) > len(SENSITIVITY):
-        return in_words(name.removesuffix(SENSITIVITY)) + SENSITIVITY.replace("_", " ")
-    if name.endswith(WORTH) and len(name) > len(WORTH):
-        return f"worth of {attribute_words(name.removesuffix(WORTH))}"
-    for pattern, words in NUMBERED:
+    if covariate and not covariate.startswith(" ") and parameter in PARAMETER_LABELS:
+        return f"{display_name(parameter)}: {covariate}"
+    if name in COLUMN_LABELS:
+        return COLUMN_LABELS[name]
+    for ending, words in SUFFIX_LABELS.items():
+        if name.endswith(ending) and IDENTIFIER.match(name):
+            return f"{display_name(name.removesuffix(ending))}, {words}"
+    if name.endswith(SENSITIVITY_SUFFIX) and len(name) > len(SENSITIVITY_SUFFIX):
+        return display_name(name.removesuffix(SENSITIVITY_SUFFIX)) + SENSITIVITY_SUFFIX.replace(
+            "_", " "
+        )
+    if name.endswith(WORTH_SUFFIX) and len(name) > len(WORTH_SUFFIX):
+        return f"worth of {attribute_label(name.removesuffix(WORTH_SUFFIX))}"
+    for pattern, words in NUMBERED_LABELS:
         found = pattern.match(name)
         if found:
             return words.format(found.group(1))
-    if LEVEL.match(name):
-        return name.replace(":", " of ") if name.startswith(CONSTANT) else attribute_words(name)
-    return name.replace("_", " ").replace("/", " / ") if NAME.match(name) else name
+    if LEVEL_NAME.match(name):
+        return (
+            name.replace(":", " of ") if name.startswith(CONSTANT_PREFIX) else attribute_label(name)
+        )
+    return name.replace("_", " ").replace("/", " / ") if IDENTIFIER.match(name) else name
 
 
-def in_sentence(name: str) -> str:
+def sentence_name(name: str) -> str:
     """A name of the code in words that a sentence may hold: without a colon.
 
     Examples
     --------
-    >>> in_sentence("learning_rate:drug[placebo]"), in_sentence("learning_rate")
+    >>> sentence_name("learning_rate:drug[placebo]"), sentence_name("learning_rate")
     ('learning rate (placebo)', 'learning rate')
     """
-    parameter, colon, rest = in_words(name).partition(": ")
+    parameter, colon, rest = display_name(name).partition(": ")
     return f"{parameter} ({rest})" if colon else parameter
 
 
-def attribute_words(name: str) -> str:
+def attribute_label(name: str) -> str:
     """An attribute in words: of the level brand:Zen both, of a constant its option alone.
 
     Examples
     --------
-    >>> attribute_words("brand:Zen"), attribute_words("constant:neither")
+    >>> attribute_label("brand:Zen"), attribute_label("constant:neither")
     ('brand Zen', 'neither')
     """
     kind, _, level = name.partition(":")
-    if name.startswith(CONSTANT) and level:
+    if name.startswith(CONSTANT_PREFIX) and level:
         return level
-    return f"{in_words(kind)} {level}" if level else in_words(kind)
+    return f"{display_name(kind)} {level}" if level else display_name(kind)
 
 
-def on_axis(name: str) -> str:
+def axis_label(name: str) -> str:
     """A name of the code for an axis: in words, with its unit where that is known.
 
     Examples
     --------
-    >>> on_axis("prior_mean"), on_axis("learning_rate"), on_axis("estimate")
+    >>> axis_label("prior_mean"), axis_label("learning_rate"), axis_label("estimate")
     ('prior mean (units of reward)', 'learning rate', 'estimate')
     """
-    unit = PARAMETERS.get(name, ("", ""))[1]
-    return f"{in_words(name)} ({unit})" if unit else in_words(name)
+    unit = PARAMETER_LABELS.get(name, ("", ""))[1]
+    return f"{display_name(name)} ({unit})" if unit else display_name(name)
 
 
-def range_of(name: str) -> tuple[float, float] | None:
+def parameter_range(name: str) -> tuple[float, float] | None:
     """What a parameter of this name can be: 0 to 1 for shares and rates of learning.
 
     Examples
     --------
-    >>> range_of("learning_rate"), range_of("temperature")
+    >>> parameter_range("learning_rate"), parameter_range("temperature")
     ((0.0, 1.0), None)
     """
-    return (0.0, 1.0) if SHARES.match(name) else None
+    return (0.0, 1.0) if PROPORTION_NAME.match(name) else None
 
 
 FONT, FONT_SIZE = "DejaVu Sans", 7.5  # comes with matplotlib, the same everywhere; in points
 LINE_HEIGHT = 1.2 * FONT_SIZE  # points from one line to the next
-HINTED = 1.04  # on screens letters are moved to whole dots, and are wider by so much at most
-LABELS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
-CUT = "…"
+HINTING_FACTOR = (
+    1.04  # on screens letters are moved to whole dots, and are wider by so much at most
+)
+LABEL_SPACE_POINTS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
+ELLIPSIS = "…"
 # after which a line may end: not within n = 12
-_BREAKS = re.compile(r"(?:(?<=[\s/,;:_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
+_LINE_BREAKS = re.compile(r"(?:(?<=[\s/,;:_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
 
 
 @lru_cache(maxsize=4096)
-def width(text: str) -> float:
+def text_width(text: str) -> float:
     """Points that the widest line of a text takes.
 
     Examples
     --------
-    >>> width("wide words") > width("thin")
+    >>> text_width("wide words") > text_width("thin")
     True
     """
     from matplotlib.cbook import is_math_text
@@ -205,11 +214,11 @@ def width(text: str) -> float:
     for line in text.split("\n"):
         is_math = bool(is_math_text(line))
         length, _, _ = paths.get_text_width_height_descent(line, letters, ismath=is_math)
-        found.append(HINTED * float(length))
+        found.append(HINTING_FACTOR * float(length))
     return max(found)
 
 
-def room(axes: Axes) -> tuple[float, float]:
+def axes_size(axes: Axes) -> tuple[float, float]:
     """Points that axes are wide and high, before labels are given their place; a careful guess."""
     figure = axes.figure
     dots, spec = figure.dpi / 72, axes.get_subplotspec()
@@ -222,151 +231,162 @@ def room(axes: Axes) -> tuple[float, float]:
     high = up[spec.rowspan.start : spec.rowspan.stop].sum() / up.sum()
     whole = figure.bbox
     return (
-        max(float(wide * whole.width / dots) - LABELS[0], 20.0),
-        max(float(high * whole.height / dots) - LABELS[1], 20.0),
+        max(float(wide * whole.width / dots) - LABEL_SPACE_POINTS[0], 20.0),
+        max(float(high * whole.height / dots) - LABEL_SPACE_POINTS[1], 20.0),
     )
 
 
-def lines(text: str, longest: float) -> list[str] | None:
+def break_lines(text: str, longest: float) -> list[str] | None:
     """A text over lines of so many points, broken between words; None if a word is longer.
 
     Examples
     --------
-    >>> lines("healthy controls", 50.0)
+    >>> break_lines("healthy controls", 50.0)
     ['healthy', 'controls']
-    >>> lines("healthy controls", 20.0) is None
+    >>> break_lines("healthy controls", 20.0) is None
     True
     """
     found: list[str] = []
-    for part in _parts(text, longest):
-        if found and width((found[-1] + part).rstrip()) <= longest:
+    for part in _unbreakable_parts(text, longest):
+        if found and text_width((found[-1] + part).rstrip()) <= longest:
             found[-1] += part
-        elif width(part.rstrip()) <= longest:
+        elif text_width(part.rstrip()) <= longest:
             found.append(part)
         else:
             return None
     return [line.rstrip() for line in found] or [""]
 
 
-def wrapped(text: str, longest: float, most: int = 2) -> str:
+def wrap_text(text: str, longest: float, most: int = 2) -> str:
     r"""A text over at most so many lines; where that cannot be, its end is cut.
 
     Lines are as even as they can be. What stands in brackets at the end, a count, is never cut.
 
     Examples
     --------
-    >>> wrapped("healthy control participants", 80.0)
+    >>> wrap_text("healthy control participants", 80.0)
     'healthy control\nparticipants'
-    >>> wrapped("healthy control participants (n = 12)", 74.0, 1)
+    >>> wrap_text("healthy control participants (n = 12)", 74.0, 1)
     'healthy… (n = 12)'
     """
     if "\n" in text:
-        return "\n".join(wrapped(line, longest, most) for line in text.split("\n"))
-    fits = lines(text, longest)
+        return "\n".join(wrap_text(line, longest, most) for line in text.split("\n"))
+    fits = break_lines(text, longest)
     if fits is not None and len(fits) <= most:
-        return "\n".join(_even(text, longest, len(fits)))
-    filled = _filled(text, longest)
+        return "\n".join(_balanced_lines(text, longest, len(fits)))
+    filled = _fill_lines(text, longest)
     if len(filled) <= most:
         return "\n".join(filled)
-    body, count = _count(text)
+    body, count = _split_count(text)
 
     def cut(end: int) -> list[str]:
-        return _filled(f"{body[:end].rstrip(' ,;:(-_/')}{CUT}{count}", longest)
+        return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", longest)
 
     fewer = bisect_right(range(len(body)), most, key=lambda end: len(cut(end)))
     return "\n".join(cut(max(fewer - 1, 0)))
 
 
-def _filled(text: str, longest: float) -> list[str]:
+def _fill_lines(text: str, longest: float) -> list[str]:
     """Lines broken between words; a word longer than a line is broken where the line is full."""
     found = [""]
-    for part in _parts(text, longest):
-        if width((found[-1] + part).rstrip()) <= longest:
+    for part in _unbreakable_parts(text, longest):
+        if text_width((found[-1] + part).rstrip()) <= longest:
             found[-1] += part
             continue
         found += [""] if found[-1] else []
         length = 0.0
         for letter in part:
-            length += width(letter)
+            length += text_width(letter)
             if found[-1] and length > longest:
                 found.append("")
-                length = width(letter)
+                length = text_width(letter)
             found[-1] += letter
     return [line.rstrip() for line in found]
 
 
-def _parts(text: str, longest: float) -> list[str]:
+def _unbreakable_parts(text: str, longest: float) -> list[str]:
     """What no line divides: words, and a count in brackets that fits on a line."""
-    body, count = _count(text)
-    if not count or width(count.strip()) > longest:
-        return _BREAKS.split(text)
+    body, count = _split_count(text)
+    if not count or text_width(count.strip()) > longest:
+        return _LINE_BREAKS.split(text)
     space = count[: len(count) - len(count.lstrip())]
-    return [*(_BREAKS.split(body + space) if body else []), count.lstrip()]
+    return [*(_LINE_BREAKS.split(body + space) if body else []), count.lstrip()]
 
 
-def _count(text: str) -> tuple[str, str]:
+def _split_count(text: str) -> tuple[str, str]:
     """A name, and the count in brackets behind it."""
     found = re.search(r"\s*\([^()]*\d[^()]*\)$", text)
     is_count = found is not None and re.search(r"n = |^\s*\(\d", found.group()) is not None
     return (text[: found.start()], found.group()) if found and is_count else (text, "")
 
 
-def _even(text: str, longest: float, n: int) -> list[str]:
+def _balanced_lines(text: str, longest: float, n: int) -> list[str]:
     """The same number of lines, of about the same length."""
-    best = lines(text, longest) or [text]
+    best = break_lines(text, longest) or [text]
     for share in (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6):
-        tried = lines(text, share * longest)
+        tried = break_lines(text, share * longest)
         if tried is None or len(tried) > n:
             break
         best = tried
     return best
 
 
-NAMES_OF_ROWS = (0.5, 0.62, 0.75)  # of the width that they may take: the first that will do
-MOST_NARROW = 0.28  # inches of a row
+ROW_LABEL_SHARES = (0.5, 0.62, 0.75)  # of the width that they may take: the first that will do
+MIN_ROW_INCHES = 0.28  # inches of a row
 
 
-def name_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
+def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
     """Name rows at the y axis: over several lines where rows are high, whole where that fits.
 
     Where rows are low, long names take more of the width; the end of one is cut only where they
     would take most of it, and no two names would read the same.
     """
-    across, up = room(axes)
+    across, up = axes_size(axes)
     low, high = sorted(axes.get_ylim())
     pitch = up / (high - low)
     most = max(1, min(4, floor(pitch / LINE_HEIGHT)))
-    for share in NAMES_OF_ROWS:
-        said = [wrapped(name, share * across, most) for name in names]
-        if not any(CUT in one for one in said):
+    for share in ROW_LABEL_SHARES:
+        said = [wrap_text(name, share * across, most) for name in names]
+        if not any(ELLIPSIS in one for one in said):
             break
     if len(set(said)) < len(set(names)):
         said = list(names)
     axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
-    left = across + LABELS[0] - max((width(one) for one in said), default=0.0)
-    if width(axes.get_xlabel()) > left:  # it ends where the axes do, and begins below the names
+    left = across + LABEL_SPACE_POINTS[0] - max((text_width(one) for one in said), default=0.0)
+    if (
+        text_width(axes.get_xlabel()) > left
+    ):  # it ends where the axes do, and begins below the names
         axes.set_xlabel(axes.get_xlabel(), loc="right")
 
 
 def row_height(names: Sequence[str], inches: float) -> float:
     """Inches that a row takes in a panel of this width whose names stand whole at its left."""
-    longest = NAMES_OF_ROWS[0] * (72 * inches - LABELS[0])
-    most = max((len(_filled(name, longest)) for name in names), default=1)
-    return float(max(MOST_NARROW, (most + 0.5) * LINE_HEIGHT / 72))
+    longest = ROW_LABEL_SHARES[0] * (72 * inches - LABEL_SPACE_POINTS[0])
+    most = max((len(_fill_lines(name, longest)) for name in names), default=1)
+    return float(max(MIN_ROW_INCHES, (most + 0.5) * LINE_HEIGHT / 72))
 
 
 def rows_fit(axes: Axes, n: float) -> bool:
     """Whether the names of so many rows can stand below each other."""
-    return room(axes)[1] / max(n, 1) >= 1.02 * FONT_SIZE
+    return axes_size(axes)[1] / max(n, 1) >= 1.02 * FONT_SIZE
 
 
-STEEP, SINE = 40.0, 0.64  # degrees that names are turned by that do not fit side by side
-BETWEEN = 0.4  # lines that stay free between two of them
+ROTATION_DEGREES, ROTATION_SINE = (
+    40.0,
+    0.64,
+)  # degrees that names are turned by that do not fit side by side
+ROTATED_GAP_LINES = 0.4  # lines that stay free between two of them
 # by how much they are turned, and points that they may be long: the first that will do
-TURNED = ((STEEP, 80.0), (STEEP, 100.0), (90.0, 80.0), (90.0, 100.0), (90.0, 120.0))
+ROTATED_LAYOUTS = (
+    (ROTATION_DEGREES, 80.0),
+    (ROTATION_DEGREES, 100.0),
+    (90.0, 80.0),
+    (90.0, 100.0),
+    (90.0, 120.0),
+)
 
 
-def name_columns(
+def label_columns(
     axes: Axes, places: Sequence[float], names: Sequence[str], share: float = 1.0
 ) -> None:
     """Name categories at the x axis: side by side over several lines, else turned.
@@ -384,68 +404,68 @@ def name_columns(
     share
         Of the width of the axes that the categories have, if their cells are square.
     """
-    across, _ = room(axes)
+    across, _ = axes_size(axes)
     low, high = sorted(axes.get_xlim())
     pitch = share * across / (high - low)
-    level = [_level(name, pitch - 5) for name in names]
+    level = [_horizontal_label(name, pitch - 5) for name in names]
     if all(one is not None for one in level):
         axes.set_xticks(list(places), [str(one) for one in level], fontsize=FONT_SIZE)
         return
     whole = [" ".join(name.split("\n")) for name in names]
     pitch *= 1.0 if share == 1.0 else 0.75  # turned names make square cells smaller
-    for angle, longest in TURNED:
-        per_line = LINE_HEIGHT / (SINE if angle == STEEP else 1.0)
-        most = max(1, min(5, floor(pitch / per_line - BETWEEN)))
-        said = [wrapped(name, longest, most) for name in whole]
-        if pitch >= per_line and not any(CUT in one for one in said):
+    for angle, longest in ROTATED_LAYOUTS:
+        per_line = LINE_HEIGHT / (ROTATION_SINE if angle == ROTATION_DEGREES else 1.0)
+        most = max(1, min(5, floor(pitch / per_line - ROTATED_GAP_LINES)))
+        said = [wrap_text(name, longest, most) for name in whole]
+        if pitch >= per_line and not any(ELLIPSIS in one for one in said):
             break
     turned: dict[str, Any] = {"rotation": angle, "va": "top"}
-    turned |= {"ha": "right", "rotation_mode": "anchor"} if angle == STEEP else {}
+    turned |= {"ha": "right", "rotation_mode": "anchor"} if angle == ROTATION_DEGREES else {}
     axes.set_xticks(list(places), said, fontsize=FONT_SIZE, **turned)
 
 
 def columns_fit(names: Sequence[str], inches: float) -> bool:
     """Whether categories of these names can stand side by side in a panel of this width."""
-    pitch = (72 * inches - LABELS[0]) / (len(names) + 0.2)
-    return all(_level(name, pitch - 5) is not None for name in names)
+    pitch = (72 * inches - LABEL_SPACE_POINTS[0]) / (len(names) + 0.2)
+    return all(_horizontal_label(name, pitch - 5) is not None for name in names)
 
 
-def _level(name: str, longest: float, most: int = 5) -> str | None:
+def _horizontal_label(name: str, longest: float, most: int = 5) -> str | None:
     """A name that stands level over a few lines; None if it does not fit."""
     found: list[str] = []
     for line in name.split("\n"):
-        parts = lines(line, longest)
+        parts = break_lines(line, longest)
         if parts is None:
             return None
-        found += _even(line, longest, len(parts))
+        found += _balanced_lines(line, longest, len(parts))
     return "\n".join(found) if len(found) <= most else None
 
 
-SMALLEST, LARGEST = 1e-4, 1e5  # beyond these numbers are powers of ten
-POWERS = (-5, 6)  # the same for a linear axis, which takes out one power for all its numbers
-APART = 0.13  # of the axis, between numbers of a parameter on the scale of its coordinate
-GAP = 8.0  # points between the numbers of an x axis
-NEAR = 1e-9
+MIN_PLAIN_TICK, MAX_PLAIN_TICK = 1e-4, 1e5  # beyond these numbers are powers of ten
+POWER_LIMITS = (-5, 6)  # the same for a linear axis, which takes out one power for all its numbers
+MIN_TICK_GAP = 0.13  # of the axis, between numbers of a parameter on the scale of its coordinate
+TICK_GAP_POINTS = 8.0  # points between the numbers of an x axis
+TICK_RTOL = 1e-9
 
 
-def plain(value: float, _: Any = None) -> str:
+def format_tick(value: float, _: Any = None) -> str:
     r"""A number for a tick.
 
     Examples
     --------
-    >>> plain(0.2), plain(1e-4), plain(100000.0), plain(2e-6)
+    >>> format_tick(0.2), format_tick(1e-4), format_tick(100000.0), format_tick(2e-6)
     ('0.2', '0.0001', '100000', '$2\\times10^{-6}$')
     """
     size = abs(value)
-    if size == 0 or SMALLEST * (1 - NEAR) <= size <= LARGEST * (1 + NEAR):
-        return f"{value:.6f}".rstrip("0").rstrip(".") if size < LARGEST else f"{value:.0f}"
-    power = floor(log10(size) + NEAR)
+    if size == 0 or MIN_PLAIN_TICK * (1 - TICK_RTOL) <= size <= MAX_PLAIN_TICK * (1 + TICK_RTOL):
+        return f"{value:.6f}".rstrip("0").rstrip(".") if size < MAX_PLAIN_TICK else f"{value:.0f}"
+    power = floor(log10(size) + TICK_RTOL)
     digits = f"{value / 10.0**power:.4g}"
     ten = f"10^{{{power}}}"
     return f"${ten}$" if digits == "1" else f"${digits}\\times{ten}$"
 
 
-def whole_numbers(axis: Any, last: float | None = None) -> None:
+def integer_ticks(axis: Any, last: float | None = None) -> None:
     """Number an axis that counts by whole numbers; from 0 to the last, where that is given."""
     from matplotlib.ticker import MaxNLocator
 
@@ -454,17 +474,17 @@ def whole_numbers(axis: Any, last: float | None = None) -> None:
         axis.set_view_interval(0.0, 1.02 * last, ignore=True)
 
 
-def plain_logarithmic(axis: Any) -> None:
+def format_log_axis(axis: Any) -> None:
     """Number a logarithmic axis plainly, with as many numbers as stand beside each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(_locator())
-    axis.set_major_formatter(FuncFormatter(plain))
+    axis.set_major_locator(_log_locator())
+    axis.set_major_formatter(FuncFormatter(format_tick))
     axis.set_minor_locator(LogLocator(subs="auto", numticks=20))
     axis.set_minor_formatter(NullFormatter())
 
 
-def natural_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
+def parameter_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
     """Number an axis of coordinates by the parameter that these are of: 0.2, not its logit.
 
     Parameters
@@ -479,15 +499,15 @@ def natural_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
     low, high = axis.get_view_interval()
     first, last = (float(value(end)) for end in (low, high))
     taken: list[tuple[float, float]] = []
-    for tick in _nice(first, last):
+    for tick in _round_numbers(first, last):
         at = float(brentq(lambda h, tick=tick: float(value(h)) - tick, low, high))
-        if all(abs(at - other) >= APART * (high - low) for other, _ in taken):
+        if all(abs(at - other) >= MIN_TICK_GAP * (high - low) for other, _ in taken):
             taken.append((at, tick))
     taken.sort()
-    axis.set_ticks([at for at, _ in taken], [plain(tick) for _, tick in taken])
+    axis.set_ticks([at for at, _ in taken], [format_tick(tick) for _, tick in taken])
 
 
-def _nice(low: float, high: float) -> list[float]:
+def _round_numbers(low: float, high: float) -> list[float]:
     """Round numbers between two, the roundest first."""
     size = max(abs(low), abs(high))
     smallest = min((abs(end) for end in (low, high) if end), default=size)
@@ -498,7 +518,7 @@ def _nice(low: float, high: float) -> list[float]:
     return [float(f"{tick:.12g}") for tick in found if low < tick < high]
 
 
-def _locator() -> Any:
+def _log_locator() -> Any:
     from matplotlib.ticker import Locator, MaxNLocator
 
     class Plain(Locator):
@@ -512,38 +532,38 @@ def _locator() -> Any:
             """Ticks from one end to the other."""
             few = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax)
             even = [float(tick) for tick in few if tick > 0 and vmin <= tick <= vmax]
-            sets = _candidates(vmin, vmax)
+            sets = _tick_sets(vmin, vmax)
             for ticks in (*(one for one in sets if len(one) > 2), even, *sets):
-                if len(ticks) > 1 and _fit(self.axis, ticks):
+                if len(ticks) > 1 and _tick_labels_fit(self.axis, ticks):
                     return ticks
             return even
 
     return Plain()
 
 
-def _candidates(low: float, high: float) -> list[list[float]]:
+def _tick_sets(low: float, high: float) -> list[list[float]]:
     """Sets of ticks within the ends, the best first."""
     first, last = floor(log10(low)), ceil(log10(high))
 
     def within(*of: float, every: int = 1) -> list[float]:
         powers = [p for p in range(first, last + 1) if p % every == 0]
         found = [float(f"{digit:g}e{power}") for power in powers for digit in of]
-        return [tick for tick in found if low * (1 - NEAR) <= tick <= high * (1 + NEAR)]
+        return [tick for tick in found if low * (1 - TICK_RTOL) <= tick <= high * (1 + TICK_RTOL)]
 
     decades = within(1.0)
     fine = [] if len(decades) > 2 else [within(1.0, 2.0, 5.0), within(1.0, 3.0)]
     return [*fine, decades, *(within(1.0, every=k) for k in range(2, max(3, last - first)))]
 
 
-def _fit(axis: Any, ticks: list[float]) -> bool:
+def _tick_labels_fit(axis: Any, ticks: list[float]) -> bool:
     """Whether the numbers stand beside each other; at a y axis, below each other."""
     box = axis.axes.get_window_extent()
     dots = axis.get_figure().dpi / 72
     if axis.axis_name == "x":
         places = [axis.axes.transData.transform((tick, 1))[0] / dots for tick in ticks]
-        widths = [width(plain(tick)) for tick in ticks]
+        widths = [text_width(format_tick(tick)) for tick in ticks]
         return all(
-            places[i + 1] - places[i] >= (widths[i] + widths[i + 1]) / 2 + GAP
+            places[i + 1] - places[i] >= (widths[i] + widths[i + 1]) / 2 + TICK_GAP_POINTS
             for i in range(len(ticks) - 1)
         )
     return bool(box.height / dots >= len(ticks) * max(LINE_HEIGHT, 1.4 * FONT_SIZE))

@@ -9,8 +9,8 @@ import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures.letters import plain_logarithmic, range_of
-from penchant.figures.style import HAIR, remark
+from penchant.figures.labels import format_log_axis, parameter_range
+from penchant.figures.style import HAIRLINE, add_remark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,10 +63,10 @@ class Scale:
         axes.set(**{f"{which}scale": "log" if self.logarithmic else "linear"})
         axes.set(**{f"{which}lim": (self.low, self.high)})
         if self.logarithmic:
-            plain_logarithmic(axes.xaxis if which == "x" else axes.yaxis)
+            format_log_axis(axes.xaxis if which == "x" else axes.yaxis)
 
 
-def scale(
+def choose_scale(
     estimates: Vector,
     ends: Matrix,
     logarithmic: bool = False,
@@ -92,7 +92,7 @@ def scale(
     if limits is not None:
         check_limits(limits, logarithmic)
         return Scale(float(limits[0]), float(limits[1]), logarithmic)
-    known = _calm(estimates[np.isfinite(estimates)], logarithmic)
+    known = _without_outliers(estimates[np.isfinite(estimates)], logarithmic)
     lows, highs = ends[:, 0], ends[:, 1]
     floor = 0.0 if logarithmic else -np.inf
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
@@ -103,15 +103,15 @@ def scale(
     shown = shown[shown > floor]
     if not shown.size:
         return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
-    shown = np.append(shown, _near(shown, ends, logarithmic))
-    found = _padded(float(shown.min()), float(shown.max()), logarithmic)
+    shown = np.append(shown, _ends_within_reach(shown, ends, logarithmic))
+    found = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
     if bounds is None or logarithmic:
         return found
     room = EDGE * (bounds[1] - bounds[0])  # so that a mark at a bound is seen whole
     return Scale(max(found.low, bounds[0] - room), min(found.high, bounds[1] + room))
 
 
-def _calm(estimates: Vector, logarithmic: bool) -> Vector:
+def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
     """Estimates without those that would flatten all others."""
     able = estimates[estimates > 0] if logarithmic else estimates
     if not able.size:
@@ -124,7 +124,7 @@ def _calm(estimates: Vector, logarithmic: bool) -> Vector:
     return np.asarray(able[(places >= low - room) & (places <= high + room)])
 
 
-def within_bounds(
+def clip_to_bounds(
     values: Vector, ends: Matrix, name: str, bounds: tuple[float, float] | None
 ) -> tuple[Matrix, tuple[float, float] | None]:
     """Intervals that end where the parameter does, and what it can be, if that is known.
@@ -133,13 +133,13 @@ def within_bounds(
     otherwise. An interval without a bound ends at that of the parameter.
     """
     known = values[np.isfinite(values)]
-    own = bounds or range_of(name)
+    own = bounds or parameter_range(name)
     if own is None or ((known < own[0]) | (known > own[1])).any():
         return ends, None
     return np.clip(ends, *own), own
 
 
-def _near(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
+def _ends_within_reach(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
     """Ends that are not much farther out than what is shown, or than intervals are long."""
     axis = Scale(0.0, 1.0, logarithmic)
     able = ends > 0 if logarithmic else np.ones(ends.shape, dtype=bool)
@@ -162,7 +162,7 @@ def check_limits(limits: tuple[float, float], logarithmic: bool = False) -> None
         raise DataError(f"limits must {rule}; got {low} and {high}. Correct them.")
 
 
-def _padded(low: float, high: float, logarithmic: bool) -> Scale:
+def _padded_scale(low: float, high: float, logarithmic: bool) -> Scale:
     if logarithmic:
         ratio = max(high / low, 1.5) ** MARGIN
         if high == low:
@@ -176,7 +176,7 @@ def mark_at_edge(axes: Axes, places: Vector, values: Vector, shown: Scale, color
     """Mark values without a place on the y axis at its edge, above their x; count those not finite.
 
     A triangle points to where a value lies beyond the axis or at infinity; a cross is a value that
-    is not there at all. Finite ones are counted by `say_beyond`.
+    is not there at all. Finite ones are counted by `note_values_off_axis`.
     """
     away = ~shown.seen(values)
     upright = axes.get_xaxis_transform()
@@ -202,38 +202,38 @@ def mark_at_edge(axes: Axes, places: Vector, values: Vector, shown: Scale, color
     return int((~np.isfinite(values)).sum())
 
 
-def say_beyond(axes: Axes, values: Vector, shown: Scale) -> None:
+def note_values_off_axis(axes: Axes, values: Vector, shown: Scale) -> None:
     """Count the estimates that are finite and not on the axis."""
     away = np.isfinite(values) & ~shown.seen(values)
     nowhere = away & (values <= 0) if shown.logarithmic else np.zeros(len(values), dtype=bool)
     if nowhere.any():
-        remark(axes, f"estimate 0 or below: {int(nowhere.sum())}")
+        add_remark(axes, f"estimate 0 or below: {int(nowhere.sum())}")
     if (away & ~nowhere).any():
-        remark(axes, f"beyond the axis: {int((away & ~nowhere).sum())}")
+        add_remark(axes, f"beyond the axis: {int((away & ~nowhere).sum())}")
 
 
-UNBOUNDED = {"x": ("<", ">"), "y": ("v", "^")}
+EDGE_MARKERS = {"x": ("<", ">"), "y": ("v", "^")}
 
 
 @dataclass(frozen=True)
-class OpenEnds:
+class TruncatedEnds:
     """How many intervals have an end that no axis shows, and one that this axis does not."""
 
     unbounded: int = 0
     cut: int = 0
 
-    def __add__(self, other: OpenEnds) -> OpenEnds:
+    def __add__(self, other: TruncatedEnds) -> TruncatedEnds:
         """Both together."""
-        return OpenEnds(self.unbounded + other.unbounded, self.cut + other.cut)
+        return TruncatedEnds(self.unbounded + other.unbounded, self.cut + other.cut)
 
     def say(self, axes: Axes, which: str, logarithmic: bool = False) -> None:
         """Say above the axes what the marks at its edges mean, where there are any."""
         full, hollow = ("▸", "▹") if which == "x" else ("▴", "▵")
         if self.unbounded:
             words = "to 0 or without a bound" if logarithmic else "without a bound"
-            remark(axes, f"{full} interval {words}: {self.unbounded}")
+            add_remark(axes, f"{full} interval {words}: {self.unbounded}")
         if self.cut:
-            remark(axes, f"{hollow} interval ends beyond the axis: {self.cut}")
+            add_remark(axes, f"{hollow} interval ends beyond the axis: {self.cut}")
 
 
 def draw_intervals(
@@ -246,7 +246,7 @@ def draw_intervals(
     color: str,
     size: float = 2.5,
     **line: Any,
-) -> OpenEnds:
+) -> TruncatedEnds:
     """Draw intervals along an axis, to its edge where they go on: with a mark that says why.
 
     A full triangle is an end without a bound, which on a logarithmic axis is also one at 0 or
@@ -282,10 +282,10 @@ def draw_intervals(
     if places.size:
         draw(places, shown.clipped(low), shown.clipped(high), color=color, **line)
     for side, (is_open, is_cut) in enumerate(((open_low, cut_low), (open_high, cut_high))):
-        marker = UNBOUNDED[which][side]
+        marker = EDGE_MARKERS[which][side]
         _mark_edge(axes, places[is_open], marker, side, which, color, size, color)
         _mark_edge(axes, places[is_cut & ~is_open], marker, side, which, color, size, "white")
-    return OpenEnds(int((open_low | open_high).sum()), int((cut_low | cut_high).sum()))
+    return TruncatedEnds(int((open_low | open_high).sum()), int((cut_low | cut_high).sum()))
 
 
 def _mark_edge(
@@ -308,7 +308,7 @@ def _mark_edge(
         transform=along,
         color=color,
         markerfacecolor=inside,
-        markeredgewidth=HAIR,
+        markeredgewidth=HAIRLINE,
         markersize=size,
         linestyle="none",
         clip_on=False,

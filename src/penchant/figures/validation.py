@@ -10,7 +10,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 
 
-def numbers(name: str, values: Any) -> Matrix:
+def float_array(name: str, values: Any) -> Matrix:
     """Floating-point numbers in any shape; NaN and infinity may be among them."""
     try:
         return np.array(values, dtype=np.float64)
@@ -23,16 +23,16 @@ def numbers(name: str, values: Any) -> Matrix:
 
 def vector(name: str, values: Any, n: int | None = None, of: str = "") -> Vector:
     """One number each: (n,)."""
-    found = numbers(name, values)
+    found = float_array(name, values)
     if found.ndim != 1 or (n is not None and len(found) != n):
         rule = "be one-dimensional" if n is None else f"have shape ({n},), one number per {of}"
         raise DataError(f"{name} must {rule}; got shape {found.shape}. Correct its shape.")
     return found
 
 
-def table(name: str, values: Any, rule: str, columns: int | None = None) -> Matrix:
+def matrix(name: str, values: Any, rule: str, columns: int | None = None) -> Matrix:
     """Rows and columns, as the rule says in words: "(n_subjects, n_decisions)"."""
-    found = numbers(name, values)
+    found = float_array(name, values)
     if found.ndim != 2 or (columns is not None and found.shape[1] != columns):
         raise DataError(f"{name} must have shape {rule}; got {found.shape}. Correct its shape.")
     return found
@@ -42,7 +42,7 @@ def intervals(name: str, values: Any, n: int, of: str) -> Matrix:
     """Low and high of each: (n, 2); all NaN where nothing is given."""
     if values is None:
         return np.full((n, 2), np.nan)
-    found = numbers(name, values)
+    found = float_array(name, values)
     if found.shape != (n, 2):
         raise DataError(
             f"{name} must have shape ({n}, 2), low and high of each {of}; got {found.shape}. "
@@ -68,12 +68,12 @@ def labels(name: str, values: Any, n: int, of: str) -> list[str]:
     return found
 
 
-def each(values: Any, n: int, nothing: Any) -> Any:
+def repeat_if_missing(values: Any, n: int, nothing: Any) -> Any:
     """One thing each, whatever holds them; n times nothing where there are none."""
     return [nothing] * n if values is None or not len(values) else values
 
 
-def options(name: str, values: Any, n_options: int) -> IntVector:
+def option_indices(name: str, values: Any, n_options: int) -> IntVector:
     """Indices of options from 0, or -1 for a decision without a choice."""
     found = vector(name, values)
     wrong = np.flatnonzero((found != np.floor(found)) | (found < -1) | (found >= n_options))
@@ -85,7 +85,7 @@ def options(name: str, values: Any, n_options: int) -> IntVector:
     return found.astype(np.int64)
 
 
-def shares(name: str, values: Vector) -> Vector:
+def proportions(name: str, values: Vector) -> Vector:
     """Numbers from 0 to 1, or NaN."""
     wrong = np.flatnonzero((values < 0) | (values > 1))
     if wrong.size:
