@@ -20,8 +20,6 @@ class Import(NamedTuple):
 
 
 class Source(NamedTuple):
-    is_described: bool
-    undescribed: list[str]  # public functions, classes and methods without a docstring
     imports: list[Import]
     calls: list[ast.Call]  # of the functions in ASKED
 
@@ -39,16 +37,7 @@ def wrong(paths, found):
 @cache
 def source(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    found = Source(
-        bool(ast.get_docstring(tree)),
-        [
-            node.name
-            for node in _public(tree.body)
-            if not ast.get_docstring(node) and not _is_overload(node)
-        ],
-        [],
-        [],
-    )
+    found = Source([], [])
     _walk(tree, found, is_late=False, is_typing=False)
     return found
 
@@ -64,15 +53,3 @@ def _walk(node, found, is_late, is_typing):
         found.calls.append(node)
     for inner in ast.iter_child_nodes(node):
         _walk(inner, found, is_late, is_typing)
-
-
-def _public(body):
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
-            yield node
-            if isinstance(node, ast.ClassDef):
-                yield from _public(node.body)
-
-
-def _is_overload(node):
-    return any("overload" in ast.unparse(d) for d in node.decorator_list)
