@@ -475,7 +475,8 @@ class Agent:
     bonus
         free: uncertainty has a weight of its own, a test of ucl.
     initial_value
-        q-learning and ucb1: value of every option before play; 0 if not given.
+        q-learning, ucb1 and volatile-kalman: value of every option before play; 0 if not given.
+        --settings initial_value=free estimates it (not of volatile-kalman).
     """
 
     model: ModelName | None = None

@@ -227,6 +227,7 @@ TAKEN = {
     "ucl": {*PLACES, "noise_variance", "length_scale", "kernel", "cooling", "bonus", "clock"},
     "q-learning": {"initial_value"},
     "ucb1": {"initial_value"},
+    "volatile-kalman": {"initial_value"},
     "kalman": {"noise_variance"},
     "hybrid": {"noise_variance"},
     "gp-ucb": {*PLACES, "length_scale"},
