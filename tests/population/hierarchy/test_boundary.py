@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import penchant as pn
 from penchant.population.hierarchy.marginal import Spread
@@ -130,3 +131,19 @@ def test_people_do_not_run_away_where_rates_lie_at_their_bound():
     low, high = found.interval()[found.names.index("learning_rate")]
     on_link = found.subjects.mean[:, found.subjects.names.index("learning_rate")]
     assert (low < on_link).all() and (on_link < high).all()
+
+
+def test_no_interval_of_an_sd_is_narrower_than_if_parameters_were_known():
+    """The profile jumped where its climb began beyond the interval: 0.846 in [0.708, 1.30]."""
+    n, n_decisions, size, rng = 20, 15, 4, np.random.default_rng(3)
+    x, subject = rng.normal(size=(n * n_decisions, 4, size)), np.repeat(np.arange(n), n_decisions)
+    loadings = rng.normal(size=(size, size)) * 0.35
+    weights = rng.normal(size=(n, size)) @ loadings.T + np.linspace(-1, 1, size)
+    utility = np.einsum("ijk,ik->ij", x, weights[subject]) + rng.gumbel(size=x.shape[:2])
+    choices = pn.Choices.from_arrays(x, utility.argmax(axis=1), subject=subject)
+    found = pn.fit_population(choices, spread="full")
+    sd = np.sqrt(np.diag(found.spread))
+    known = np.sqrt((n - 1) / scipy.stats.chi2.ppf([0.975, 0.025], n - 1))
+    assert (found.sd_limits[0, :, 0] <= sd * known[0] + 1e-9).all()
+    assert (found.sd_limits[0, :, 1] >= sd * known[1] - 1e-9).all()
+    assert found.sd_limits[0, 2, 0] < 0.6

@@ -214,22 +214,33 @@ def regular_sd_limits(found: Found, errors: SpreadErrors, level: float) -> Matri
     largest = REGULAR if s.spread.size <= MOST else REGULAR_OF_DRAWS
     for g, a in zip(*np.nonzero(errors.log_sd <= largest), strict=True):
         df = 1 / (2 * errors.log_sd[g, a] ** 2)
-        points = special.chdtri(df, np.array([(1 - level) / 2, (1 + level) / 2]))
-        limits[g, a] = np.sqrt(matrices[g, a, a] * df / points)
+        limits[g, a] = _chi_square_limits(matrices[g, a, a], df, level)
     return limits
+
+
+def _chi_square_limits(variance: float, df: float, level: float) -> Vector:
+    """Interval of the sd of normal numbers that are known, from their variance."""
+    points = special.chdtri(df, np.array([(1 - level) / 2, (1 + level) / 2]))
+    return np.asarray(np.sqrt(variance * df / points))
 
 
 def sd_limits(task: Search, found: Found, errors: SpreadErrors, level: float) -> Matrix:
     """Ends (n_groups, r, 2) of all sds: of those that are hardly told by their profile.
 
     NaN where the search did not settle, and of what is hardly told where nodes are draws, whose
-    errors a profile would follow.
+    errors a profile would follow. A profile that is narrower than if everybody's parameters were
+    known did not reach its maxima, as where a covariance is all but singular.
     """
     limits = regular_sd_limits(found, errors, level)
-    if not found.settled or found.marginal.structure.spread.size > MOST:
+    s = found.marginal.structure
+    if not found.settled or s.spread.size > MOST:
         return limits
+    matrices = s.spread.matrices(found.x[s.n_beta :])
     for g, a in zip(*np.nonzero(np.isnan(limits[:, :, 0])), strict=True):
-        limits[g, a] = profile_limits(task, found, int(a), int(g), level)
+        low, high = profile_limits(task, found, int(a), int(g), level)
+        df = float(_people_less_coefficients(s, int(g))[a])
+        known = _chi_square_limits(float(matrices[g, a, a]), df, level)
+        limits[g, a] = np.minimum(low, known[0]), np.maximum(high, known[1])
     return limits
 
 
@@ -354,23 +365,25 @@ def _crossing(
     """
     centre, want = float(best.x[profile.place]), float(np.sqrt(2 * drop))
     near, far = (centre, 0.0), None  # places with the root of the fall there
-    at, from_x, from_at = centre + step, best.x, centre
+    at, near_x = centre + step, best.x
     for _ in range(MOST_PLACES):
         at = min(max(at, ends_at[0]), ends_at[1])
-        new = profile(way(from_x, at - from_at), at)
+        # From the last place within the interval: climbs from beyond it may end on a lower ridge.
+        new = profile(way(near_x, at - near[0]), at)
         root = float(np.sqrt(2 * max(best.value - new.value, 0.0)))
         if abs(root - want) < NEAR_ENOUGH:
             return at
         if root < want and at in ends_at:
             return -np.inf if at == ends_at[0] else np.inf
-        from_x, from_at = new.x, at
         if root < want:
-            near = (at, root)
+            near, near_x = (at, root), new.x
         else:
             far = (at, root)
+        if far is not None and near[0] != centre and abs(far[0] - near[0]) < AT_ONCE:
+            far = None  # a jump: the climb to `far` had not reached the maximum there
         if far is None:
-            grown = 1.05 * want / root if root > 0 else 2.0
-            at = centre + (at - centre) * min(max(grown, 1.2), 2.0)
+            grown = 1.05 * want / near[1] if near[1] > 0 else 2.0
+            at = centre + (near[0] - centre) * min(max(grown, 1.2), 2.0)
             continue
         share = (want - near[1]) / (far[1] - near[1])
         at = near[0] + min(max(share, 0.1), 0.9) * (far[0] - near[0])
