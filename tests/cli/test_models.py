@@ -31,6 +31,7 @@ ASKED = {
         pn.KalmanFilter(12, 2.5, prior_variance=20.0, initial_mean=None),
     ),
     "ucb1": (["--settings", "initial_value=8"], pn.models.UCB1(12, 8.0)),
+    "volatile-kalman": (["--initial-value", "8"], pn.models.VolatileKalman(12, 8.0)),
     "known-values": (
         ["--settings", "values=0/7/14/21/0/7/14/21/0/7/14/21,cooling=logarithmic"],
         pn.models.KnownValues([0, 7, 14, 21] * 3, cooling="logarithmic"),

@@ -158,3 +158,20 @@ def test_a_folder_holds_all_of_a_population_and_a_figure_is_drawn(penchant, play
     assert wrong.code == 2 and "--figure must end in .svg, .pdf, .png" in wrong.err
     odd = penchant("population", "play.csv", "--model", "q-learning", "--spread", "diag")
     assert odd.code == 2 and "--spread must be 'full', 'diagonal' or 'by group'" in odd.err
+
+
+def test_differences_of_three_groups_have_the_p_values_of_a_study(penchant, folder):
+    rng, lines = np.random.default_rng(5), ["subject,group,trial,choice,reward"]
+    for group, mean in (("x", -1.5), ("y", 0.5), ("z", 1.0)):
+        for e in q_learners(8, 40, rng, mean=(mean, -1.2), label=group)[1]:
+            events = enumerate(zip(e.chosen, e.rewards, strict=True))
+            lines += [f"{e.subject},{group},{t},{c},{r}" for t, (c, r) in events]
+    (folder / "three.csv").write_text("\n".join(lines) + "\n")
+    given = ["three.csv", "--model", "q-learning"]
+    ended = penchant("population", *given, "--covariates", "group")
+    found = [float(part.split()[0].rstrip(".")) for part in ended.out.split("adjusted p = ")[1:]]
+    data = pn.read_study(folder / "three.csv", conditions=["group"])
+    study = pn.study(data, MODEL, n_replicates=0, n_bootstrap=0, intervals="wald", threads=1)
+    expected = [p for one in study.everybody.adjusted for p in one]
+    assert len(found) == 6
+    np.testing.assert_allclose(sorted(found), sorted(expected), rtol=0.05)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ from penchant.inference.fit_each import fit_each, portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.coordinates import WEIGHTS
 from penchant.models.model import Declared
+from penchant.population.comparison import adjusted_p_values
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.played import columns_of, event_labels
@@ -435,23 +437,26 @@ def _write_folder(found: PopulationFit, path: Path) -> None:
 
 
 def _table(found: PopulationFit) -> Any:
-    """The summary, with a contrast of every factor below."""
+    """The summary, with the differences between all levels of every factor below."""
     table = found.table()
     assert found.source is not None
     notes = list(table.notes)
-    said = "p-values of contrasts are adjusted by Holm's method over their parameters."
-    notes += [said] if any(v.levels for v in found.source.design.variables.values()) else []
-    for variable in found.source.design.variables.values():
-        for level in variable.levels[1:]:
-            words = f"{level} - {variable.levels[0]}"
-            contrast = found.contrast(variable.name, words)
-            for name in contrast.names:
-                one = contrast[name]
-                notes.append(
-                    f"{variable.name}, {words}: {name} {one['difference']:.3g} "
-                    f"[{one['low']:.3g}, {one['high']:.3g}], "
-                    f"adjusted p = {one['adjusted_p_value']:.2g}."
-                )
+    contrasts = [
+        found.contrast(variable.name, f"{level} - {other}")
+        for variable in found.source.design.variables.values()
+        for other, level in combinations(variable.levels, 2)
+    ]
+    # One adjustment over all differences, as in a study: the same numbers are printed there.
+    adjusted = iter(adjusted_p_values([p for c in contrasts for p in c.p_value.tolist()]))
+    said = "p-values are adjusted by Holm's method over all differences between levels."
+    notes += [said] if contrasts else []
+    for contrast in contrasts:
+        for name in contrast.names:
+            one = contrast[name]
+            notes.append(
+                f"{contrast.factor}, {contrast.words}: {name} {one['difference']:.3g} "
+                f"[{one['low']:.3g}, {one['high']:.3g}], adjusted p = {next(adjusted):.2g}."
+            )
     return replace(table, notes=tuple(notes))
 
 

@@ -360,8 +360,10 @@ def _compared(study: Findings, scale: str) -> list[str]:
     said = []
     if study.group_tests.differences:
         columns = dict.fromkeys(d.column for d in study.group_tests.differences)
+        decided = study.everybody is not None and bool(study.everybody.contrasts)
+        beside = " by the hierarchical model below, and in the study's tables" if decided else ""
         said.append(
-            f"Groups (column {' and '.join(columns)}) were compared by parameter{scale} by "
+            f"Groups (column {' and '.join(columns)}) were compared{beside} by parameter{scale} by "
             f"Welch's t test, with Hedges' g{_overall(study)}{_ranked(study)} p-values are "
             "two-sided, adjusted by Holm's method over parameters and pairs."
         )
@@ -398,7 +400,7 @@ def _everybody(study: Findings) -> list[str]:
         f"({scales}), and the mean, its dependence on the conditions, and the covariance were "
         f"estimated by {how} of all trials, with the parameters of each person integrated out by "
         "adaptive Gauss-Hermite quadrature. Differences are contrasts of means with Student t "
-        "intervals; nobody was left out."
+        "intervals and p-values adjusted by Holm's method over all of them; nobody was left out."
     ]
 
 
