@@ -13,9 +13,9 @@ import penchant as pn
 
 
 def _timed(function: Any) -> tuple[Any, float]:
-    begin = time.process_time()
+    starting_values = time.process_time()
     found = function()
-    return found, time.process_time() - begin
+    return found, time.process_time() - starting_values
 
 
 # -- NUTS over everybody -------------------------------------------------------------------------
@@ -32,7 +32,7 @@ def everybody_by_nuts(fit: pn.results.PopulationFit, *, draws: int, tune: int, s
     from penchant.population.hierarchy.sampling import Target
 
     source = fit.source
-    found, people = source.about, source.people
+    found, people = source.descriptive, source.likelihoods
     target, s = Target.of(found, people), found.marginal.structure
     n, r, b = len(people.subjects), len(s.random), s.n_beta
     size = len(found.x)
@@ -48,18 +48,18 @@ def everybody_by_nuts(fit: pn.results.PopulationFit, *, draws: int, tune: int, s
         away = h - s.means(x[:b])[:, s.random]
         pulled = away @ precision
         value = slopes.value.sum() - 0.5 * (pulled * away).sum()
-        value += -0.5 * n * np.linalg.slogdet(matrix)[1] + target.on_spread(x)
+        value += -0.5 * n * np.linalg.slogdet(matrix)[1] + target.log_prior(x)
         gradient = np.zeros(len(y))
         on_h = slopes.gradient[:, 0, 0][:, s.random] - pulled
         gradient[size:] = np.einsum("nab,na->nb", posterior.factor, on_h).ravel()
         gradient[:b] = np.einsum("nab,na->b", s.design[:, s.random], pulled)
-        first = s.spread.slopes(x[b:])[1]
+        first = s.spread.derivatives(x[b:])[1]
         inner = pulled.T @ pulled - n * precision
         gradient[b:size] = 0.5 * np.einsum("kab,ab->k", first, inner)
         for a in range(b, size):
             step = np.zeros(size)
             step[a] = 1e-5
-            gradient[a] += (target.on_spread(x + step) - target.on_spread(x - step)) / 2e-5
+            gradient[a] += (target.log_prior(x + step) - target.log_prior(x - step)) / 2e-5
         gradient[:size] *= errors
         return float(value), gradient
 
@@ -88,12 +88,12 @@ def data_of(kind: str) -> tuple[Any, Any]:
 
 def reported(fit: pn.results.PopulationFit, x: np.ndarray) -> np.ndarray:
     """Means, standard deviations and correlation of each draw of the parameters."""
-    s = fit.source.about.marginal.structure
+    s = fit.source.descriptive.marginal.structure
     rows = []
     for one in x:
         matrix = s.spread.matrices(one[s.n_beta :])[0]
         sd = np.sqrt(np.diag(matrix))
-        below = [matrix[a, c] / (sd[a] * sd[c]) for a, c in s.spread.below]
+        below = [matrix[a, c] / (sd[a] * sd[c]) for a, c in s.spread.lower_indices]
         rows.append(np.concatenate([one[: s.n_beta], sd, below]))
     return np.array(rows)
 

@@ -6,9 +6,13 @@ import numpy as np
 
 import penchant as pn
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy.likelihoods import Slopes, Typical
-from penchant.population.hierarchy.marginal import Spread, Structure
-from penchant.population.hierarchy.search import Search, begin, search
+from penchant.population.hierarchy.likelihoods import Derivatives, TypicalRange
+from penchant.population.hierarchy.marginal import LogCholesky, Structure
+from penchant.population.hierarchy.search import (
+    SearchProblem,
+    maximize_by_quadrature,
+    starting_values,
+)
 
 MODEL = pn.QLearning(2, initial_value=0.0)
 MEAN, SD, RHO = np.array([-0.6, -1.2]), np.array([1.0, 0.5]), 0.3
@@ -27,7 +31,7 @@ class Quadratic:
         self.subjects = tuple(range(n))
         self.n_decisions = np.ones(n, dtype=np.int64)
         sd = self.estimates.std(axis=0) + np.sqrt(np.einsum("naa->na", self.covariances)).mean(0)
-        self.typical = Typical(self.estimates.mean(axis=0), 3 * sd)
+        self.typical = TypicalRange(self.estimates.mean(axis=0), 3 * sd)
 
     def values(self, which, h):
         return self.derivatives(which, h).value
@@ -39,7 +43,7 @@ class Quadratic:
         _, level = np.linalg.slogdet(2 * np.pi * self.covariances[which])
         value = -0.5 * (pull * away).sum(axis=-1) - 0.5 * level[:, None, None]
         information = np.broadcast_to(precision[:, None, None], (*h.shape, h.shape[-1])).copy()
-        return Slopes(value, -pull, information)
+        return Derivatives(value, -pull, information)
 
 
 def searched(people, k=5, restricted=False, design=None, fixed=(), correlated=True):
@@ -51,12 +55,12 @@ def searched(people, k=5, restricted=False, design=None, fixed=(), correlated=Tr
         design,
         random,
         np.array(fixed, dtype=np.int64),
-        Spread(len(random), correlated),
+        LogCholesky(len(random), correlated),
         np.zeros(n, dtype=np.int64),
         np.ones(n),
     )
-    task = Search(people, structure, k, restricted, still=1e-8, near=1e-7)
-    return task, search(task, *begin(people, design))
+    task = SearchProblem(people, structure, k, restricted, step_tol=1e-8, shift_tol=1e-7)
+    return task, maximize_by_quadrature(task, *starting_values(people, design))
 
 
 def q_learners(n, n_trials, rng, mean=MEAN, sd=SD, rho=RHO, label="s", block=None):

@@ -16,8 +16,8 @@ from penchant.figures.style import COLUMN_INCHES
 from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
 from penchant.models.links import Link
 from penchant.output import format_count
-from penchant.population.hierarchy.assemble import CODING
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.hierarchy.result_builder import CODING
 from penchant.report.page import Block, DataTable, Drawing, Listing
 from penchant.report.study_answers import p_words
 from penchant.report.study_figures import Drawn, edges_said, panelled

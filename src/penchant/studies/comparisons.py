@@ -18,7 +18,7 @@ from penchant.population.comparison import GroupComparison, adjusted_p_values
 from penchant.population.estimate import PopulationEstimate, Rule
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
-from penchant.population.hierarchy.nodes import MOST
+from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.pool import back_map, pool
 from penchant.population.significance import signed_rank_p_value, surest_differences
@@ -414,7 +414,10 @@ def _large_enough(
     """Whether every group has people enough, and the model few enough parameters."""
     if len(within) > 1 or plan.parameter_prior is not None:
         return False
-    if len(Coordinates.of_model(plan.model)) * (2 if within else 1) > MOST:
+    if (
+        len(Coordinates.of_model(plan.model)) * (2 if within else 1)
+        > QUADRATURE.max_product_dimensions
+    ):
         return False
     people: dict[tuple[str, Any], set[Any]] = {}
     for subject in data.subjects:

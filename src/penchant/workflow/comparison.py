@@ -34,8 +34,8 @@ from penchant.output import (
     to_json_label,
     to_json_numbers,
 )
-from penchant.population.hierarchy.contrasts import Comparison, compared
-from penchant.population.hierarchy.fit import fit_population, usual_spread
+from penchant.population.hierarchy.contrasts import Comparison, compare_fits
+from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.workflow.selection import (
     HeldOut,
@@ -494,7 +494,9 @@ class PopulationComparison(Result):
     @cached_property
     def likelihood_ratios(self) -> Mapping[tuple[str, str], Comparison]:
         """Of the pairs said to be nested, the larger against the smaller."""
-        return {(a, b): compared(self.fits[b], self.fits[a], nested=True) for a, b in self.nested}
+        return {
+            (a, b): compare_fits(self.fits[b], self.fits[a], nested=True) for a, b in self.nested
+        }
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """One row per subject and model: evidence, and evidence when left out."""
@@ -560,7 +562,7 @@ class PopulationComparison(Result):
                 f"{format_p_value(ratio.p_value)}."
             )
         n, largest = len(self.subjects), max(len(fit.parameter_names) for fit in self._each)
-        if usual_spread(n, largest) == "diagonal":
+        if default_spread(n, largest) == "diagonal":
             found.append(
                 f"Correlations between parameters are taken for 0 in all models: {n} subjects are "
                 f"too few for {largest} parameters."
@@ -631,7 +633,7 @@ def compare_populations(
     # the same spread for all: with correlations in some alone, ratios would compare these
     n_people = len({episode.subject for episode in told})
     largest = max(len(Coordinates.of_model(model)) for model in models.values())
-    spread = usual_spread(n_people, largest)
+    spread = default_spread(n_people, largest)
     fits = {
         name: fit_population(told, model, spread=spread, estimator="ml", threads=threads)
         for name, model in models.items()

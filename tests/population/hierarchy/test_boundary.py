@@ -7,8 +7,8 @@ import pytest
 import scipy.stats
 
 import penchant as pn
-from penchant.population.hierarchy.marginal import Spread
-from penchant.population.hierarchy.search import evaluated
+from penchant.population.hierarchy.marginal import LogCholesky
+from penchant.population.hierarchy.search import evidence_by_rule
 from peopled import MODEL, discounters, q_learners
 
 
@@ -26,7 +26,7 @@ def test_searches_settle_on_flat_ridges(n, n_trials):
     for seed in range(15):
         _, episodes = q_learners(n, n_trials, np.random.default_rng([n, seed]))
         found = pn.fit_population(episodes, MODEL)
-        assert found.source.found.settled, (seed, found.message)
+        assert found.source.optimum.converged, (seed, found.message)
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_a_spread_that_is_not_there_is_left_out_and_the_search_settles():
         rng = np.random.default_rng([5, seed])
         _, episodes = q_learners(20, 40, rng, sd=(1e-9, 0.5), rho=0.0)
         found = pn.fit_population(episodes, MODEL)
-        assert found.source.found.settled
+        assert found.source.optimum.converged
         flat += found.status == "no spread in learning_rate"
     assert flat >= 4
 
@@ -63,11 +63,11 @@ def test_people_of_whom_no_spread_was_found_are_not_known_like_their_mean(withou
 
 def test_a_spread_is_left_out_only_where_that_costs_nothing(without_spread):
     found = without_spread
-    about = found.source.about
+    about = found.source.descriptive
     task = dataclasses.replace(
-        found.source.task, structure=about.marginal.structure, k=15, restricted=True
+        found.source.problem, structure=about.marginal.structure, k=15, restricted=True
     )
-    assert evaluated(task, about).sum() < found.log_likelihood + 0.3
+    assert evidence_by_rule(task, about).sum() < found.log_likelihood + 0.3
 
 
 def test_a_prior_keeps_spreads_from_vanishing(without_spread):
@@ -84,18 +84,22 @@ def test_a_prior_keeps_spreads_from_vanishing(without_spread):
 
 def test_the_prior_of_a_spread_is_what_it_says():
     rng = np.random.default_rng(3)
-    spread = Spread(3, True, 2)
+    spread = LogCholesky(3, True, 2)
     numbers = rng.normal(size=spread.n_parameters)
-    value, gradient, hessian = spread.prior(numbers)
+    value, gradient, hessian = spread.log_prior(numbers)
     expected = 0.0
     for matrix in spread.matrices(numbers):
         sd = np.sqrt(np.diag(matrix))
         expected += np.log(sd).sum() + np.linalg.slogdet(matrix / np.outer(sd, sd))[1]
     assert value == pytest.approx(expected, rel=1e-12)
     step = 1e-6 * np.eye(len(numbers))
-    slopes = [(spread.prior(numbers + e)[0] - spread.prior(numbers - e)[0]) / 2e-6 for e in step]
+    slopes = [
+        (spread.log_prior(numbers + e)[0] - spread.log_prior(numbers - e)[0]) / 2e-6 for e in step
+    ]
     np.testing.assert_allclose(gradient, slopes, atol=1e-8)
-    bends = [(spread.prior(numbers + e)[1] - spread.prior(numbers - e)[1]) / 2e-6 for e in step]
+    bends = [
+        (spread.log_prior(numbers + e)[1] - spread.log_prior(numbers - e)[1]) / 2e-6 for e in step
+    ]
     np.testing.assert_allclose(hessian, bends, atol=1e-8)
 
 

@@ -9,10 +9,10 @@ from scipy import stats
 import penchant as pn
 from penchant.inference.predict import turns
 from penchant.models.coordinates import Coordinates
-from penchant.population.hierarchy.likelihoods import Choosers
-from penchant.population.hierarchy.marginal import Marginal, Spread
-from penchant.population.hierarchy.nodes import Rule
-from penchant.population.hierarchy.search import evaluated
+from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
+from penchant.population.hierarchy.marginal import LogCholesky, MarginalLikelihood
+from penchant.population.hierarchy.quadrature import QuadratureRule
+from penchant.population.hierarchy.search import evidence_by_rule
 from peopled import MODEL, Quadratic, mixed_choices, q_learners, searched
 
 
@@ -42,22 +42,22 @@ def test_normal_likelihoods_have_the_log_likelihood_of_the_closed_form():
         stats.multivariate_normal(found.x[:2], spread + c).logpdf(e)
         for e, c in zip(people.estimates, people.covariances, strict=True)
     )
-    assert found.known.value == pytest.approx(exact, abs=1e-8)
+    assert found.evaluation.value == pytest.approx(exact, abs=1e-8)
 
 
 @pytest.mark.parametrize("k", [3, 4, 7, 12])
 def test_every_number_of_nodes_gives_normal_likelihoods_the_same_value(k):
     people = normal_people(5)
     task, found = searched(people)
-    assert evaluated(dataclasses.replace(task, k=k), found).sum() == pytest.approx(
-        found.known.value, abs=1e-7
+    assert evidence_by_rule(dataclasses.replace(task, k=k), found).sum() == pytest.approx(
+        found.evaluation.value, abs=1e-7
     )
 
 
 @pytest.mark.parametrize("fixed", [(), (0,), (1,)])
 def test_gradient_and_hessian_equal_differences(fixed):
     _, choices = mixed_choices(9, 12, np.random.default_rng(1), covariance=((2, 0.2), (0.2, 3)))
-    people = Choosers(choices, Coordinates.of_variables(choices.names))
+    people = ChoiceLikelihoods(choices, Coordinates.of_variables(choices.names))
     design = np.zeros((9, 2, 3))
     design[:, 0, 0] = design[:, 1, 1] = 1.0
     design[:, 1, 2] = np.linspace(-1.3, 0.9, 9)
@@ -65,10 +65,10 @@ def test_gradient_and_hessian_equal_differences(fixed):
     rng = np.random.default_rng(2)
     x = found.x + 0.2 * rng.normal(size=len(found.x))
     marginal = found.marginal
-    known = marginal.at(x)
+    known = marginal.evaluate(x)
 
     def difference(what, direction, step):
-        sides = (getattr(marginal.at(x + sign * step * direction), what) for sign in (1, -1))
+        sides = (getattr(marginal.evaluate(x + sign * step * direction), what) for sign in (1, -1))
         above, below = sides
         return (above - below) / (2 * step)
 
@@ -84,12 +84,12 @@ def test_gradient_and_hessian_equal_differences(fixed):
 @pytest.mark.parametrize("order", [(), (2, 0, 1)])
 @pytest.mark.parametrize("correlated", [True, False])
 def test_slopes_of_a_spread_equal_differences(order, correlated):
-    spread = Spread(3, correlated, 1, order)
+    spread = LogCholesky(3, correlated, 1, order)
     rng = np.random.default_rng(0)
-    block = rng.normal(size=spread.n_block)
+    block = rng.normal(size=spread.n_per_group)
     root = rng.normal(size=(3, 3))
     pull = root + root.T
-    _, first = spread.slopes(block)
+    _, first = spread.derivatives(block)
     step = 1e-5
     for a, direction in enumerate(np.eye(len(block))):
         above, below = (
@@ -98,13 +98,15 @@ def test_slopes_of_a_spread_equal_differences(order, correlated):
         )
         np.testing.assert_allclose(first[a], (above - below)[0] / (2 * step), atol=1e-8)
         bends = [
-            np.einsum("xy,kyx->k", pull, spread.slopes(block + sign * step * direction)[1])
+            np.einsum("xy,kyx->k", pull, spread.derivatives(block + sign * step * direction)[1])
             for sign in (1, -1)
         ]
         np.testing.assert_allclose(
-            spread.bends(block, pull)[a], (bends[0] - bends[1]) / (2 * step), atol=1e-7
+            spread.contract_second_derivatives(block, pull)[a],
+            (bends[0] - bends[1]) / (2 * step),
+            atol=1e-7,
         )
-    np.testing.assert_allclose(spread.numbers(spread.matrices(block)), block, atol=1e-12)
+    np.testing.assert_allclose(spread.parametrize(spread.matrices(block)), block, atol=1e-12)
 
 
 def test_integrals_agree_with_a_million_draws():
@@ -116,21 +118,23 @@ def test_integrals_agree_with_a_million_draws():
     i = int(np.argmax(found.evidence))
     h = found.coefficients + rng.normal(size=(100, 100, 2)) * sd  # 100 rates, 100 temperatures
     h[:, :, 0] = h[:, :1, 0]
-    values = source.people.values(np.array([i]), h[None])[0]
+    values = source.likelihoods.values(np.array([i]), h[None])[0]
     likelihood = np.exp(values - found.evidence[i])
     by_rate = likelihood.mean(axis=1)
     assert abs(by_rate.mean() - 1) < 4 * by_rate.std() / 10
 
 
 def test_drawn_nodes_integrate_a_normal_density():
-    rule = Rule.of(1, 4, 5, 4096)
+    rule = QuadratureRule.of(1, 4, 5, 4096)
     rng = np.random.default_rng(1)
     root = np.tril(rng.normal(size=(5, 5)), -1) + np.diag([1.3, 0.7, 2.0, 0.4, 1.1])
     posterior = root @ root.T
-    shapes, first = rule.place_shape(np.ones((1, 5)), root[None])
+    shapes, first = rule.shape_nodes(np.ones((1, 5)), root[None])
     middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.z[:, 0, :1])[None]
     width = np.broadcast_to(root[1:, 1:], (1, 5, 4, 4))
-    drawn, second = rule.draw(middle, width, np.zeros((1, 5, 4)), 2 * width, turns(1, 4))
+    drawn, second = rule.importance_draws(
+        middle, width, np.zeros((1, 5, 4)), 2 * width, turns(1, 4)
+    )
     h = np.concatenate([np.broadcast_to(shapes[:, :, None], (1, 5, 4096, 1)), drawn], axis=-1)
     density = stats.multivariate_normal(np.ones(5), posterior).logpdf(h[0].reshape(-1, 5))
     total = np.exp((first[:, :, None] + second).ravel() + density).sum()
@@ -149,7 +153,7 @@ def test_many_coordinates_reach_the_maximum_of_the_closed_form(correlated):
     errors = np.array([rng.multivariate_normal(np.zeros(p), c) for c in within])
     people = Quadratic(np.linspace(-2, 3, p) + truth + errors, within)
     task, found = searched(people, k=1, correlated=correlated)
-    assert found.settled
+    assert found.converged
 
     def exact(x):
         spread = task.structure.spread.matrices(x[p:])[0]
@@ -161,7 +165,7 @@ def test_many_coordinates_reach_the_maximum_of_the_closed_form(correlated):
     slope = np.array([(exact(found.x + d) - exact(found.x - d)) / 2e-4 for d in step])
     covariance = np.linalg.inv(found.information)
     assert np.abs(covariance @ slope / np.sqrt(np.diag(covariance))).max() < 0.3
-    assert found.known.value == pytest.approx(exact(found.x), abs=0.5)
+    assert found.evaluation.value == pytest.approx(exact(found.x), abs=0.5)
 
 
 def test_units_of_variables_change_coefficients_and_nothing_else():
@@ -195,16 +199,16 @@ def test_fixed_weights_are_at_a_maximum_of_the_integrated_likelihood():
     _, choices = mixed_choices(25, 8, np.random.default_rng(6))
     found = pn.fit_population(choices, random=["price"], nodes=15, estimator="ml")
     source = found.source
-    people, task = source.people, source.task
+    people, task = source.likelihoods, source.problem
 
     def value(x):
-        moved = source.found._replace(x=x)
-        return evaluated(dataclasses.replace(task, k=15), moved).sum()
+        moved = source.optimum._replace(x=x)
+        return evidence_by_rule(dataclasses.replace(task, k=15), moved).sum()
 
-    best = value(source.found.x)
-    for a in range(len(source.found.x)):
+    best = value(source.optimum.x)
+    for a in range(len(source.optimum.x)):
         for sign in (1, -1):
-            x = source.found.x.copy()
+            x = source.optimum.x.copy()
             x[a] += sign * 0.02
             assert value(x) < best
     assert people.coordinates.names == ("price", "quality")
@@ -213,6 +217,6 @@ def test_fixed_weights_are_at_a_maximum_of_the_integrated_likelihood():
 def test_marginal_likelihoods_leave_their_nodes_as_they_are():
     people = normal_people(9)
     _, found = searched(people)
-    before = found.marginal.nodes.mass.copy()
-    Marginal(found.marginal.nodes, found.marginal.structure).at(found.x + 0.1)
-    np.testing.assert_array_equal(found.marginal.nodes.mass, before)
+    before = found.marginal.nodes.log_mass.copy()
+    MarginalLikelihood(found.marginal.nodes, found.marginal.structure).evaluate(found.x + 0.1)
+    np.testing.assert_array_equal(found.marginal.nodes.log_mass, before)

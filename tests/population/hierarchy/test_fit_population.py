@@ -9,6 +9,7 @@ import pytest
 import penchant as pn
 from penchant.errors import DataError
 from penchant.population.hierarchy import fit, search
+from penchant.population.hierarchy.search import SEARCH
 from peopled import MODEL, discounters, mixed_choices, q_learner, q_learners
 
 
@@ -44,7 +45,7 @@ def test_names_links_and_coefficients_are_those_of_natural_parameters(people):
     assert typical["learning_rate"].estimate == pytest.approx(1 / (1 + np.exp(-rate)), rel=1e-6)
     assert typical["temperature"].estimate == pytest.approx(np.exp(temperature))
     for p, (low, high) in zip(people.parameters, people.interval(), strict=True):
-        link = people.source.people.coordinates.each[people.names.index(p.name)].link
+        link = people.source.likelihoods.coordinates.each[people.names.index(p.name)].link
         assert (p.low, p.high) == pytest.approx((link.value(low), link.value(high)))
 
 
@@ -72,7 +73,7 @@ def test_everybody_counts_those_without_a_maximum_of_their_own_too(players, peop
 def test_people_lie_nearer_to_their_truth_under_the_population_than_alone(players, people):
     h = players[0]
     alone = people.subjects.ml_natural
-    coordinates = people.source.people.coordinates
+    coordinates = people.source.likelihoods.coordinates
     with np.errstate(divide="ignore", invalid="ignore"):
         apart = coordinates.coordinates(alone) - h
     finite = np.isfinite(apart).all(axis=1)
@@ -88,7 +89,7 @@ def test_posterior_draws_ask_for_a_generator(people):
 
 def test_posterior_draws_have_the_posterior_mean(people):
     draws = people.subjects.draws(400, rng=np.random.default_rng(0))
-    coordinates = people.source.people.coordinates
+    coordinates = people.source.likelihoods.coordinates
     h = coordinates.coordinates(draws)
     assert draws.shape == (30, 400, 2)
     error = np.abs(h.mean(axis=1) - people.subjects.mean) / people.subjects.sd
@@ -96,7 +97,7 @@ def test_posterior_draws_have_the_posterior_mean(people):
 
 
 def test_reliability_is_one_minus_noise_over_spread(people):
-    r = people.source.found.known.covariances[:, :2, :2]
+    r = people.source.optimum.evaluation.covariances[:, :2, :2]
     expected = 1 - np.einsum("naa->na", r).mean(axis=0) / np.diag(people.spread)
     np.testing.assert_allclose(list(people.reliability.values()), expected)
 
@@ -113,11 +114,13 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
         others = pn.fit_population(
             episodes[:i] + episodes[i + 1 :], MODEL, estimator="ml", spread="diagonal"
         )
-        task = found.source.task
-        from penchant.population.hierarchy.search import evaluated
+        task = found.source.problem
+        from penchant.population.hierarchy.search import evidence_by_rule
 
-        x = others.source.found.x
-        exact = evaluated(dataclasses.replace(task, k=15), found.source.found._replace(x=x))[i]
+        x = others.source.optimum.x
+        exact = evidence_by_rule(
+            dataclasses.replace(task, k=15), found.source.optimum._replace(x=x)
+        )[i]
         assert found.loo_each[i] == pytest.approx(exact, abs=0.35)  # one step of several
 
 
@@ -125,8 +128,8 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
 def test_the_integration_error_is_no_smaller_than_the_true_one(seed):
     _, episodes = q_learners(17, 40, np.random.default_rng(seed))
     found = pn.fit_population(episodes, MODEL)
-    fine = dataclasses.replace(found.source.task, k=45, more=40)
-    true = search.evaluated(fine, found.source.found).sum() - found.log_likelihood
+    fine = dataclasses.replace(found.source.problem, k=45, extra_shape_nodes=40)
+    true = search.evidence_by_rule(fine, found.source.optimum).sum() - found.log_likelihood
     assert abs(true) < max(1.5 * found.integration_error, 0.005)
     assert found.integration_error < 0.1
 
@@ -415,14 +418,14 @@ def test_the_errors_of_rough_nodes_do_not_hold_up_a_crowd(monkeypatch):
     ends = []
 
     def watched(*arguments, **named):
-        ends.append(search.search(*arguments, **named))
+        ends.append(search.maximize_by_quadrature(*arguments, **named))
         return ends[-1]
 
-    monkeypatch.setattr(fit, "search", watched)
+    monkeypatch.setattr(fit, "maximize_by_quadrature", watched)
     _, episodes = q_learners(6000, 20, np.random.default_rng(5))
     people = pn.fit_population(episodes, pn.QLearning(2, initial_value=0.0))
     assert people.status == "converged"
-    assert [(end.settled, end.k) for end in ends] == [(True, 9)]
+    assert [(end.converged, end.k) for end in ends] == [(True, 9)]
     assert ends[0].n_rounds < 30
 
 
@@ -441,7 +444,7 @@ def many_weights():
 
 def test_a_search_among_draws_ends_in_bounded_work(many_weights):
     _, found = many_weights
-    assert found.source.found.n_rounds <= search.MOST_ROUNDS // 2 + 2 * search.MOST_PLACED
+    assert found.source.optimum.n_rounds <= SEARCH.max_rounds // 2 + 2 * SEARCH.max_redraws
     assert found.status != "stopped early"
     assert np.isfinite(found.covariance).all()
     assert all(not (s.low > s.sd or s.sd > s.high) for s in found.spreads())
@@ -544,11 +547,11 @@ def test_a_summary_profiles_nothing(players, monkeypatch):
 
 
 def test_correlations_of_many_parameters_need_many_people():
-    from penchant.population.hierarchy.fit import usual_spread
+    from penchant.population.hierarchy.fit import default_spread
 
-    assert usual_spread(40, 8) == "diagonal"
-    assert usual_spread(144, 8) == "full"
-    assert usual_spread(5, 1) == "full"
+    assert default_spread(40, 8) == "diagonal"
+    assert default_spread(144, 8) == "full"
+    assert default_spread(5, 1) == "full"
 
 
 def test_a_bonus_that_may_be_below_0_is_said_to_depend_on_locality():

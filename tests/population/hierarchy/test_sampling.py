@@ -45,7 +45,7 @@ def test_the_posterior_of_one_mean_and_sd_is_that_of_a_grid():
     found = people.sample(4000, rng=rng)
     from penchant.population.hierarchy.sampling import Target
 
-    target = Target.of(people.source.found, people.source.people)
+    target = Target.of(people.source.optimum, people.source.likelihoods)
     means = np.linspace(-0.6, 2.2, 31)
     logs = np.linspace(-2.5, 1.5, 41)
     grid = np.array([[target.value(np.array([m, s])) for s in logs] for m in means])
@@ -80,8 +80,8 @@ def test_the_prior_of_spreads_is_the_density_it_says():
 def test_the_posterior_at_many_places_is_that_at_each(people):
     from penchant.population.hierarchy.sampling import Target
 
-    target = Target.of(people.source.found, people.source.people)
-    x = people.source.found.x + 0.2 * np.random.default_rng(4).normal(size=(5, 5))
+    target = Target.of(people.source.optimum, people.source.likelihoods)
+    x = people.source.optimum.x + 0.2 * np.random.default_rng(4).normal(size=(5, 5))
     each = [target.value(one) for one in x]
     np.testing.assert_allclose(target.values(x), each, rtol=1e-10)
 

@@ -1,4 +1,9 @@
-"""Compiled sums over nodes and decisions. Bare arrays, no policy."""
+"""Compiled sums over nodes and decisions of hierarchical fits.
+
+Log-likelihoods of the multinomial logit and their derivatives in the weights at many nodes, and the
+posterior moments of nodes that Louis's (1982) identities need. Bare arrays, no policy; relies on
+the vectorised exponential of `softmax._simd`.
+"""
 
 import math
 
@@ -8,14 +13,16 @@ from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
 from penchant.softmax._simd import LANES, exp_in_place, padded_length
 
-LARGE = 1e280
-SMALLEST = 1e-300
-NEGLIGIBLE = 1e-16  # probability of a node that adds nothing to moments
+# Denominators are multiplied before one logarithm is taken: it is the dearest operation here. Each
+# factor is at most the number of options, so that the next product cannot overflow from here.
+MAX_PRODUCT = 1e280
+MIN_TOTAL = 1e-300  # divisor of subjects none of whose nodes has mass, whose total is 0
+MIN_NODE_PROBABILITY = 1e-16  # below the rounding of a sum of probabilities: adds nothing
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
-def product(one, other, size):
-    """Sum of products, in whatever order is fastest."""
+def dot(one, other, size):
+    """Dot product of the first `size` entries, summed in whatever order is fastest."""
     total = 0.0
     for j in range(size):
         total += one[j] * other[j]
@@ -35,14 +42,14 @@ def log_likelihoods(table, pairs, theta, values):
     x, first_row, chosen, offset, counts = table
     order, bounds = pairs
     d = x.shape[1]
-    most = 0
+    max_rows = 0
     for k in range(len(theta)):
         rows = 0
         for j in range(bounds[k], bounds[k + 1]):
             rows += first_row[order[j] + 1] - first_row[order[j]]
-        most = max(most, rows)
-    away, known = np.empty((d, most)), np.zeros(most)
-    u = np.zeros(padded_length(most))
+        max_rows = max(max_rows, rows)
+    difference, offsets = np.empty((d, max_rows)), np.zeros(max_rows)
+    u = np.zeros(padded_length(max_rows))
     for k in range(len(theta)):
         at = 0
         for j in range(bounds[k], bounds[k + 1]):
@@ -50,17 +57,18 @@ def log_likelihoods(table, pairs, theta, values):
             c = first_row[r] + chosen[r]
             for i in range(first_row[r], first_row[r + 1]):
                 for a in range(d):
-                    away[a, at] = x[i, a] - x[c, a]
+                    difference[a, at] = x[i, a] - x[c, a]
                 if len(offset):
-                    known[at] = offset[i] - offset[c]
+                    offsets[at] = offset[i] - offset[c]
                 at += 1
         for t in range(theta.shape[1]):
+            # Utilities relative to the chosen option: its own term is exp(0), the maximum is >= 0.
             for i in range(at):
-                u[i] = known[i]
+                u[i] = offsets[i]
             for a in range(d):
                 weight = theta[k, t, a]
                 for i in range(at):
-                    u[i] += weight * away[a, i]
+                    u[i] += weight * difference[a, i]
             log_likelihood, first = 0.0, 0
             for j in range(bounds[k], bounds[k + 1]):
                 m = first_row[order[j] + 1] - first_row[order[j]]
@@ -71,36 +79,41 @@ def log_likelihoods(table, pairs, theta, values):
                     u[i] -= highest
                 log_likelihood -= highest * (counts[order[j]] if len(counts) else 1.0)
                 first += m
+            # One vectorised call for all decisions of the pair: most sets have few options.
             exp_in_place(u[: padded_length(at)])
-            product, first = 1.0, 0
+            denominator, first = 1.0, 0
             for j in range(bounds[k], bounds[k + 1]):
                 m = first_row[order[j] + 1] - first_row[order[j]]
                 total = 0.0
                 for i in range(first, first + m):
                     total += u[i]
                 first += m
-                if len(counts):
+                if len(counts):  # weighted terms cannot share a logarithm
                     log_likelihood -= counts[order[j]] * math.log(total)
                     continue
-                product *= total
-                if product > LARGE:
-                    log_likelihood -= math.log(product)
-                    product = 1.0
-            values[k, t] = log_likelihood - math.log(product)
+                denominator *= total
+                if denominator > MAX_PRODUCT:
+                    log_likelihood -= math.log(denominator)
+                    denominator = 1.0
+            values[k, t] = log_likelihood - math.log(denominator)
 
 
 @compiled
 def weight_moments(table, pairs, theta, values, gradient, information):
-    """The same with gradient (n, n_weights, d) and information (n, n_weights, d, d) in theta."""
+    """Log-likelihoods of every pair, with gradient and information in the weights.
+
+    Arguments as in `log_likelihoods`; fills also gradient (n, n_weights, d) and information
+    (n, n_weights, d, d), which is the observed one: the logit's does not depend on the choice.
+    """
     x, first_row, chosen, offset, counts = table
     order, bounds = pairs
     d = x.shape[1]
-    most = 0
+    max_rows = 0
     for r in range(len(chosen)):
-        most = max(most, first_row[r + 1] - first_row[r])
-    away, known = np.empty((d, most)), np.zeros(most)
-    about, weighted = np.empty((d, most)), np.empty(most)
-    u = np.zeros(padded_length(most))
+        max_rows = max(max_rows, first_row[r + 1] - first_row[r])
+    difference, offsets = np.empty((d, max_rows)), np.zeros(max_rows)
+    centred, weighted = np.empty((d, max_rows)), np.empty(max_rows)
+    u = np.zeros(padded_length(max_rows))
     values[:] = 0.0
     gradient[:] = 0.0
     information[:] = 0.0
@@ -112,17 +125,17 @@ def weight_moments(table, pairs, theta, values, gradient, information):
             count = counts[r] if len(counts) else 1.0
             for a in range(d):
                 for i in range(m):
-                    away[a, i] = x[start + i, a] - x[c, a]
+                    difference[a, i] = x[start + i, a] - x[c, a]
             if len(offset):
                 for i in range(m):
-                    known[i] = offset[start + i] - offset[c]
+                    offsets[i] = offset[start + i] - offset[c]
             for t in range(theta.shape[1]):
                 for i in range(m):
-                    u[i] = known[i]
+                    u[i] = offsets[i]
                 for a in range(d):
                     weight = theta[k, t, a]
                     for i in range(m):
-                        u[i] += weight * away[a, i]
+                        u[i] += weight * difference[a, i]
                 highest = 0.0
                 for i in range(m):
                     highest = max(highest, u[i])
@@ -136,15 +149,15 @@ def weight_moments(table, pairs, theta, values, gradient, information):
                 for i in range(m):
                     u[i] /= total
                 for a in range(d):
-                    mean = product(u, away[a], m)
+                    mean = dot(u, difference[a], m)
                     gradient[k, t, a] -= count * mean
                     for i in range(m):
-                        about[a, i] = away[a, i] - mean
+                        centred[a, i] = difference[a, i] - mean
                 for a in range(d):
                     for i in range(m):
-                        weighted[i] = u[i] * about[a, i]
+                        weighted[i] = u[i] * centred[a, i]
                     for b in range(a + 1):
-                        information[k, t, a, b] += count * product(weighted, about[b], m)
+                        information[k, t, a, b] += count * dot(weighted, centred[b], m)
         for t in range(theta.shape[1]):
             for a in range(d):
                 for b in range(a):
@@ -152,33 +165,33 @@ def weight_moments(table, pairs, theta, values, gradient, information):
 
 
 @compiled
-def node_moments(mass, nodes, centre, precisions, constants, group, extra, pairs, wanted, found):
+def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, pairs, moments, out):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.
 
-    mass : (n, J), log-weight plus log-likelihood of each node
+    log_mass : (n, J), log-weight plus log-likelihood of each node
     nodes : (n, J, r); centre : (n, r), the population's mean for each subject
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
     pairs : (m, 2), coordinates whose products are wanted; those of which precisions are not 0
-    wanted : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
-        too; 2: its covariances too; 3: the same of (e, extra) alone
-    found : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
+    moments : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
+        too; 2: its covariances too; 3: as 2, of (e, extra) alone
+    out : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
     """
-    evidence, share, means, covariances = found
+    evidence, probabilities, means, covariances = out
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    n_pairs = len(pairs) if wanted < 3 else 0
+    n_pairs = len(pairs) if moments < 3 else 0
     size = r + n_pairs + f
     e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
     u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
     for i in range(n):
         g = group[i]
-        level = share[i]
+        level = probabilities[i]
         for a in range(r):
             for j in range(n_nodes):
                 e[a, j] = nodes[i, j, a] - centre[i, a]
         for j in range(n_nodes):
-            level[j] = mass[i, j] + constants[g]
+            level[j] = log_mass[i, j] + constants[g]
         for c in range(len(pairs)):
             one, other = e[pairs[c, 0]], e[pairs[c, 1]]
             pull = precisions[g, pairs[c, 0], pairs[c, 1]]
@@ -189,6 +202,8 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, pairs
         highest = -np.inf
         for j in range(n_nodes):
             highest = max(highest, level[j])
+        # The vectorised exponential takes whole vectors only; the rest is done one by one. It is
+        # skipped where no node has mass, as -inf less -inf is NaN.
         first = 0
         if highest > -np.inf:
             first = n_nodes - n_nodes % LANES
@@ -204,31 +219,32 @@ def node_moments(mass, nodes, centre, precisions, constants, group, extra, pairs
             total += level[j]
         evidence[i] = highest + math.log(total) if total > 0 else -np.inf
         for j in range(n_nodes):
-            share[i, j] /= max(total, SMALLEST)
-        if wanted == 0:
+            probabilities[i, j] /= max(total, MIN_TOTAL)
+        if moments == 0:
             continue
-        kept = 0
+        # Most nodes of a product rule have no probability: moments of the others only.
+        n_kept = 0
         for j in range(n_nodes):
-            if share[i, j] < NEGLIGIBLE:
+            if probabilities[i, j] < MIN_NODE_PROBABILITY:
                 continue
-            p[kept] = share[i, j]
+            p[n_kept] = probabilities[i, j]
             for a in range(r):
-                u[a, kept] = e[a, j]
+                u[a, n_kept] = e[a, j]
             for c in range(n_pairs):
-                u[r + c, kept] = e[pairs[c, 0], j] * e[pairs[c, 1], j]
+                u[r + c, n_kept] = e[pairs[c, 0], j] * e[pairs[c, 1], j]
             for q in range(f):
-                u[r + n_pairs + q, kept] = extra[i, j, q]
-            kept += 1
+                u[r + n_pairs + q, n_kept] = extra[i, j, q]
+            n_kept += 1
         for a in range(size):
-            means[i, a] = product(p, u[a], kept)
-        if wanted == 1:
+            means[i, a] = dot(p, u[a], n_kept)
+        if moments == 1:
             continue
         for a in range(size):
-            for j in range(kept):
+            for j in range(n_kept):
                 u[a, j] -= means[i, a]
         for a in range(size):
-            for j in range(kept):
+            for j in range(n_kept):
                 weighted[j] = p[j] * u[a, j]
             for b in range(a + 1):
-                covariances[i, a, b] = product(weighted, u[b], kept)
+                covariances[i, a, b] = dot(weighted, u[b], n_kept)
                 covariances[i, b, a] = covariances[i, a, b]

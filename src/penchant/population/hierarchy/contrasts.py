@@ -1,7 +1,9 @@
-"""The same subjects under several conditions; differences between conditions, groups, populations.
+"""Within-subject conditions, contrasts of levels, and comparisons of populations.
 
-A parameter that varies has a coordinate for its mean over conditions, and one for each condition
-but the first: how far it lies from that mean, coded by sums. People differ in all of them.
+A parameter that varies between conditions has a coordinate for its mean over conditions, and one
+for each condition but the first: its deviation from that mean (sum coding). Subjects differ in all
+of them, so that a contrast of conditions is a paired difference. Populations are compared by
+likelihood ratio and by leave-one-subject-out evidence.
 """
 
 from __future__ import annotations
@@ -31,18 +33,18 @@ from penchant.output import (
     to_json_numbers,
 )
 from penchant.population.comparison import adjusted_p_values
-from penchant.population.hierarchy.likelihoods import Conditions, Players
+from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
 from penchant.tails import chi_square_sf, t_isf, t_sf
 
-MOST = 6
+MAX_CONDITIONS = 6  # each adds a coordinate with spread per parameter that varies
 
 
 P_VALUES = ("p_value", "adjusted_p_value")
 
 
 @dataclass(frozen=True, eq=False)
-class Within:
-    """Conditions of a fit.
+class WithinConditions:
+    """Within-subject conditions of a fit.
 
     Attributes
     ----------
@@ -60,7 +62,7 @@ class Within:
     maps: Matrix
 
     def index(self, label: Any) -> int:
-        """Where a condition stands."""
+        """Index of a condition by its label."""
         known = [str(one) for one in self.labels]
         if str(label) not in known:
             raise DataError(
@@ -70,32 +72,32 @@ class Within:
         return known.index(str(label))
 
 
-def stacked(
+def stack_conditions(
     episodes: Sequence[Any],
     model: Model,
     base: Coordinates,
     within: Any,
     varying: Sequence[str] | None,
     threads: int,
-) -> tuple[Conditions, Within]:
-    """Subjects whose coordinates are those of all conditions."""
-    name, per_episode = _labels(episodes, within)
+) -> tuple[ConditionLikelihoods, WithinConditions]:
+    """Stack the coordinates of all conditions: likelihoods of subjects, and the conditions."""
+    name, per_episode = _condition_labels(episodes, within)
     labels = tuple(sorted(dict.fromkeys(per_episode), key=str))
-    if not 2 <= len(labels) <= MOST:
+    if not 2 <= len(labels) <= MAX_CONDITIONS:
         raise DataError(
-            f"within must tell 2 to {MOST} conditions apart; got {len(labels)}: "
+            f"within must tell 2 to {MAX_CONDITIONS} conditions apart; got {len(labels)}: "
             f"{format_list(map(str, labels))}. Give {{'{name}': labels}}, a label per episode."
         )
     chosen = _varying(varying, base.names)
-    coordinates, maps = _stack(base, name, labels, chosen)
+    coordinates, maps = _stack_coordinates(base, name, labels, chosen)
     units: dict[tuple[Any, Any], list[Any]] = {}
     for episode, label in zip(episodes, per_episode, strict=True):
         units.setdefault((episode.subject, label), []).append(episode)
-    told = {key: mine for key, mine in units.items() if any(e.n_decisions for e in mine)}
+    observed = {key: mine for key, mine in units.items() if any(e.n_decisions for e in mine)}
     subjects = tuple(dict.fromkeys(episode.subject for episode in episodes))
-    place = {key: a for a, key in enumerate(told)}
+    unit_of = {key: a for a, key in enumerate(observed)}
     unit: IntVector = np.array(
-        [[place.get((s, label), -1) for label in labels] for s in subjects], dtype=np.int64
+        [[unit_of.get((s, label), -1) for label in labels] for s in subjects], dtype=np.int64
     )
     seen = (unit >= 0).sum(axis=0)
     if (seen < 2).any():
@@ -109,14 +111,14 @@ def stacked(
             f"within must be conditions that subjects have in common; got one {name} for each "
             "subject. Use covariates for differences between people."
         )
-    profiles = Profiles(model, tuple(tuple(mine) for mine in told.values()))
-    players = Players(profiles, base, tuple(told), threads)
-    everyone = Conditions(players, unit, maps, coordinates, subjects)
-    return everyone, Within(name, labels, base, maps)
+    profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
+    players = EpisodeLikelihoods(profiles, base, tuple(observed), threads)
+    everyone = ConditionLikelihoods(players, unit, maps, coordinates, subjects)
+    return everyone, WithinConditions(name, labels, base, maps)
 
 
-def _labels(episodes: Sequence[Any], within: Any) -> tuple[str, list[Any]]:
-    """What the conditions are of, and the label of every episode."""
+def _condition_labels(episodes: Sequence[Any], within: Any) -> tuple[str, list[Any]]:
+    """Name of the conditions, and the label of every episode."""
     if isinstance(within, Mapping):
         if len(within) != 1:
             raise DataError(
@@ -157,10 +159,10 @@ def _varying(varying: Sequence[str] | None, names: Sequence[str]) -> list[bool]:
     return [name in asked for name in names]
 
 
-def _stack(
+def _stack_coordinates(
     base: Coordinates, name: str, labels: Sequence[Any], chosen: list[bool]
 ) -> tuple[Coordinates, Matrix]:
-    """Coordinates of a subject, those of shape first, and their maps to conditions."""
+    """Coordinates of a subject, shape parameters first, and their maps to conditions."""
     codes = np.vstack([-np.ones(len(labels) - 1), np.eye(len(labels) - 1)])
     found: list[tuple[Coordinate, int, Matrix]] = []
     for a, c in enumerate(base.each):
@@ -171,6 +173,7 @@ def _stack(
         for b, label in enumerate(labels[1:]):
             natural = Natural(f"{c.name}:{name}[{label}]", kind, c.natural.index)  # type: ignore[arg-type]
             found.append((Coordinate(natural, Link("identity")), a, codes[:, b]))
+    # Shape parameters come first in every `Coordinates`; the sort is stable.
     found.sort(key=lambda one: not one[0].is_shape)
     maps = np.zeros((len(labels), len(base), len(found)))
     for j, (_, a, weights) in enumerate(found):
@@ -231,11 +234,11 @@ class Contrast(Result):
         return columns
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per parameter."""
+        """Table with one row per parameter."""
         return make_frame(self._columns(), backend or frame_backend(self))
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Contrast as a dictionary for JSON."""
         columns = self._columns()
         numbers = {
             k: [v if isinstance(v, str) else to_json_numbers(v) for v in c]
@@ -244,7 +247,7 @@ class Contrast(Result):
         return {"factor": self.factor, "contrast": self.words, **numbers}
 
     def table(self) -> Table:
-        """For reading."""
+        """Table for reading."""
         adjusted = self.adjusted_p_value
         rows = tuple(
             (
@@ -266,7 +269,7 @@ class Contrast(Result):
         return Table(f"{self.factor}: {self.words}", (), header, rows, (said,) if several else ())
 
     def summary(self) -> str:
-        """As text."""
+        """Table as text."""
         return self.table().text()
 
     def __repr__(self) -> str:
@@ -277,8 +280,8 @@ class Contrast(Result):
         return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
 
 
-def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
-    """The contrast of a population fit."""
+def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
+    """Estimate and test the difference between two levels of a factor or two conditions."""
     check_level(level)
     parts = [part.strip() for part in str(words).split(" - ")]
     if len(parts) != 2:
@@ -290,7 +293,7 @@ def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
     within = source.conditions
     if within is not None and factor == within.name:
         base = within.base
-        rows = source.design.of_person({})
+        rows = source.design.person_rows({})
         row = (within.maps[within.index(parts[0])] - within.maps[within.index(parts[1])]) @ rows
     else:
         variable = source.design.variables.get(factor)
@@ -302,10 +305,10 @@ def contrasted(fit: Any, factor: str, words: str, level: float) -> Contrast:
                 f"{', '.join(known) or 'none'}."
                 f"{closest_match_hint(str(factor), known) or ' Correct it.'}"
             )
-        base = source.people.coordinates
+        base = source.likelihoods.coordinates
         levels = {str(one): one for one in variable.levels}
         one, other = (levels.get(part, part) for part in parts)
-        row = source.design.of_person({factor: one}) - source.design.of_person({factor: other})
+        row = source.design.person_rows({factor: one}) - source.design.person_rows({factor: other})
     used = np.flatnonzero(np.abs(row).sum(axis=1) > 0)
     row = row[used]
     difference = row @ fit.coefficients
@@ -367,7 +370,7 @@ class Comparison:
 
 
 def _is_special_case(small: Any, large: Any) -> bool:
-    """Whether all that one population may be the other may be, too."""
+    """Whether the smaller population model is nested in the larger."""
     matrices = [
         list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
         for fit in (small, large)
@@ -382,10 +385,10 @@ def _is_special_case(small: Any, large: Any) -> bool:
     )
 
 
-def compared(one: Any, other: Any, nested: bool | None = None) -> Comparison:
-    """Likelihood ratio and leave-one-subject-out difference.
+def compare_fits(one: Any, other: Any, nested: bool | None = None) -> Comparison:
+    """Compare two populations by likelihood ratio and leave-one-subject-out evidence.
 
-    Whether the smaller is a special case of the larger is looked at, unless somebody says it.
+    Whether the smaller is nested in the larger is found out, unless it is given.
     """
     same = one.subjects.labels == other.subjects.labels and one.n_decisions == other.n_decisions
     if not same:
@@ -402,13 +405,13 @@ def compared(one: Any, other: Any, nested: bool | None = None) -> Comparison:
     df = df if nested else 0
     statistic = 2 * (values[0] - values[1]) * np.sign(df) if df else np.nan
     p = float(chi_square_sf(max(statistic, 0.0), abs(df))) if df else np.nan
-    apart = one.loo_each - other.loo_each
+    differences = one.loo_each - other.loo_each
     return Comparison(
         values,
         sizes,
         float(statistic),
         abs(df),
         p,
-        float(apart.sum()),
-        float(np.sqrt(len(apart)) * apart.std(ddof=1)),
+        float(differences.sum()),
+        float(np.sqrt(len(differences)) * differences.std(ddof=1)),
     )

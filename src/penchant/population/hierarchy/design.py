@@ -1,9 +1,9 @@
-"""What people's parameters depend on: covariates as columns, for every coordinate its own.
+"""Design matrices of a population: covariates of every coordinate's mean, as columns.
 
 Numbers are centred, and factors have treatment coding: a level's column is 1 for its people and 0
 for others, and the first level has none. The coefficient that bears a parameter's own name is that
 of the first level at the mean of the numbers; one of another level is its difference from that. An
-average person is the mean over levels, each counted once.
+average person is the mean over levels, each counted once. Formulas are parsed by formulaic.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Variable:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """Columns of every coordinate.
+    """Design of every coordinate's mean.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class Design:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the coefficients: the parameter's, and with the covariate behind a colon."""
+        """Names of the coefficients: the parameter's, with the covariate behind a colon."""
         found = []
         for parameter, terms in zip(self.parameters, self.terms, strict=True):
             found.append(parameter)
@@ -112,7 +112,7 @@ class Design:
         return names
 
     def matrix(self, values: Mapping[str, Vector], n: int) -> Matrix:
-        """(n, n_parameters, n_coefficients) of people with these values of the covariates."""
+        """Design matrix (n, n_parameters, n_coefficients) for given values of the covariates."""
         blocks = []
         for terms in self.terms:
             columns = [np.ones((n, 1))]
@@ -130,12 +130,12 @@ class Design:
             first += block.shape[1]
         return whole
 
-    def of_people(self, n: int) -> Matrix:
-        """Of the people that were fitted."""
+    def subject_rows(self, n: int) -> Matrix:
+        """Design matrix of the subjects that were fitted."""
         return self.matrix({name: v.values for name, v in self.variables.items()}, n)
 
-    def of_person(self, given: Mapping[str, Any]) -> Matrix:
-        """(n_parameters, n_coefficients) of one person; an average one where nothing is said."""
+    def person_rows(self, given: Mapping[str, Any]) -> Matrix:
+        """Rows (n_parameters, n_coefficients) of a person, average in covariates not given."""
         for name in given:
             if name not in self.variables:
                 known = ", ".join(self.variables) or "none"
@@ -149,7 +149,7 @@ class Design:
             for term in terms:
                 product = np.ones(1)
                 for name in term:
-                    product = np.outer(product, self._own(name, given)).ravel()
+                    product = np.outer(product, self._coded_value(name, given)).ravel()
                 row += product.tolist()
             blocks.append(np.array(row))
         whole = np.zeros((len(self.terms), sum(map(len, blocks))))
@@ -159,16 +159,11 @@ class Design:
             first += len(block)
         return whole
 
-    def _own(self, name: str, given: Mapping[str, Any]) -> Vector:
+    def _coded_value(self, name: str, given: Mapping[str, Any]) -> Vector:
         variable = self.variables[name]
         if name not in given:
             return variable.average
         return np.asarray(variable.coded(np.array([variable.value(given[name])]))[0])
-
-    def without(self, parameter: int) -> Design:
-        """The same with no covariates of one parameter."""
-        terms = tuple(() if a == parameter else t for a, t in enumerate(self.terms))
-        return Design(self.parameters, self.variables, terms)
 
     def factor(self, asked: str) -> Variable:
         """The factor that `spread="by ..."` names."""
@@ -214,7 +209,7 @@ def read_design(
         terms = _formula_terms(formula or {}, parameters)
     used = list(dict.fromkeys(name for own in terms.values() for term in own for name in term))
     what = "covariates" if covariates else "formula"
-    variables = {name: _variable(table, rows, subjects, name, what) for name in used}
+    variables = {name: _read_variable(table, rows, subjects, name, what) for name in used}
     design = Design(tuple(parameters), variables, tuple(terms.get(p, ()) for p in parameters))
     _check_rank(design, len(subjects))
     return design
@@ -234,16 +229,16 @@ def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]
             f"{format_list(map(str, names))}. Rename the column of labels."
         )
     labels = table[column].to_list()
-    place: dict[str, int] = {}
+    row_of: dict[str, int] = {}
     for row, label in enumerate(labels):
         key = _key(label)
-        if key in place:
+        if key in row_of:
             raise DataError(
-                f"people must have one row per subject; got {label} in rows {place[key]} and "
+                f"people must have one row per subject; got {label} in rows {row_of[key]} and "
                 f"{row}. Keep one."
             )
-        place[key] = row
-    missing = [str(s) for s in subjects if _key(s) not in place]
+        row_of[key] = row
+    missing = [str(s) for s in subjects if _key(s) not in row_of]
     if missing:
         raise DataError(
             f"people must have a row for every subject; got none for {format_list(missing)}. Add "
@@ -256,11 +251,11 @@ def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]
             f"people must hold only subjects with decisions; got {format_list(more)} without any. "
             "Leave them out."
         )
-    return table, np.array([place[_key(s)] for s in subjects], dtype=np.int64)
+    return table, np.array([row_of[_key(s)] for s in subjects], dtype=np.int64)
 
 
 def _key(label: Any) -> str:
-    """Labels that print the same are the same: 7, 7.0 and "7"."""
+    """Normalise a label, so that 7, 7.0 and "7" are the same subject."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     if isinstance(label, np.floating) and float(label).is_integer():
@@ -268,7 +263,7 @@ def _key(label: Any) -> str:
     return str(label).strip()
 
 
-def _variable(
+def _read_variable(
     table: Any, rows: IntVector, subjects: Sequence[Any], name: str, what: str
 ) -> Variable:
     names = [str(column) for column in table.columns]
@@ -303,11 +298,11 @@ def _variable(
     levels = tuple(dict.fromkeys(values))
     levels = tuple(sorted(levels, key=str))
     counts = {level: values.count(level) for level in levels}
-    alone = [str(level) for level, count in counts.items() if count == 1]
-    if alone:
+    singletons = [str(level) for level, count in counts.items() if count == 1]
+    if singletons:
         raise DataError(
             f"{name} must have at least two subjects of every level; got one of "
-            f"{format_list(alone)}. Join it with another level, or leave it out."
+            f"{format_list(singletons)}. Join it with another level, or leave it out."
         )
     return Variable(name, levels, np.array([levels.index(v) for v in values], dtype=np.float64))
 
@@ -362,13 +357,14 @@ def _formula_terms(
 
 
 def _check_rank(design: Design, n: int) -> None:
-    """No covariate is told by the others."""
-    whole = design.of_people(n)
+    """Refuse covariates that others determine, or that are as many as subjects."""
+    whole = design.subject_rows(n)
     first = 0
     names = design.names
     for a, parameter in enumerate(design.parameters):
         size = int((np.abs(whole[:, a]).sum(axis=0) > 0).sum())
         own = whole[:, a, first : first + size]
+        # Unit columns: rank must not depend on the covariates' units.
         scaled = own / np.maximum(np.sqrt((own**2).sum(axis=0)), 1e-300)
         if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:
             listed = ", ".join(names[first + 1 : first + size])

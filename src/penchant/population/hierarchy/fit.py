@@ -1,15 +1,17 @@
-"""Everybody at once: `fit_population`, what it fits, and how it comes to its end.
+"""Hierarchical fit of a population by maximum marginal likelihood: `fit_population`.
 
-A spread whose maximum is at 0 is left out, and an upper limit given. That none was found does not
-mean that people are alike: they are described with the spread that a weak prior keeps from
-vanishing (Chung et al. 2013), so that their intervals are not those of the mean.
+A plan says what is fitted; `fit_plan` runs the adaptive quadrature of `search` until the
+integration error is small, drops spreads whose maximum is at 0 and gives each an upper limit from
+its profile likelihood. That no spread was found does not mean that people are alike: they are
+described with the spread that a weak prior keeps from vanishing (Chung et al. 2013), so that their
+intervals are not those of the mean.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -24,33 +26,74 @@ from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, doubts_of, refuse_no_model
 from penchant.output import preserve_frame_backend
-from penchant.population.hierarchy.assemble import result_of
-from penchant.population.hierarchy.contrasts import Within, stacked
+from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.design import Design, read_design
-from penchant.population.hierarchy.likelihoods import Choosers, People, Players
-from penchant.population.hierarchy.marginal import Spread, Structure
-from penchant.population.hierarchy.nodes import EACH, FEWER, LEAST, MOST, N_DRAWS
-from penchant.population.hierarchy.result import PopulationFit, Source
-from penchant.population.hierarchy.search import (
-    Found,
-    Search,
-    begin,
-    elsewhere,
-    evaluated,
-    flat_coordinates,
-    search,
-    spread_shares,
-    would_move,
+from penchant.population.hierarchy.likelihoods import (
+    ChoiceLikelihoods,
+    EpisodeLikelihoods,
+    SubjectLikelihoods,
 )
+from penchant.population.hierarchy.marginal import LogCholesky, Structure
+from penchant.population.hierarchy.quadrature import (
+    MIN_NODES_AND_DRAWS,
+    NODES_AND_DRAWS_BY_SHAPES,
+    NODES_BY_DIMENSION,
+    QUADRATURE,
+)
+from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.result_builder import build_result
+from penchant.population.hierarchy.search import (
+    SearchProblem,
+    SearchResult,
+    evidence_by_rule,
+    marginal_by_rule,
+    maximize_by_quadrature,
+    newton_shift,
+    starting_values,
+)
+from penchant.population.hierarchy.trust_region import relative_spreads, vanishing_spreads
 from penchant.softmax.likelihood import available_threads
 
-NEARBY = 1.0  # typical standard deviations within which a likelihood is like its expansion
+
+@dataclass(frozen=True, slots=True)
+class PopulationFitOptions:
+    """Limits by which a population fit judges its nodes, its spreads and its defaults."""
+
+    max_fixed_shift: float = 1.0  # typical sds: farther the expansion in fixed coordinates is off
+    limit_drop: float = 1.353  # log-units: chi-square(1) point of 90 % over 2, one-sided 95 %
+    max_integration_error: float = 0.1  # log-units per hundred subjects: invisible in any digit
+    max_nodes: int = 4000  # of each subject in a search: seconds for a hundred subjects
+    max_draws_shift: float = 0.2  # standard errors by which other draws may move a parameter
+    small_spread: float = 0.3  # relative to a likelihood's sd: such a spread may be none
+    min_spread_gain: float = 0.05  # log-units that a spread must be worth to be kept
+    diverged_sds: float = 100.0  # typical sds: a mean or spread beyond has run away
+    suspect_correlation: float = 0.985  # above it a start without correlations is tried too
+    min_subjects: int = 5  # fewer tell no variance
+    reml_subjects: int = 50  # REML below: ML understates variances by 1 / N, 2 % here
+    subjects_per_covariance: int = 4  # of each entry of S; with fewer, correlations run to +-1
+
+
+FIT = PopulationFitOptions()
 
 
 class Plan(NamedTuple):
-    """What is fitted."""
+    """A population to fit, before it is decided which coordinates have spread.
 
-    people: People
+    Attributes
+    ----------
+    likelihoods, design
+        Log-likelihoods of subjects, and the covariates of every coordinate's mean.
+    differing
+        Coordinates that may differ between subjects.
+    correlated, group, n_groups
+        Whether correlations are estimated; group of each subject with a covariance of its own.
+    estimator, nodes
+        "ml" or "reml"; nodes per dimension that were asked for.
+    with_spread_prior
+        Whether spreads have the weak prior that keeps them from vanishing.
+    """
+
+    likelihoods: SubjectLikelihoods
     design: Design
     differing: list[int]
     correlated: bool
@@ -58,341 +101,353 @@ class Plan(NamedTuple):
     n_groups: int
     estimator: str
     nodes: int | None
-    away_from_zero: bool = False
+    with_spread_prior: bool = False
 
     def structure(self, random: list[int]) -> Structure:
-        """With spread in these coordinates."""
-        n, p = len(self.people.subjects), len(self.people.coordinates)
-        design = self.design.of_people(n)
+        """Structure with spread in these coordinates."""
+        n, p = len(self.likelihoods.subjects), len(self.likelihoods.coordinates)
+        design = self.design.subject_rows(n)
         fixed = np.array([a for a in range(p) if a not in random], dtype=np.int64)
+        # Coefficients of coordinates without spread may move until some subject's coordinate has
+        # moved by a typical sd: the likelihood is an expansion in them.
         most = np.abs(design).max(axis=0)  # (p, n_beta)
-        sd = self.people.typical.sd[fixed, None]
+        sd = self.likelihoods.typical.sd[fixed, None]
         room = np.divide(sd, most[fixed], out=np.full((len(fixed), most.shape[1]), np.inf),
                          where=most[fixed] > 0)  # fmt: skip
         return Structure(
             design,
             np.array(random, dtype=np.int64),
             fixed,
-            Spread(len(random), self.correlated and len(random) > 1, self.n_groups),
+            LogCholesky(len(random), self.correlated and len(random) > 1, self.n_groups),
             self.group,
             np.ones(n),
-            NEARBY * room.min(axis=0, initial=np.inf),
+            FIT.max_fixed_shift * room.min(axis=0, initial=np.inf),
         )
 
-    def task(self, random: list[int]) -> Search:
-        """The search with spread in these coordinates."""
+    def problem(self, random: list[int]) -> SearchProblem:
+        """Search problem with spread in these coordinates, on the usual nodes."""
         structure = self.structure(random)
-        usual, draws = EACH.get(len(random), 0), N_DRAWS
+        usual, draws = NODES_BY_DIMENSION.get(len(random), 0), QUADRATURE.n_draws
         if not usual:
-            usual, draws = FEWER.get(
-                sum(a < self.people.coordinates.n_shape for a in random), LEAST
+            usual, draws = NODES_AND_DRAWS_BY_SHAPES.get(
+                sum(a < self.likelihoods.coordinates.n_shape for a in random), MIN_NODES_AND_DRAWS
             )
-        return Search(
-            self.people,
+        return SearchProblem(
+            self.likelihoods,
             structure,
             self.nodes or usual,
             self.estimator == "reml",
             n_draws=draws,
-            away_from_zero=self.away_from_zero,
+            with_spread_prior=self.with_spread_prior,
         )
 
-    def checked(self, task: Search) -> Search:
-        """The same with two nodes more in each direction: with draws, in the shapes."""
-        q = int((task.structure.random < self.people.coordinates.n_shape).sum())
-        return replace(task, k=task.k + 2, n_draws=task.n_draws if q else 2 * task.n_draws)
+    def with_check_rule(self, problem: SearchProblem) -> SearchProblem:
+        """Problem on other and more draws: by two nodes more per shape, or twice the draws."""
+        q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
+        return replace(
+            problem, k=problem.k + 2, n_draws=problem.n_draws if q else 2 * problem.n_draws
+        )
 
-    def closer(self, task: Search) -> Search:
-        """The next finer rule: most nodes in the shapes, in which posteriors are least normal."""
-        r = len(task.structure.random)
-        q = int((task.structure.random < self.people.coordinates.n_shape).sum())
-        if r > MOST:
-            more = task.k + 2 if q == 1 else task.k
-            return replace(task, k=more, n_draws=2 * task.n_draws)
+    def finer(self, problem: SearchProblem) -> SearchProblem:
+        """Problem on the next finer rule: more nodes where posteriors are least normal."""
+        r = len(problem.structure.random)
+        q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
+        if r > QUADRATURE.max_product_dimensions:
+            more = problem.k + 2 if q == 1 else problem.k
+            return replace(problem, k=more, n_draws=2 * problem.n_draws)
         if not q:
-            return replace(task, k=task.k + (4 if r < MOST else 2))
-        # twice the nodes of one shape: with two more, rules that are both wrong agree by chance
-        on_shape = task.k + task.more
+            return replace(
+                problem, k=problem.k + (4 if r < QUADRATURE.max_product_dimensions else 2)
+            )
+        # Twice the nodes of a single shape: with two more, two wrong rules may agree by chance.
+        on_shape = problem.k + problem.extra_shape_nodes
         on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
-        return replace(task, k=task.k + 2, more=on_shape - task.k - 2)
+        return replace(problem, k=problem.k + 2, extra_shape_nodes=on_shape - problem.k - 2)
 
 
-ONE_SIDED = 1.353  # by which F falls at a one-sided limit of 95 %
-UNSETTLED = 0.1  # log-units of integration error, for each hundred subjects
-MOST_NODES = 4000  # of each subject, in a search
-MOVES = 0.2  # standard errors by which other draws may move a parameter
-THIN = 0.3  # standard deviations of a subject's likelihood below which a spread may be none
-LOST = 0.05  # log-units that a spread must be worth
-FAR = 100.0  # typical standard deviations beyond which a mean that nothing tells has run away
-AT_ONE = 0.985  # correlation from which on another start is tried
+class PlanFit(NamedTuple):
+    """A fitted plan: problem, optimum, optimum that describes people, and what is wrong."""
 
-
-class Fitted(NamedTuple):
-    """The search's end, where people are described, and what is wrong."""
-
-    task: Search
-    found: Found
-    about: Found
+    problem: SearchProblem
+    optimum: SearchResult
+    descriptive: SearchResult
     integration_error: float
     status: dict[str, str]
 
 
-class _Start(NamedTuple):
-    """Where searches begin: covariance, modes and informations under a broad prior."""
+class _StartingValues(NamedTuple):
+    """Covariance between people, modes and informations of subjects under a broad prior."""
 
     matrix: Matrix
     h: Matrix
     information: Matrix
 
 
-def fit_plan(plan: Plan) -> Fitted:
-    """Fit a population, and say what is wrong with it."""
+def fit_plan(plan: Plan) -> PlanFit:
+    """Fit a population, drop spreads of 0, and collect what is wrong with it."""
     status: dict[str, str] = {}
-    beta, *rest = begin(plan.people, plan.structure(plan.differing).design)
-    start = _Start(*rest)
-    best = _best(plan, plan.differing, beta, start)
-    random, gone = list(plan.differing), []
+    beta, *rest = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
+    start = _StartingValues(*rest)
+    best = _fit_random(plan, plan.differing, beta, start)
+    random, dropped = list(plan.differing), []
     while True:
-        thin = _without_spread(plan, random, best, start)
-        if thin is None:
+        reduced = _drop_smallest_spread(plan, random, best, start)
+        if reduced is None:
             break
-        gone.append((random[thin[0]], best.found))
-        random, best = thin[1], thin[2]
-    task, found, error = best
-    for a, before in gone:
-        name = plan.people.coordinates.names[a]
+        dropped.append((random[reduced[0]], best.optimum))
+        random, best = reduced[1], reduced[2]
+    problem, optimum, error = best
+    for a, before in dropped:
+        name = plan.likelihoods.coordinates.names[a]
         words = f"No spread was found in {name}"
-        if len(plan.differing) <= MOST:
-            most = _most_spread(plan, [*random, a], a, before, start)
+        if len(plan.differing) <= QUADRATURE.max_product_dimensions:
+            most = _sd_upper_limit(plan, [*random, a], a, before, start)
             words += (
                 f": its standard deviation is at most {most:.3g} "
-                f"({plan.people.coordinates.links[name]})"
+                f"({plan.likelihoods.coordinates.links[name]})"
                 if np.isfinite(most)
                 else ", and the decisions set no limit to it"
             )
         status["no spread in " + name] = words + "."
-    if not error.settled:
-        worst = np.argsort(-np.abs(error.apart))[:5]
-        people = format_list(str(plan.people.subjects[i]) for i in worst)
-        other, advice = "more nodes", f"give more than nodes={task.k}"
-        if len(task.structure.random) > MOST:
-            other, advice = "other draws", _simpler(task)
+    if not error.converged:
+        worst = np.argsort(-np.abs(error.differences))[:5]
+        people = format_list(str(plan.likelihoods.subjects[i]) for i in worst)
+        other, advice = "more nodes", f"give more than nodes={problem.k}"
+        if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+            other, advice = "other draws", _simplification_advice(problem)
         elif plan.nodes is None:
-            advice = _simpler(task)
+            advice = _simplification_advice(problem)
         status["integration not settled"] = (
             f"The log-likelihood changes by {error.total:.2g} with {other}, most for {people}: "
             f"{advice}."
         )
-    if not found.settled:
+    if not optimum.converged:
         status["stopped early"] = (
-            f"The search stopped after {found.n_rounds} rounds before parameters stood still: "
-            f"{_simpler(task)}."
+            f"The search stopped after {optimum.n_rounds} rounds before parameters stood still: "
+            f"{_simplification_advice(problem)}."
         )
-    about = _described(plan, found, beta, start) if gone else found
-    return Fitted(task, found, about, error.total, status)
+    descriptive = _fit_with_spread_prior(plan, optimum, beta, start) if dropped else optimum
+    return PlanFit(problem, optimum, descriptive, error.total, status)
 
 
-def _simpler(task: Search) -> str:
-    """What to do where a population has more parameters than the decisions settle."""
+def _simplification_advice(problem: SearchProblem) -> str:
+    """Advice for a population with more parameters than the decisions identify."""
     fewer = f"let fewer parameters differ ({either('random=[...]', '--random NAMES')})"
-    if not task.structure.spread.correlated:
+    if not problem.structure.spread.correlated:
         return fewer
     return f"leave correlations out ({argument('spread', 'diagonal')}), or {fewer}"
 
 
-class _Reached(NamedTuple):
-    """A search, its end, and how much nodes change it."""
+class _Candidate(NamedTuple):
+    """A problem, its optimum, and the integration error there."""
 
-    task: Search
-    found: Found
-    error: _Error
+    problem: SearchProblem
+    optimum: SearchResult
+    error: _IntegrationError
 
     @classmethod
-    def of(cls, plan: Plan, task: Search, found: Found) -> _Reached:
-        """With its integration error."""
-        return cls(task, found, _integration_error(plan, task, found))
+    def of(cls, plan: Plan, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
+        """Estimate the integration error of an optimum."""
+        return cls(problem, optimum, _integration_error(plan, problem, optimum))
 
 
-def _best(plan: Plan, random: list[int], beta: Vector, start: _Start) -> _Reached:
-    """The best population, closer where nodes are too few; from elsewhere too where it is odd."""
-    task = plan.task(random)
-    found = search(task, beta, *start)
-    first = _Reached.of(plan, task, found)
-    if len(flat_coordinates(task.structure, found.x, found.floors)):
+def _fit_random(plan: Plan, random: list[int], beta: Vector, start: _StartingValues) -> _Candidate:
+    """Fit with spread in given coordinates, on finer rules until the integration error is small.
+
+    A maximum at the end of a correlation's range is searched for from a second start as well.
+    """
+    problem = plan.problem(random)
+    optimum = maximize_by_quadrature(problem, beta, *start)
+    first = _Candidate.of(plan, problem, optimum)
+    if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
     best = first
-    while plan.nodes is None and not best.error.settled and _is_affordable(plan, best):
-        task = plan.closer(task)
-        s = task.structure
-        here = found.x[: s.n_beta], *start, found.x[s.n_beta :]
-        found = search(task, *here, posterior=found.posterior)
-        best = _Reached.of(plan, task, found)
-    costly = found.settled and len(random) > MOST
-    if task.structure.spread.correlated and _is_odd(found) and not costly:
-        apart = start._replace(matrix=np.diag(np.diag(start.matrix)))
-        other = search(task, beta, *apart)
-        gained = task.goal.level(other.marginal, other.x)
-        gained -= task.goal.level(found.marginal, found.x)
-        if other.settled and (gained > 0 or not found.settled):
-            return _Reached.of(plan, task, other)
+    while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
+        problem = plan.finer(problem)
+        s = problem.structure
+        here = optimum.x[: s.n_beta], *start, optimum.x[s.n_beta :]
+        optimum = maximize_by_quadrature(problem, *here, posterior=optimum.posterior)
+        best = _Candidate.of(plan, problem, optimum)
+    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
+    if problem.structure.spread.correlated and _is_suspect(optimum) and not costly:
+        differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
+        other = maximize_by_quadrature(problem, beta, *differences)
+        gain = problem.objective.value(other.marginal, other.x)
+        gain -= problem.objective.value(optimum.marginal, optimum.x)
+        if other.converged and (gain > 0 or not optimum.converged):
+            return _Candidate.of(plan, problem, other)
     return best
 
 
-def _is_affordable(plan: Plan, reached: _Reached) -> bool:
-    """Whether a search on the next finer rule costs no more than it may; draws are doubled once."""
-    task = plan.closer(reached.task)
-    if len(task.structure.random) > MOST:
-        return reached.task.n_draws == plan.task(task.structure.random.tolist()).n_draws
-    return task.rule(task.k).n_nodes <= MOST_NODES
+def _is_affordable(plan: Plan, reached: _Candidate) -> bool:
+    """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
+    problem = plan.finer(reached.problem)
+    if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+        return reached.problem.n_draws == plan.problem(problem.structure.random.tolist()).n_draws
+    return problem.rule(problem.k).n_nodes <= FIT.max_nodes
 
 
-def _is_odd(found: Found) -> bool:
+def _is_suspect(optimum: SearchResult) -> bool:
     """Whether a maximum is at the end of a correlation's range, or was not reached."""
-    s = found.marginal.structure
-    matrices = s.spread.matrices(found.x[s.n_beta :])
+    s = optimum.marginal.structure
+    matrices = s.spread.matrices(optimum.x[s.n_beta :])
     sd = np.sqrt(np.einsum("gaa->ga", matrices))
     r = matrices / (sd[:, :, None] * sd[:, None, :]) - np.eye(s.spread.size)
-    return not found.settled or float(np.abs(r).max()) > AT_ONE
+    return not optimum.converged or float(np.abs(r).max()) > FIT.suspect_correlation
 
 
-def _without_spread(
-    plan: Plan, random: list[int], best: _Reached, start: _Start
-) -> tuple[int, list[int], _Reached] | None:
-    """The same without a coordinate whose spread is worth nothing; None where all are."""
-    task, found = best.task, best.found
-    s = task.structure
-    if not random or task.away_from_zero:
+def _drop_smallest_spread(
+    plan: Plan, random: list[int], best: _Candidate, start: _StartingValues
+) -> tuple[int, list[int], _Candidate] | None:
+    """Fit without the smallest spread that is worth nothing; None where every spread is.
+
+    Returns the index of the spread that was dropped, the coordinates left, and their fit.
+    """
+    problem, optimum = best.problem, best.optimum
+    s = problem.structure
+    if not random or problem.with_spread_prior:
         return None
-    shares = spread_shares(s, found.x, found.floors)
-    flat = flat_coordinates(s, found.x, found.floors)
-    level = task.goal.level(found.marginal, found.x) if found.settled else -np.inf
-    if len(random) > MOST or not best.error.settled:
-        # too costly, or not to be told: only what has no spread at all
+    shares = relative_spreads(s, optimum.x, optimum.log_sd_floors)
+    flat = vanishing_spreads(s, optimum.x, optimum.log_sd_floors)
+    level = problem.objective.value(optimum.marginal, optimum.x) if optimum.converged else -np.inf
+    if len(random) > QUADRATURE.max_product_dimensions or not best.error.converged:
+        # Refits are too costly, or differences of F not reliable: drop only spreads at 0.
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
     for c in np.argsort(shares):
-        if shares[c] > THIN:
+        if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]
-        without = _best(plan, others, found.x[: s.n_beta], start)
-        lost = level - without.task.goal.level(without.found.marginal, without.found.x)
-        if lost < LOST or c in flat:
+        without = _fit_random(plan, others, optimum.x[: s.n_beta], start)
+        loss = level - without.problem.objective.value(without.optimum.marginal, without.optimum.x)
+        if loss < FIT.min_spread_gain or c in flat:
             return int(c), others, without
     return None
 
 
-def _described(plan: Plan, found: Found, beta: Vector, start: _Start) -> Found:
-    """The population with a weak prior that keeps spreads from vanishing.
+def _fit_with_spread_prior(
+    plan: Plan, optimum: SearchResult, beta: Vector, start: _StartingValues
+) -> SearchResult:
+    """Fit under a weak prior that keeps spreads from vanishing, to describe people by.
 
     The prior sets no upper end: where the decisions set none either, as of people at the bounds of
-    a rate, spread and mean may run away together. Then nothing is described but what was found.
+    a rate, spread and mean may diverge together. Then the optimum without it describes people.
     """
-    task = replace(plan.task(plan.differing), away_from_zero=True)
-    reached = found.x[: task.structure.n_beta]
+    problem = replace(plan.problem(plan.differing), with_spread_prior=True)
+    reached = optimum.x[: problem.structure.n_beta]
     for first in (reached, beta):
-        if not _is_far(plan, task.structure, first):
-            wide = search(task, first, *start)
-            if not _is_far(plan, wide.marginal.structure, wide.x):
+        if not _has_diverged(plan, problem.structure, first):
+            wide = maximize_by_quadrature(problem, first, *start)
+            if not _has_diverged(plan, wide.marginal.structure, wide.x):
                 return wide
-    return found
+    return optimum
 
 
-def _is_far(plan: Plan, structure: Structure, x: Vector) -> bool:
-    """Whether means, or spreads if x has them, are beyond all that is typical of people."""
-    centre, sd = plan.people.typical
-    far = (np.abs(structure.means(x[: structure.n_beta]) - centre) > FAR * sd).any()
+def _has_diverged(plan: Plan, structure: Structure, x: Vector) -> bool:
+    """Whether means, or spreads if x has them, are far beyond the typical range of people."""
+    centre, sd = plan.likelihoods.typical
+    far = (np.abs(structure.means(x[: structure.n_beta]) - centre) > FIT.diverged_sds * sd).any()
     if len(x) > structure.n_beta:
         matrices = structure.spread.matrices(x[structure.n_beta :])
         spreads = np.sqrt(np.einsum("gaa->ga", matrices))
-        far |= (spreads > FAR * sd[structure.random]).any()
+        far |= (spreads > FIT.diverged_sds * sd[structure.random]).any()
     return bool(far)
 
 
-class _Error(NamedTuple):
-    """Estimated error of F, changes of each subject's evidence, and whether they are small."""
+class _IntegrationError(NamedTuple):
+    """Estimated error of F, change of each subject's evidence, and whether they are small."""
 
     total: float
-    apart: Vector
-    settled: bool
+    differences: Vector
+    converged: bool
 
 
-def _integration_error(plan: Plan, task: Search, found: Found) -> _Error:
-    """Changes of subjects' evidences with the next finer rule, and the sum of their sizes.
+def _integration_error(
+    plan: Plan, problem: SearchProblem, optimum: SearchResult
+) -> _IntegrationError:
+    """Integration error: changes of subjects' evidences with the next finer rule.
 
-    Signed changes may cancel although every subject's integral is off. They are summed for the
-    verdict alone, and allowed less in a crowd: an error that all have in common moves estimates in
-    units of their standard errors the more, the more people there are.
+    Its total sums absolute changes, as signed ones may cancel although every integral is off. The
+    signed sum has a stricter limit with many subjects: an error that all have in common moves
+    estimates in units of their standard errors the more, the more people there are.
     """
-    n = len(task.structure.design)
-    if not len(task.structure.random):
-        return _Error(0.0, np.zeros(n), True)
-    if len(task.structure.random) > MOST:
-        return _error_of_draws(plan, replace(task, n_draws=found.n_draws), found)
-    apart = evaluated(plan.closer(task), found) - found.known.evidence
-    total, common = float(np.abs(apart).sum()), abs(float(apart.sum()))
+    n = len(problem.structure.design)
+    if not len(problem.structure.random):
+        return _IntegrationError(0.0, np.zeros(n), True)
+    if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+        return _draws_error(plan, replace(problem, n_draws=optimum.n_draws), optimum)
+    differences = evidence_by_rule(plan.finer(problem), optimum) - optimum.evaluation.evidence
+    total, common = float(np.abs(differences).sum()), abs(float(differences.sum()))
     hundreds = max(1.0, n / 100)
-    settled = total < UNSETTLED * hundreds and common < UNSETTLED * np.sqrt(hundreds)
-    return _Error(total, apart, settled)
+    converged = (
+        total < FIT.max_integration_error * hundreds
+        and common < FIT.max_integration_error * np.sqrt(hundreds)
+    )
+    return _IntegrationError(total, differences, converged)
 
 
-def _error_of_draws(plan: Plan, task: Search, found: Found) -> _Error:
-    """Change of F with half the draws or, where that is much, with others and more.
+def _draws_error(plan: Plan, problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:
+    """Integration error of draws: change of F with half of them, or with others and more.
 
     Errors of draws are many, small and independent, so that the root of the sum of their squares is
-    the size of their sum. It is enough that parameters hardly move with others.
+    the size of their sum. It is enough that parameters hardly move with other draws.
     """
-    apart = found.known.evidence - evaluated(task.coarser(), found)
-    enough = UNSETTLED * max(1.0, float(np.sqrt(len(apart) / 100)))
-    if _size_of_sum(apart) < enough:
-        return _Error(_size_of_sum(apart), apart, True)
-    other = elsewhere(plan.checked(task), found)
-    apart = other.evidence(found.x) - found.known.evidence
-    settled = _size_of_sum(apart) < enough or would_move(other, found) < MOVES
-    return _Error(_size_of_sum(apart), apart, settled)
+    differences = optimum.evaluation.evidence - evidence_by_rule(problem.coarser(), optimum)
+    enough = FIT.max_integration_error * max(1.0, float(np.sqrt(len(differences) / 100)))
+    if _error_size(differences) < enough:
+        return _IntegrationError(_error_size(differences), differences, True)
+    other = marginal_by_rule(plan.with_check_rule(problem), optimum)
+    differences = other.evidence(optimum.x) - optimum.evaluation.evidence
+    converged = (
+        _error_size(differences) < enough or newton_shift(other, optimum) < FIT.max_draws_shift
+    )
+    return _IntegrationError(_error_size(differences), differences, converged)
 
 
-def _size_of_sum(apart: Vector) -> float:
-    return float(max(abs(apart.sum()), np.sqrt((apart**2).sum())))
+def _error_size(differences: Vector) -> float:
+    return float(max(abs(differences.sum()), np.sqrt((differences**2).sum())))
 
 
-def _most_spread(plan: Plan, random: list[int], a: int, found: Found, start: _Start) -> float:
-    """Upper limit (95 %) of the standard deviation of coordinate a: where F falls by 1.35."""
+def _sd_upper_limit(
+    plan: Plan, random: list[int], a: int, optimum: SearchResult, start: _StartingValues
+) -> float:
+    """Upper 95 % limit of coordinate a's sd: where its profile likelihood falls by 1.35."""
     random = sorted(random)
-    task = plan.task(random)
-    s = task.structure
+    problem = plan.problem(random)
+    s = problem.structure
     c = random.index(a)
     order = (c, *(b for b in range(len(random)) if b != c))
-    spread = Spread(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    own = Search(task.people, s._replace(spread=spread), min(task.k, 5), False, 32, still=0.05)
+    spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
+    own = SearchProblem(
+        problem.likelihoods, s._replace(spread=spread), min(problem.k, 5), False, 32, step_tol=0.05
+    )
     hold = np.zeros(spread.n_parameters, dtype=bool)
-    hold[:: spread.n_block] = True
-    beta = found.x[: s.n_beta]
+    hold[:: spread.n_per_group] = True
+    beta = optimum.x[: s.n_beta]
     first = np.stack([np.diag(np.diag(start.matrix)[random])] * s.spread.n_groups)
-    floor = float(found.floors[found.marginal.structure.random.tolist().index(a)])
+    floor = float(optimum.log_sd_floors[optimum.marginal.structure.random.tolist().index(a)])
 
     def at(logarithm: float) -> float:
-        numbers = spread.numbers(first)
-        numbers[:: spread.n_block] = logarithm
-        return search(own, beta, *start, numbers, hold).known.value
+        numbers = spread.parametrize(first)
+        numbers[:: spread.n_per_group] = logarithm
+        return maximize_by_quadrature(own, beta, *start, numbers, hold).evaluation.value
 
+    # Step up by factors of 3 from a negligible sd until the profile has fallen, then bisect to
+    # about 15 %: the limit is reported to few digits, and every value is a search.
     low, high = floor + np.log(40.0), np.inf
     best = at(low)
     while not np.isfinite(high):
-        if low > floor + 12:
+        if low > floor + 12:  # 160 000 times the floor: the decisions set no limit
             return float("inf")
         value = at(low + np.log(3.0))
         best = max(best, value)
-        if value < best - ONE_SIDED:
+        if value < best - FIT.limit_drop:
             high = low + np.log(3.0)
         else:
             low += np.log(3.0)
     for _ in range(3):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if at(middle) >= best - ONE_SIDED else (low, middle)
+        low, high = (middle, high) if at(middle) >= best - FIT.limit_drop else (low, middle)
     return float(np.exp(0.5 * (low + high)))
-
-
-FEWEST = 5  # subjects
-SMALL = 50  # subjects below which REML is the default
-PER_ENTRY = 4  # subjects for each entry of a covariance that is estimated unless asked not to
 
 
 @preserve_frame_backend
@@ -480,23 +535,23 @@ def fit_population(
         data = data.load("a population")
     workers = available_threads() if threads is None else threads
     if people is None and hasattr(data, "people"):
-        people = _of_reading(data, covariates, formula)
+        people = _people_of_reading(data, covariates, formula)
     if getattr(data, "kind", None) == "choices":  # a choice experiment that was read
         data = getattr(data, "data", data)
-    everyone, conditions = people_of_data(data, model, within, varying, links, workers)
-    n = len(everyone.subjects)
-    if n < FEWEST:
+    likelihoods, conditions = build_likelihoods(data, model, within, varying, links, workers)
+    n = len(likelihoods.subjects)
+    if n < FIT.min_subjects:
         raise DataError(
-            f"data must hold at least {FEWEST} subjects for a population; got {n}. Fit them one by "
-            "one with fit_each."
+            f"data must hold at least {FIT.min_subjects} subjects for a population; got {n}. Fit "
+            "them one by one with fit_each."
         )
-    names = everyone.coordinates.names
+    names = likelihoods.coordinates.names
     differing = _random(random, names)
-    design = read_design(names, everyone.subjects, covariates, formula, people)
+    design = read_design(names, likelihoods.subjects, covariates, formula, people)
     notes = [] if model is None else list(doubts_of(model, as_episodes(data)))
     if spread is None:
-        spread = "full" if spread_prior is not None else usual_spread(n, len(differing))
-        notes += few_people(n, len(differing)) if spread == "diagonal" else []
+        spread = "full" if spread_prior is not None else default_spread(n, len(differing))
+        notes += diagonal_spread_note(n, len(differing)) if spread == "diagonal" else []
     correlated = spread != "diagonal" and len(differing) > 1
     group = np.zeros(n, dtype=np.int64)
     labels: tuple[Any, ...] = ()
@@ -504,75 +559,75 @@ def fit_population(
         factor = design.factor(spread.removeprefix("by "))
         group, labels = factor.values.astype(np.int64), factor.levels
         fewest = int(np.bincount(group).min())
-        if fewest < FEWEST:
+        if fewest < FIT.min_subjects:
             raise DataError(
-                f"spread must have at least {FEWEST} subjects in every group; got {fewest} in "
-                f"{labels[int(np.bincount(group).argmin())]}. Use spread='full'."
+                f"spread must have at least {FIT.min_subjects} subjects in every group; got "
+                f"{fewest} in {labels[int(np.bincount(group).argmin())]}. Use spread='full'."
             )
-    way = estimator or ("reml" if n < SMALL else "ml")
-    held_off = spread_prior is not None
-    if held_off:
+    way = estimator or ("reml" if n < FIT.reml_subjects else "ml")
+    with_prior = spread_prior is not None
+    if with_prior:
         notes.append(
             "Standard deviations have a weak prior that keeps them from 0, and correlations one "
             "that keeps them from 1 (spread_prior='gamma')."
         )
     n_groups = max(len(labels), 1)
-    plan = Plan(everyone, design, differing, correlated, group, n_groups, way, nodes, held_off)
+    plan = Plan(likelihoods, design, differing, correlated, group, n_groups, way, nodes, with_prior)
     fitted = fit_plan(plan)
-    source = Source(
-        people=everyone,
+    source = PopulationSource(
+        likelihoods=likelihoods,
         model=model,
         data=data,
         design=design,
         conditions=conditions,
-        found=fitted.found,
-        about=fitted.about,
-        task=fitted.task,
+        optimum=fitted.optimum,
+        descriptive=fitted.descriptive,
+        problem=fitted.problem,
         group_labels=labels,
         covariance_kind=covariance,
     )
-    return result_of(source, fitted.integration_error, fitted.status, notes)
+    return build_result(source, fitted.integration_error, fitted.status, notes)
 
 
-def usual_spread(n: int, n_differing: int) -> str:
-    """The spread of n people who differ in so many parameters, if none is asked for."""
-    enough = n >= PER_ENTRY * _n_entries(n_differing)
+def default_spread(n: int, n_differing: int) -> str:
+    """Default of `spread` for n people who differ in so many parameters."""
+    enough = n >= FIT.subjects_per_covariance * _n_entries(n_differing)
     return "full" if enough or n_differing < 2 else "diagonal"
 
 
-def few_people(n: int, n_differing: int) -> list[str]:
-    """Why correlations are left out, and how they are not."""
+def diagonal_spread_note(n: int, n_differing: int) -> list[str]:
+    """Note that correlations are left out, why, and how to have them."""
     return [
         f"Correlations between parameters are taken for 0 ({argument('spread', 'diagonal')}): {n} "
-        f"subjects are fewer than {PER_ENTRY} for each of {_n_entries(n_differing)} variances and "
-        f"covariances. {argument('spread', 'full')} estimates them all the same."
+        f"subjects are fewer than {FIT.subjects_per_covariance} for each of "
+        f"{_n_entries(n_differing)} variances and covariances. {argument('spread', 'full')} "
+        "estimates them all the same."
     ]
 
 
 def _n_entries(n_differing: int) -> int:
-    """Variances and covariances."""
     return n_differing * (n_differing + 1) // 2
 
 
-def _of_reading(
+def _people_of_reading(
     data: Any, covariates: Sequence[str] | str | None, formula: Mapping[str, str] | None
 ) -> Any:
-    """What the table that was read says of its people; None where nothing is asked of them."""
+    """Table of people from the table that was read; None where no covariate is asked for."""
     asked = [covariates] if isinstance(covariates, str) else [*(covariates or ())]
     for words in (formula or {}).values():
         asked += [name for name in re.findall(r"[^\W\d]\w*", words) if name not in asked]
     return data.people(asked) if asked else None
 
 
-def people_of_data(
+def build_likelihoods(
     data: Any,
     model: Model | None,
     within: Any,
     varying: Sequence[str] | None,
     links: Links,
     threads: int,
-) -> tuple[People, Within | None]:
-    """Subjects with their likelihoods, and the conditions."""
+) -> tuple[SubjectLikelihoods, WithinConditions | None]:
+    """Log-likelihoods of the data's subjects, and the within-subject conditions if any."""
     if isinstance(data, Choices):
         if model is not None:
             raise DataError(
@@ -594,7 +649,7 @@ def people_of_data(
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
         coordinates = Coordinates.of_variables(data.names, links)
-        return Choosers(data, coordinates, threads), None
+        return ChoiceLikelihoods(data, coordinates, threads), None
     episodes = as_episodes(data)
     if model is None:
         raise DataError(
@@ -622,13 +677,14 @@ def people_of_data(
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
         profiles = Profiles(model, groups)
-        return Players(profiles, coordinates, tuple(by_subject), threads), None
-    everyone, conditions = stacked(episodes, model, coordinates, within, varying, threads)
-    return everyone, conditions
+        return EpisodeLikelihoods(profiles, coordinates, tuple(by_subject), threads), None
+    likelihoods, conditions = stack_conditions(
+        episodes, model, coordinates, within, varying, threads
+    )
+    return likelihoods, conditions
 
 
 def _random(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
-    """Coordinates that differ between people."""
     if random is None:
         return list(range(len(names)))
     asked = [random] if isinstance(random, str) else list(random)

@@ -1,6 +1,9 @@
-"""What a population's maximum says: errors, intervals of spreads, people, doubts.
+"""Inference from a population's maximum: covariances, intervals of sds, posteriors of subjects.
 
-All of it comes from the nodes: nothing here asks the model, but profiles that go far.
+Standard errors are those of the observed information (Louis 1982) or the sandwich over subjects;
+intervals of standard deviations are Satterthwaite's (1946) or from the profile likelihood;
+leave-one-out evidences take one Newton step. All of it rests on the nodes of the search: the model
+is evaluated again only for profiles that leave the region in which these can be trusted.
 """
 
 from __future__ import annotations
@@ -12,102 +15,109 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.population.hierarchy.marginal import Marginal, Spread, Structure
-from penchant.population.hierarchy.nodes import MOST
+from penchant.population.hierarchy.marginal import LogCholesky, MarginalLikelihood, Structure
+from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.search import (
-    AT_BOUND,
-    TRUSTED,
-    Found,
-    Goal,
-    Placed,
-    Search,
-    Tilt,
-    bounds_of,
-    climb,
-    errors_by,
+    CentredNodes,
+    SearchProblem,
+    SearchResult,
+    recentre_nodes,
+)
+from penchant.population.hierarchy.trust_region import (
+    TRUST_REGION,
+    Objective,
+    Penalty,
     log_determinant,
-    maximise,
-    placed_anew,
-    trusted_bounds,
+    maximize_on_nodes,
+    newton_ascent,
+    parameter_bounds,
+    standard_errors_from,
+    trust_region_bounds,
 )
 from penchant.tails import chi_square_isf, normal_isf, normal_sf
 
-FEWEST_SHAPED = 20  # subjects of which the shape of a distribution is looked at
-TOLD = 0.5  # reliability from which on it is
-CLOSE = 1e-5  # log-units by which a profile may be off
-MOST_PLACES = 16  # of a profile
-NEAR_ENOUGH = 5e-3  # of the root of twice the fall
-AT_ONCE = 1e-3  # of the logarithm of a spread: nearer to the maximum nothing falls by itself
-WIDEST = 20.0  # typical standard deviations from which on a spread has no end
-UPWARDS = 0.1  # share of a number of the spread in a direction, from which on it is to blame
-# Largest standard error of log sd for Satterthwaite's interval. Larger ones go with estimates that
-# came out small, and intervals chosen by that cover less than they say: 91 % at 0.3.
-REGULAR = 0.15
-REGULAR_OF_DRAWS = 0.3  # where draws leave no profile to take instead
-NEAR_FIXED = 2.0  # standard errors by which coefficients without spread may move between nodes
-STOOD_STILL = 0.02  # share of that in the last step
-MOST_FIXED = 12  # times that nodes are placed for one place of a profile with such coefficients
-FLAT = 1e-9  # share of a direction's curvature below which nothing is known of it
+
+@dataclass(frozen=True, slots=True)
+class InferenceOptions:
+    """Limits of identification, profile intervals and the test of normality."""
+
+    min_relative_curvature: float = 1e-9  # of a direction: below it nothing is known of it
+    min_upward_part: float = 0.1  # of a spread parameter in a direction of negative curvature
+    min_normality_subjects: int = 20  # fewer tell no skewness or kurtosis
+    min_normality_reliability: float = 0.5  # below it posteriors have the population's shape
+    max_log_sd_error: float = 0.15  # for Satterthwaite's interval; at 0.3 it covered only 91 %
+    max_log_sd_error_of_draws: float = 0.3  # where draws leave no profile to take instead
+    profile_gain_tol: float = 1e-5  # log-units; moves an end by less than profile_root_tol
+    profile_root_tol: float = 5e-3  # of the signed root of twice the drop, whose target is 1.96
+    max_profile_points: int = 16  # secants of a nearly straight line take 3 to 5
+    min_profile_distance: float = 1e-3  # in log sd: a drop nearer to the maximum is no profile's
+    max_profile_sd: float = 20.0  # typical sds: an upper end beyond is reported as infinite
+    max_fixed_shift: float = 2.0  # standard errors of fixed coefficients between placements
+    fixed_shift_tol: float = 0.02  # of max_fixed_shift: the last move before a point is accepted
+    max_fixed_placements: int = 12  # of nodes at one point of a profile with fixed coefficients
 
 
-class Errors(NamedTuple):
-    """Covariances of all parameters, by the model and over subjects; directions not told."""
+INFERENCE = InferenceOptions()
+
+
+class ParameterCovariances(NamedTuple):
+    """Covariances of all parameters, model-based and robust; unidentified directions (m, size)."""
 
     model: Matrix
     robust: Matrix
     flat: Matrix
 
 
-def errors_of(found: Found, rank: int) -> Errors:
-    """Inverse of the observed information, and the sandwich.
+def parameter_covariances(optimum: SearchResult, rank: int) -> ParameterCovariances:
+    """Inverse of the observed information, and the sandwich over subjects.
 
-    A number of the spread along which F bends upwards (it is hardly told, or draws are few) counts
-    as known: that does not make means untold.
+    A spread parameter along which F is convex (it is hardly identified, or draws are few) counts as
+    known: otherwise it would make the means look unidentified.
     """
-    free = free_parameters(found)
-    size, n_beta = len(found.x), found.marginal.structure.n_beta
+    free = free_parameters(optimum)
+    size, n_beta = len(optimum.x), optimum.marginal.structure.n_beta
     model, robust = np.zeros((size, size)), np.zeros((size, size))
     while True:
-        information = found.information[np.ix_(free, free)]
+        information = optimum.information[np.ix_(free, free)]
         scale = np.sqrt(np.maximum(np.abs(np.diag(information)), 1e-300))
         values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-        if not len(values) or values[0] > -FLAT:
+        if not len(values) or values[0] > -INFERENCE.min_relative_curvature:
             break
         along = np.where(free < n_beta, 0.0, np.abs(vectors[:, 0]))
-        if along.max() < UPWARDS:
+        if along.max() < INFERENCE.min_upward_part:
             break
         free = np.delete(free, int(along.argmax()))
-    told = values > FLAT
-    own = vectors[:, told] / scale[:, None]
-    inverse = (own / values[told]) @ own.T
-    scores = found.known.scores[:, free]
+    identified = values > INFERENCE.min_relative_curvature
+    own = vectors[:, identified] / scale[:, None]
+    inverse = (own / values[identified]) @ own.T
+    scores = optimum.evaluation.scores[:, free]
     n = len(scores)
     meat = scores.T @ scores * (n / max(n - rank, 1))
     model[np.ix_(free, free)] = inverse
     robust[np.ix_(free, free)] = inverse @ meat @ inverse
-    flat = np.zeros((int((~told).sum()), size))
-    flat[:, free] = (vectors[:, ~told] / scale[:, None]).T
-    return Errors(model, robust, flat)
+    flat = np.zeros((int((~identified).sum()), size))
+    flat[:, free] = (vectors[:, ~identified] / scale[:, None]).T
+    return ParameterCovariances(model, robust, flat)
 
 
-def untold(found: Found, errors: Errors) -> BoolVector:
-    """Coefficients that have a part in a direction of which nothing is known, free of units."""
-    size = np.sqrt(np.abs(np.diag(found.information)))
+def unidentified_coefficients(optimum: SearchResult, errors: ParameterCovariances) -> BoolVector:
+    """Coefficients that have a part in an unidentified direction, free of units."""
+    size = np.sqrt(np.abs(np.diag(optimum.information)))
     directions = np.abs(errors.flat * np.where(size > 0, size, 1.0))
     highest = directions.max(axis=1, initial=0.0)
-    own = directions[:, : found.marginal.structure.n_beta]
+    own = directions[:, : optimum.marginal.structure.n_beta]
     return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))
 
 
-def free_parameters(found: Found) -> Any:
+def free_parameters(optimum: SearchResult) -> Any:
     """Parameters that are neither held nor at the end of their range."""
-    low, high = bounds_of(found.marginal.structure, found.floors)
-    at_end = (found.x <= low + 1e-9) | (found.x >= high - 1e-9)
-    return np.flatnonzero(~(found.held.astype(bool) | at_end))
+    low, high = parameter_bounds(optimum.marginal.structure, optimum.log_sd_floors)
+    at_end = (optimum.x <= low + 1e-9) | (optimum.x >= high - 1e-9)
+    return np.flatnonzero(~(optimum.held.astype(bool) | at_end))
 
 
-class People(NamedTuple):
-    """Posteriors of all coordinates (n, p), (n, p, p); influences; evidences left out."""
+class SubjectPosteriors(NamedTuple):
+    """Posterior means (n, p) and covariances (n, p, p), influences, leave-one-out evidences."""
 
     mean: Matrix
     covariance: Matrix
@@ -115,73 +125,82 @@ class People(NamedTuple):
     loo: Vector
 
 
-def people_of(found: Found, covariance: Matrix) -> People:
-    """Posteriors of subjects, with the uncertainty of the population added."""
-    s, known = found.marginal.structure, found.known
+def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPosteriors:
+    """Posteriors of subjects, with the uncertainty of the population's parameters added.
+
+    By the delta method: d E_i[h] / d x = Cov_i(h, score_i), which moments of the nodes give.
+    """
+    s, evaluation = optimum.marginal.structure, optimum.evaluation
     n, p = s.design.shape[:2]
     r = len(s.random)
-    mean = s.means(found.x[: s.n_beta])
-    mean[:, s.random] += known.means[:, :r]
+    mean = s.means(optimum.x[: s.n_beta])
+    mean[:, s.random] += evaluation.means[:, :r]
     whole = np.zeros((n, p, p))
     rows = np.arange(n)[:, None, None]
-    whole[rows, s.random[:, None], s.random[None]] = known.covariances[:, :r, :r]
-    slope = np.zeros((n, p, len(found.x)))
-    slope[:, s.random] = np.swapaxes(known.loadings @ known.covariances[:, :, :r], 1, 2)
+    whole[rows, s.random[:, None], s.random[None]] = evaluation.covariances[:, :r, :r]
+    slope = np.zeros((n, p, len(optimum.x)))
+    slope[:, s.random] = np.swapaxes(evaluation.loadings @ evaluation.covariances[:, :, :r], 1, 2)
     slope[:, s.fixed, : s.n_beta] = s.design[:, s.fixed]
     whole += slope @ covariance @ np.swapaxes(slope, 1, 2)
-    influence = np.einsum("ia,ab,ib->i", known.scores, covariance, known.scores)
-    loo = known.evidence - influence
+    influence = np.einsum("ia,ab,ib->i", evaluation.scores, covariance, evaluation.scores)
+    loo = evaluation.evidence - influence
+    # First order is E_i - s' I^-1 s; where one subject moves the maximum much, a Newton step.
     for i in np.flatnonzero(influence > 0.5):
-        loo[i] = _left_out(found, int(i))
-    return People(mean, whole, influence, loo)
+        loo[i] = _loo_evidence(optimum, int(i))
+    return SubjectPosteriors(mean, whole, influence, loo)
 
 
-def _left_out(found: Found, i: int) -> float:
-    """Evidence of a subject under the population of all others: Newton's step on the same nodes."""
-    s, free = found.marginal.structure, free_parameters(found)
-    alone = np.zeros(len(s.counts))
-    alone[i] = 1.0
-    own = Marginal(found.marginal.nodes, s._replace(counts=alone)).at(found.x)
-    rest = (found.information + own.hessian)[np.ix_(free, free)]
+def _loo_evidence(optimum: SearchResult, i: int) -> float:
+    """Evidence of a subject under the population of all others, by one Newton step."""
+    s, free = optimum.marginal.structure, free_parameters(optimum)
+    only_i = np.zeros(len(s.subject_weights))
+    only_i[i] = 1.0
+    own = MarginalLikelihood(optimum.marginal.nodes, s._replace(subject_weights=only_i)).evaluate(
+        optimum.x
+    )
+    rest = (optimum.information + own.hessian)[np.ix_(free, free)]
     step = np.linalg.lstsq(rest, -own.gradient[free], rcond=None)[0]
-    x = found.x.copy()
+    x = optimum.x.copy()
     x[free] += np.clip(step, -1.0, 1.0)
-    return float(found.marginal.evidence(x)[i])
+    return float(optimum.marginal.evidence(x)[i])
 
 
 class SpreadErrors(NamedTuple):
     """Standard errors of log sds (n_groups, r) and of Fisher's z of correlations (n_groups, r, r).
 
-    NaN where the information does not tell them.
+    NaN where the information does not identify them.
     """
 
     log_sd: Matrix
     z: Matrix
 
 
-def spread_errors(found: Found, errors: Errors) -> SpreadErrors:
-    """By the delta method; never smaller than if everybody's parameters were known.
+def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> SpreadErrors:
+    """Standard errors by the delta method, never smaller than with all coordinates observed.
 
-    Known parameters would leave log sd an error of 1 / sqrt(2 df), and z one of 1 / sqrt(df - 2)
-    with df people less coefficients. Nothing is told where the search did not settle, or where a
-    number of the spread is at an end of its range. Draws that move a maximum along a correlation
-    look like information on it: where nodes are draws, correlations have no errors.
+    Observed coordinates would leave log sd an error of 1 / sqrt(2 df), and z one of 1 / sqrt(df -
+    2) with df people less coefficients. NaN where the search did not converge, or where a spread
+    parameter is at a bound. Draws that move a maximum along a correlation look like information on
+    it: where nodes are draws, correlations have no errors.
     """
-    s = found.marginal.structure
-    r, n_groups, size = s.spread.size, s.spread.n_groups, s.spread.n_block
+    s = optimum.marginal.structure
+    r, n_groups, size = s.spread.size, s.spread.n_groups, s.spread.n_per_group
     log_sd, z = np.full((n_groups, r), np.nan), np.full((n_groups, r, r), np.nan)
-    for g, block in enumerate(found.x[s.n_beta :].reshape(n_groups, size)):
+    for g, block in enumerate(optimum.x[s.n_beta :].reshape(n_groups, size)):
         own = slice(s.n_beta + g * size, s.n_beta + (g + 1) * size)
         covariance = errors.model[own, own]
-        if not found.settled or not (np.diag(covariance) > 0).all():
+        if not optimum.converged or not (np.diag(covariance) > 0).all():
             continue
-        df = _people_less_coefficients(s, g)
-        matrix, slope = s.spread.matrices(np.tile(block, n_groups))[0], s.spread.slopes(block)[1]
+        df = _residual_df(s, g)
+        matrix, slope = (
+            s.spread.matrices(np.tile(block, n_groups))[0],
+            s.spread.derivatives(block)[1],
+        )
         variance = np.diag(matrix)
         on_log_sd = np.einsum("kaa->ka", slope) / (2 * variance)
         squared = np.einsum("ka,kl,la->a", on_log_sd, covariance, on_log_sd)
         log_sd[g] = np.maximum(np.sqrt(squared), 1 / np.sqrt(2 * df))
-        if s.spread.correlated and r <= MOST:
+        if s.spread.correlated and r <= QUADRATURE.max_product_dimensions:
             sd = np.sqrt(variance)
             correlation = matrix / np.outer(sd, sd)
             on_r = slope / np.outer(sd, sd)
@@ -194,24 +213,29 @@ def spread_errors(found: Found, errors: Errors) -> SpreadErrors:
     return SpreadErrors(log_sd, z)
 
 
-def _people_less_coefficients(s: Structure, group: int) -> Vector:
-    """Of each coordinate with spread: what its sd would rest on if people were known."""
+def _residual_df(s: Structure, group: int) -> Vector:
+    """Degrees of freedom of each sd if coordinates were observed: people less coefficients."""
     columns = (np.abs(s.design[:, s.random]).sum(axis=0) > 0).sum(axis=1)
-    people = float(s.counts[s.group == group].sum())
+    people = float(s.subject_weights[s.group == group].sum())
     return np.asarray(np.maximum(people - columns / s.spread.n_groups, 1.0))
 
 
-def regular_sd_limits(found: Found, errors: SpreadErrors, level: float) -> Matrix:
-    """Ends (n_groups, r, 2) of sds whose logarithm is well told; NaN for others.
+def satterthwaite_sd_limits(optimum: SearchResult, errors: SpreadErrors, level: float) -> Matrix:
+    """Satterthwaite intervals (n_groups, r, 2) of sds whose logarithm is well identified.
 
-    Satterthwaite's: a variance is estimated like that of 1 + 1 / (2 e^2) known numbers, with e the
-    standard error of log sd, so that its interval is that of chi-square. With many people this is
-    the normal interval of log sd; with few it is as lopsided as that of known parameters.
+    A variance is estimated like that of 1 + 1 / (2 e^2) observed numbers, with e the standard error
+    of log sd, so that its interval is that of chi-square. With many people this is the normal
+    interval of log sd; with few it is as skewed as that of observed coordinates. NaN where e is
+    large: such errors go with estimates that came out small, and the interval covers less.
     """
-    s = found.marginal.structure
+    s = optimum.marginal.structure
     limits = np.full((*errors.log_sd.shape, 2), np.nan)
-    matrices = s.spread.matrices(found.x[s.n_beta :])
-    largest = REGULAR if s.spread.size <= MOST else REGULAR_OF_DRAWS
+    matrices = s.spread.matrices(optimum.x[s.n_beta :])
+    largest = (
+        INFERENCE.max_log_sd_error
+        if s.spread.size <= QUADRATURE.max_product_dimensions
+        else INFERENCE.max_log_sd_error_of_draws
+    )
     for g, a in zip(*np.nonzero(errors.log_sd <= largest), strict=True):
         df = 1 / (2 * errors.log_sd[g, a] ** 2)
         limits[g, a] = _chi_square_limits(matrices[g, a, a], df, level)
@@ -219,82 +243,97 @@ def regular_sd_limits(found: Found, errors: SpreadErrors, level: float) -> Matri
 
 
 def _chi_square_limits(variance: float, df: float, level: float) -> Vector:
-    """Interval of the sd of normal numbers that are known, from their variance."""
+    """Interval of the sd of observed normal numbers, from their variance."""
     points = special.chdtri(df, np.array([(1 - level) / 2, (1 + level) / 2]))
     return np.asarray(np.sqrt(variance * df / points))
 
 
-def sd_limits(task: Search, found: Found, errors: SpreadErrors, level: float) -> Matrix:
-    """Ends (n_groups, r, 2) of all sds: of those that are hardly told by their profile.
+def sd_limits(
+    problem: SearchProblem, optimum: SearchResult, errors: SpreadErrors, level: float
+) -> Matrix:
+    """Intervals (n_groups, r, 2) of all sds: Satterthwaite's, or the profile's where it fails.
 
-    NaN where the search did not settle, and of what is hardly told where nodes are draws, whose
-    errors a profile would follow. A profile that is narrower than if everybody's parameters were
-    known did not reach its maxima, as where a covariance is all but singular.
+    NaN where the search did not converge, and instead of a profile where nodes are draws, whose
+    errors it would follow. A profile that is narrower than if all coordinates were observed did not
+    reach its maxima, as where a covariance is all but singular: the interval is widened to that.
     """
-    limits = regular_sd_limits(found, errors, level)
-    s = found.marginal.structure
-    if not found.settled or s.spread.size > MOST:
+    limits = satterthwaite_sd_limits(optimum, errors, level)
+    s = optimum.marginal.structure
+    if not optimum.converged or s.spread.size > QUADRATURE.max_product_dimensions:
         return limits
-    matrices = s.spread.matrices(found.x[s.n_beta :])
+    matrices = s.spread.matrices(optimum.x[s.n_beta :])
     for g, a in zip(*np.nonzero(np.isnan(limits[:, :, 0])), strict=True):
-        low, high = profile_limits(task, found, int(a), int(g), level)
-        df = float(_people_less_coefficients(s, int(g))[a])
-        known = _chi_square_limits(float(matrices[g, a, a]), df, level)
-        limits[g, a] = np.minimum(low, known[0]), np.maximum(high, known[1])
+        low, high = profile_limits(problem, optimum, int(a), int(g), level)
+        df = float(_residual_df(s, int(g))[a])
+        observed = _chi_square_limits(float(matrices[g, a, a]), df, level)
+        limits[g, a] = np.minimum(low, observed[0]), np.maximum(high, observed[1])
     return limits
 
 
 def profile_limits(
-    task: Search, found: Found, c: int, group: int, level: float
+    problem: SearchProblem, optimum: SearchResult, c: int, group: int, level: float
 ) -> tuple[float, float]:
-    """Profile interval of the standard deviation of coordinate c among those with spread.
+    """Profile-likelihood interval of the sd of coordinate c among those with spread.
 
-    The lower end is 0 where F without that spread is no lower than at an end of the interval.
+    The factor is reordered with c first, so that its sd is one parameter. The lower end is 0 where
+    F without that spread is no lower than at an end of the interval.
     """
-    s = found.marginal.structure
+    s = optimum.marginal.structure
     order = (c, *(a for a in range(s.spread.size) if a != c))
-    spread = Spread(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    matrices = s.spread.matrices(found.x[s.n_beta :])
-    x = np.concatenate([found.x[: s.n_beta], spread.numbers(matrices)])
-    turned = replace(task, structure=s._replace(spread=spread, room=_near(found)))
-    marginal = Marginal(found.marginal.nodes, turned.structure)
-    place = s.n_beta + group * spread.n_block
+    spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
+    matrices = s.spread.matrices(optimum.x[s.n_beta :])
+    x = np.concatenate([optimum.x[: s.n_beta], spread.parametrize(matrices)])
+    turned = replace(
+        problem, structure=s._replace(spread=spread, max_shift=_profile_max_shift(optimum))
+    )
+    marginal = MarginalLikelihood(optimum.marginal.nodes, turned.structure)
+    index = s.n_beta + group * spread.n_per_group
     held = np.zeros(len(x), dtype=bool)
-    held[place] = True
-    tilt = Goal(task.restricted).tilt(marginal, x, marginal.at(x), held)
-    profile = _Profile(turned, found.floors, held, tilt, place)
-    profile.placed[float(x[place])] = Placed(marginal, found.posterior)
-    best = profile(x, x[place])
+    held[index] = True
+    penalty = Objective(problem.restricted).penalty(marginal, x, marginal.evaluate(x), held)
+    profile = _Profile(turned, optimum.log_sd_floors, held, penalty, index)
+    profile.nodes_at[float(x[index])] = CentredNodes(marginal, optimum.posterior)
+    best = profile(x, x[index])
     drop = 0.5 * float(chi_square_isf(1 - level, 1))
     information = best.information
-    rest = np.delete(np.arange(len(x)), place)
-    follow = np.zeros(len(x))
+    rest = np.delete(np.arange(len(x)), index)
+    direction = np.zeros(len(x))
     inner = information[np.ix_(rest, rest)]
-    follow[rest] = -np.linalg.lstsq(inner, information[rest, place], rcond=None)[0]
-    follow[place] = 1.0
-    curvature = float(information[place] @ follow)
+    direction[rest] = -np.linalg.lstsq(inner, information[rest, index], rcond=None)[0]
+    direction[index] = 1.0
+    curvature = float(information[index] @ direction)
     first = np.sqrt(2 * drop / max(curvature, 1e-3))
-    typical = float(task.people.typical.sd[s.random[c]])
+    typical = float(problem.likelihoods.typical.sd[s.random[c]])
     ends_at = (
-        float(found.floors[c]) + np.log(AT_BOUND),
-        max(np.log(WIDEST * typical), float(x[place]) + TRUSTED),
+        float(optimum.log_sd_floors[c]) + np.log(TRUST_REGION.vanishing_factor),
+        max(
+            np.log(INFERENCE.max_profile_sd * typical), float(x[index]) + TRUST_REGION.trust_radius
+        ),
     )
-    way = _Way(follow, errors_by(information, held))
-    ends = [_crossing(profile, best, drop, sign * first, ends_at, way) for sign in (-1.0, 1.0)]
+    predictor = _Predictor(direction, standard_errors_from(information, held))
+    ends = [
+        _profile_crossing(profile, best, drop, sign * first, ends_at, predictor)
+        for sign in (-1.0, 1.0)
+    ]
     return float(np.exp(ends[0])), float(np.exp(ends[1]))
 
 
-def _near(found: Found) -> Vector:
-    """How far coefficients of coordinates without spread may move on given nodes in a profile.
+def _profile_max_shift(optimum: SearchResult) -> Vector:
+    """Largest move of coefficients of fixed coordinates between placements, in a profile.
 
-    Their likelihood is known by its expansion: far from there it rises where the likelihood falls.
+    Their likelihood is a quadratic expansion: far from its centre it rises where the likelihood
+    itself falls.
     """
-    s = found.marginal.structure
-    errors = errors_by(found.information, found.held)[: s.n_beta]
-    return np.where(np.isfinite(s.room), np.minimum(s.room, NEAR_FIXED * errors), s.room)
+    s = optimum.marginal.structure
+    errors = standard_errors_from(optimum.information, optimum.held)[: s.n_beta]
+    return np.where(
+        np.isfinite(s.max_shift),
+        np.minimum(s.max_shift, INFERENCE.max_fixed_shift * errors),
+        s.max_shift,
+    )
 
 
-class _At(NamedTuple):
+class _ProfilePoint(NamedTuple):
     x: Vector
     value: float
     information: Matrix
@@ -302,125 +341,137 @@ class _At(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Profile:
-    """F at its best while one logarithm of a spread is held.
+    """Profile of F in one log sd: the maximum over all other parameters while it is held.
 
-    Nodes are placed anew where it is farther from theirs than they can be trusted. The slope of the
-    determinant that REML adds is taken once, at the maximum: what is left of it moves the best
-    place elsewhere, and F there in second order only.
+    Nodes are re-centred where it leaves the trust region of the nearest ones. REML's term is
+    linearised once, at the maximum: the error of that moves the maximum elsewhere on the profile,
+    and so its value, in second order only.
     """
 
-    task: Search
-    floors: Vector
+    problem: SearchProblem
+    log_sd_floors: Vector
     held: BoolVector
-    tilt: Tilt
-    place: int
-    placed: dict[float, Placed] = field(default_factory=dict)
+    penalty: Penalty
+    index: int
+    nodes_at: dict[float, CentredNodes] = field(default_factory=dict)
 
-    def __call__(self, x: Vector, at: float) -> _At:
+    def __call__(self, x: Vector, at: float) -> _ProfilePoint:
         start = x.copy()
-        start[self.place] = at
-        s = self.task.structure
-        near = min(self.placed, key=lambda other: abs(other - at))
-        nodes = self.placed[near]
-        if abs(near - at) > TRUSTED:
-            nodes = self.placed[float(at)] = placed_anew(self.task, start, nodes)
-        for _ in range(MOST_FIXED if s.fixed.size else 1):
-            if s.fixed.size:  # known near its mean only: evaluated where the climb begins
-                nodes = placed_anew(self.task, start, nodes)
-            bounds = trusted_bounds(s, start, self.floors)
-            best, known = climb(nodes.marginal, start, self.tilt, bounds, self.held, CLOSE)
-            moved = np.abs(best - start)[: s.n_beta][np.isfinite(s.room)]
+        start[self.index] = at
+        s = self.problem.structure
+        inner = min(self.nodes_at, key=lambda other: abs(other - at))
+        nodes = self.nodes_at[inner]
+        if abs(inner - at) > TRUST_REGION.trust_radius:
+            nodes = self.nodes_at[float(at)] = recentre_nodes(self.problem, start, nodes)
+        for _ in range(INFERENCE.max_fixed_placements if s.fixed.size else 1):
+            if s.fixed.size:  # the expansion holds nearby only: made where the ascent starts
+                nodes = recentre_nodes(self.problem, start, nodes)
+            bounds = trust_region_bounds(s, start, self.log_sd_floors)
+            best, evaluation = newton_ascent(
+                nodes.marginal, start, self.penalty, bounds, self.held, INFERENCE.profile_gain_tol
+            )
+            moved = np.abs(best - start)[: s.n_beta][np.isfinite(s.max_shift)]
             start = best
-            if (moved < STOOD_STILL * s.room[np.isfinite(s.room)]).all():
+            if (moved < INFERENCE.fixed_shift_tol * s.max_shift[np.isfinite(s.max_shift)]).all():
                 break
-        value = known.value
-        if self.task.restricted:
-            value -= 0.5 * log_determinant(-known.hessian[: s.n_beta, : s.n_beta])
-        return _At(best, value, -known.hessian)
+        value = evaluation.value
+        if self.problem.restricted:
+            value -= 0.5 * log_determinant(-evaluation.hessian[: s.n_beta, : s.n_beta])
+        return _ProfilePoint(best, value, -evaluation.hessian)
 
 
-class _Way(NamedTuple):
-    """How other parameters follow the one that is held, no farther than their errors."""
+class _Predictor(NamedTuple):
+    """Linear predictor of the other parameters along a profile, limited to their errors."""
 
-    follow: Vector
+    direction: Vector
     errors: Vector
 
     def __call__(self, x: Vector, change: float) -> Vector:
-        longest = np.minimum(self.errors, TRUSTED)
-        return np.asarray(x + np.clip(change * self.follow, -longest, longest))
+        longest = np.minimum(self.errors, TRUST_REGION.trust_radius)
+        return np.asarray(x + np.clip(change * self.direction, -longest, longest))
 
 
-def _crossing(
+def _profile_crossing(
     profile: _Profile,
-    best: _At,
+    best: _ProfilePoint,
     drop: float,
     step: float,
     ends_at: tuple[float, float],
-    way: _Way,
+    predictor: _Predictor,
 ) -> float:
-    """Where the profile falls by `drop`, from the maximum on; without end if not in the range.
+    """Point at which the profile has fallen by `drop`; infinite if beyond the range.
 
-    The root of twice the fall is nearly a line: secants of it. NaN where the profile falls at once,
-    which no spread tells: beside a correlation of 1 the others cannot follow.
+    The root of twice the fall is nearly a straight line: secant steps on it. NaN where the profile
+    falls at once, which is no information on the sd: beside a correlation of 1 the other parameters
+    cannot follow.
     """
-    centre, want = float(best.x[profile.place]), float(np.sqrt(2 * drop))
-    near, far = (centre, 0.0), None  # places with the root of the fall there
-    at, near_x = centre + step, best.x
-    for _ in range(MOST_PLACES):
+    centre, target = float(best.x[profile.index]), float(np.sqrt(2 * drop))
+    inner, outer = (centre, 0.0), None  # points, with the root of twice the fall there
+    at, inner_x = centre + step, best.x
+    for _ in range(INFERENCE.max_profile_points):
         at = min(max(at, ends_at[0]), ends_at[1])
-        # From the last place within the interval: climbs from beyond it may end on a lower ridge.
-        new = profile(way(near_x, at - near[0]), at)
+        # From the last point within the interval: ascents from beyond may end on a lower ridge.
+        new = profile(predictor(inner_x, at - inner[0]), at)
         root = float(np.sqrt(2 * max(best.value - new.value, 0.0)))
-        if abs(root - want) < NEAR_ENOUGH:
+        if abs(root - target) < INFERENCE.profile_root_tol:
             return at
-        if root < want and at in ends_at:
+        if root < target and at in ends_at:
             return -np.inf if at == ends_at[0] else np.inf
-        if root < want:
-            near, near_x = (at, root), new.x
+        if root < target:
+            inner, inner_x = (at, root), new.x
         else:
-            far = (at, root)
-        if far is not None and near[0] != centre and abs(far[0] - near[0]) < AT_ONCE:
-            far = None  # a jump: the climb to `far` had not reached the maximum there
-        if far is None:
-            grown = 1.05 * want / near[1] if near[1] > 0 else 2.0
-            at = centre + (near[0] - centre) * min(max(grown, 1.2), 2.0)
+            outer = (at, root)
+        gap = np.inf if outer is None or inner[0] == centre else abs(outer[0] - inner[0])
+        if gap < INFERENCE.min_profile_distance:
+            outer = None  # a jump: the ascent at `outer` had not reached the maximum there
+        if outer is None:
+            grown = 1.05 * target / inner[1] if inner[1] > 0 else 2.0
+            # No bracket yet: aim a little beyond, as a secant from one side would converge slowly.
+            at = centre + (inner[0] - centre) * min(max(grown, 1.2), 2.0)
             continue
-        share = (want - near[1]) / (far[1] - near[1])
-        at = near[0] + min(max(share, 0.1), 0.9) * (far[0] - near[0])
-    return at if abs(at - centre) > AT_ONCE else np.nan
+        # Kept off the ends of the bracket: a flat or steep end would stall the secant.
+        share = (target - inner[1]) / (outer[1] - inner[1])
+        at = inner[0] + min(max(share, 0.1), 0.9) * (outer[0] - inner[0])
+    return at if abs(at - centre) > INFERENCE.min_profile_distance else np.nan
 
 
-def normality(found: Found) -> Matrix:
-    """Two-sided p-values (r, 2) that a population is lopsided, or of two kinds or heavy-tailed.
+def normality(optimum: SearchResult) -> Matrix:
+    """Two-sided p-values (r, 2) of skewness and kurtosis of the coordinates between people.
 
-    Of a normal population the posterior means of Hermite's polynomials He_k of the standardised
-    coordinate have mean 0 and variance k! reliability^k: k = 3 tells skewness, k = 4 kurtosis. The
-    latter is made normal as sample kurtosis is (Anscombe and Glynn 1983). 1 where people are hardly
-    told apart, or few.
+    In a normal population the posterior means of Hermite's polynomials He_k of the standardised
+    coordinate have mean 0 and variance k! reliability^k: k = 3 tests skewness, k = 4 kurtosis. The
+    latter is normalised as sample kurtosis is (Anscombe and Glynn 1983). 1 where reliability is
+    low, or subjects are few.
     """
-    s, known = found.marginal.structure, found.known
-    r, n = len(s.random), len(known.share)
-    matrices = s.spread.matrices(found.x[s.n_beta :])[s.group]
-    centre = s.means(found.x[: s.n_beta])[:, s.random]
+    s, evaluation = optimum.marginal.structure, optimum.evaluation
+    r, n = len(s.random), len(evaluation.node_probabilities)
+    matrices = s.spread.matrices(optimum.x[s.n_beta :])[s.group]
+    centre = s.means(optimum.x[: s.n_beta])[:, s.random]
     p = np.ones((r, 2))
-    if n < FEWEST_SHAPED:
+    if n < INFERENCE.min_normality_subjects:
         return p
     for a in range(r):
         variance = matrices[:, a, a]
-        told = np.clip(1 - known.covariances[:, a, a] / variance, 0.0, 1.0)
-        if told.mean() < TOLD:
+        reliability = np.clip(1 - evaluation.covariances[:, a, a] / variance, 0.0, 1.0)
+        if reliability.mean() < INFERENCE.min_normality_reliability:
             continue
-        z = (found.marginal.nodes.places[:, :, a] - centre[:, a, None]) / np.sqrt(variance)[:, None]
+        z = (optimum.marginal.nodes.points[:, :, a] - centre[:, a, None]) / np.sqrt(variance)[
+            :, None
+        ]
         third, fourth = z**3 - 3 * z, z**4 - 6 * z**2 + 3
-        skewness = (known.share * third).sum() / np.sqrt(6 * (told**3).sum())
-        kurtosis = (known.share * fourth).sum() / np.sqrt(24 * (told**4).sum())
-        for b, statistic in enumerate((skewness, _made_normal(float(kurtosis), n))):
+        skewness = (evaluation.node_probabilities * third).sum() / np.sqrt(
+            6 * (reliability**3).sum()
+        )
+        kurtosis = (evaluation.node_probabilities * fourth).sum() / np.sqrt(
+            24 * (reliability**4).sum()
+        )
+        for b, statistic in enumerate((skewness, _normalized_kurtosis(float(kurtosis), n))):
             p[a, b] = 2 * normal_sf(abs(statistic))
     return p
 
 
-def _made_normal(x: float, n: int) -> float:
-    """A standardised kurtosis of n numbers as a normal deviate."""
+def _normalized_kurtosis(x: float, n: int) -> float:
+    """Anscombe and Glynn's normal deviate of a standardised kurtosis of n numbers."""
     skew = 6 * (n**2 - 5 * n + 2) / ((n + 7) * (n + 9))
     skew *= np.sqrt(6 * (n + 3) * (n + 5) / (n * (n - 2) * (n - 3)))
     size = 6 + 8 / skew * (2 / skew + np.sqrt(1 + 4 / skew**2))
@@ -429,13 +480,15 @@ def _made_normal(x: float, n: int) -> float:
     return float((1 - 2 / (9 * size) - root) / np.sqrt(2 / (9 * size)))
 
 
-def normal_half(level: float) -> float:
+def normal_half_width(level: float) -> float:
     """Half width of a normal interval in standard deviations."""
     return float(normal_isf((1 - level) / 2))
 
 
-def maximum_likelihood(found: Found) -> tuple[float, Structure]:
-    """F at its own maximum on the nodes, whatever was maximised."""
-    x, known, _ = maximise(found.marginal, found.x, found.floors, found.held, Goal())
-    assert len(x) == len(found.x)
-    return known.value, found.marginal.structure
+def maximum_likelihood(optimum: SearchResult) -> tuple[float, Structure]:
+    """Maximize F itself on the nodes, whatever criterion was maximised: for likelihood ratios."""
+    x, evaluation, _ = maximize_on_nodes(
+        optimum.marginal, optimum.x, optimum.log_sd_floors, optimum.held, Objective()
+    )
+    assert len(x) == len(optimum.x)
+    return evaluation.value, optimum.marginal.structure

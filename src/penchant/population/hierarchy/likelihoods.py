@@ -1,7 +1,10 @@
-"""What every subject's decisions say of their coordinates: log-likelihoods at nodes.
+"""Log-likelihoods of subjects at nodes of their coordinates, with derivatives.
 
-Play, offers and choices look the same from here: `values` at nodes, `derivatives` where a search
-needs them. Nodes h have shape (n, K, L, p): K values of the shape parameters for each subject, and
+Episodes, offers and choices have one interface: `values` at nodes, `derivatives` where a search
+needs them; both are computed in chunks that fit into memory, and in threads. Coordinates are the
+parameters on scales without limits (`models.coordinates`).
+
+Nodes h have shape (n, K, L, p): K values of the shape parameters for each subject, and
 L of the weights for each of these, so that a model is asked for its variables K times, not K L.
 """
 
@@ -23,12 +26,12 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy import _kernels as compiled
 
-NUMBERS_AT_ONCE = 1_000_000  # of explanatory variables
-KEPT = 8  # portions of variables
-NOTHING: Vector = np.empty(0)
+MAX_CHUNK_NUMBERS = 1_000_000  # of attributes in a chunk: 8 MB, about a processor's cache
+MAX_CACHED_CHUNKS = 8  # of attributes: a search in the weights alone asks for the same again
+EMPTY: Vector = np.empty(0)
 
 
-class Slopes(NamedTuple):
+class Derivatives(NamedTuple):
     """Log-likelihoods (n, K, L), their gradients (..., p), expected informations (..., p, p)."""
 
     value: Matrix
@@ -36,41 +39,41 @@ class Slopes(NamedTuple):
     information: Matrix
 
 
-class Typical(NamedTuple):
+class TypicalRange(NamedTuple):
     """Centre and standard deviation of each coordinate: broad, and free of units."""
 
     centre: Vector
     sd: Vector
 
 
-class People(Protocol):
-    """Subjects with decisions."""
+class SubjectLikelihoods(Protocol):
+    """Log-likelihoods of many subjects, as the search uses them."""
 
     @property
     def coordinates(self) -> Coordinates:
-        """What the columns of nodes are."""
+        """Coordinates: the columns of nodes."""
 
     @property
     def subjects(self) -> tuple[Any, ...]:
-        """Labels."""
+        """Labels of the subjects."""
 
     @property
     def n_decisions(self) -> IntVector:
         """Decisions of each subject."""
 
     @property
-    def typical(self) -> Typical:
-        """Where coordinates may lie, before anything is known."""
+    def typical(self) -> TypicalRange:
+        """Broad range of each coordinate, before any decision is seen."""
 
     def values(self, which: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L) of subjects at nodes (n, K, L, p)."""
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Slopes:
-        """The same with their slopes; those in shape parameters are 0 unless asked for."""
+    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
+        """Log-likelihoods with derivatives; those in shape parameters are 0 unless `on_shape`."""
 
 
 @dataclass(frozen=True, eq=False)
-class Players:
+class EpisodeLikelihoods:
     """Episodes or offers of many subjects, explained by a model.
 
     Attributes
@@ -78,7 +81,7 @@ class Players:
     profiles
         The episodes of each subject.
     coordinates, subjects
-        As `People` has them.
+        As `SubjectLikelihoods` has them.
     threads
         Processors to use.
     """
@@ -87,7 +90,7 @@ class Players:
     coordinates: Coordinates
     subjects: tuple[Any, ...]
     threads: int = 1
-    _last: dict[bytes, Any] = field(default_factory=dict, repr=False)
+    _cache: dict[bytes, Any] = field(default_factory=dict, repr=False)
 
     @property
     def n_decisions(self) -> IntVector:
@@ -95,20 +98,20 @@ class Players:
         return self.profiles.n_decisions
 
     @cached_property
-    def typical(self) -> Typical:
-        """By the root mean square of each weight's variable, in the middle of the shapes."""
+    def typical(self) -> TypicalRange:
+        """Typical ranges by each attribute's root mean square, at the middle of the shapes."""
         profiles = self.profiles
         middle = profiles.from_search(profiles.bounds.mean(axis=1)[None])
         squares, count = np.zeros(profiles.n_weights), 0
         everyone = np.arange(len(profiles.groups))
         for begin, end in profiles.portions(everyone):
-            mine = everyone[begin:end]
-            x, _ = profiles.variables(mine, np.repeat(middle, len(mine), axis=0), False)
-            profiles.outside(x, None, mine)
-            scored = x[profiles.rows(mine).order]
+            own_rows = everyone[begin:end]
+            x, _ = profiles.variables(own_rows, np.repeat(middle, len(own_rows), axis=0), False)
+            profiles.outside(x, None, own_rows)
+            scored = x[profiles.rows(own_rows).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
-        return typical_of(self.coordinates, np.sqrt(squares / max(count, 1)))
+        return typical_ranges(self.coordinates, np.sqrt(squares / max(count, 1)))
 
     def values(self, which: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L)."""
@@ -117,16 +120,16 @@ class Players:
         found = np.empty((n * n_psi, n_weights))
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            x, rows, lost = self._described(pairs, psi)
+            x, rows, undefined = self._variables(pairs, psi)
             theta = self.coordinates.theta(flat[part, :, q:])
             compiled.log_likelihoods(_table(x, rows), (rows.order, rows.bounds), theta, found[part])
-            found[part][lost] = -np.inf
+            found[part][undefined] = -np.inf
 
         flat = h.reshape(n * n_psi, n_weights, -1)
-        self._each_portion(np.repeat(which, n_psi), flat[:, 0, :q], fill)
+        self._fill_chunks(np.repeat(which, n_psi), flat[:, 0, :q], fill)
         return found.reshape(n, n_psi, n_weights)
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Slopes:
+    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
         """Log-likelihoods, gradients, expected informations."""
         q, p = self.coordinates.n_shape, len(self.coordinates)
         n, n_psi, n_weights, _ = h.shape
@@ -135,33 +138,35 @@ class Players:
         flat = h.reshape(n * n_psi, n_weights, p)
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            found = self._slopes(pairs, psi, flat[part], on_shape)
+            found = self._chunk_derivatives(pairs, psi, flat[part], on_shape)
             value[part], gradient[part], information[part] = found
 
-        self._each_portion(np.repeat(which, n_psi), flat[:, 0, :q], fill)
+        self._fill_chunks(np.repeat(which, n_psi), flat[:, 0, :q], fill)
         shape = n, n_psi, n_weights
-        return Slopes(
+        return Derivatives(
             value.reshape(shape),
             gradient.reshape(*shape, p),
             information.reshape(*shape, p, p),
         )
 
-    def _slopes(
+    def _chunk_derivatives(
         self, pairs: IntVector, psi: Matrix, h: Matrix, on_shape: bool
     ) -> tuple[Matrix, Matrix, Matrix]:
         q, p = self.coordinates.n_shape, len(self.coordinates)
         n, n_weights, _ = h.shape
         d = self.coordinates.n_weights
-        theta, bend = self.coordinates.theta_and_slopes(h[..., q:])
-        x, rows, slopes, lost = self._described_with_slopes(pairs, psi, on_shape)
+        theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
+        x, rows, slopes, undefined = self._cached_variables(pairs, psi, on_shape)
         value = np.empty((n, n_weights))
-        first, second = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
+        on_theta, theta_information = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
         compiled.weight_moments(
-            _table(x, rows), (rows.order, rows.bounds), theta, value, first, second
+            _table(x, rows), (rows.order, rows.bounds), theta, value, on_theta, theta_information
         )
         gradient, information = np.zeros((*value.shape, p)), np.zeros((*value.shape, p, p))
-        gradient[..., q:] = np.einsum("kta,ktab->ktb", first, bend)
-        information[..., q:, q:] = np.swapaxes(bend, -1, -2) @ second @ bend
+        gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
+        information[..., q:, q:] = (
+            np.swapaxes(theta_slopes, -1, -2) @ theta_information @ theta_slopes
+        )
         if q and slopes is not None:
             many = rows if n_weights == 1 else rows.only(np.repeat(np.arange(n), n_weights))
             flat = np.ascontiguousarray(theta.reshape(n * n_weights, d))
@@ -171,64 +176,65 @@ class Players:
             curvature = *of_psi, np.empty((size, d, d))
             profile_kernels.derivatives(x, slopes, many.counted, flat, on_psi, curvature)
             order = self.coordinates.shape_order()
-            stretch = self.coordinates.psi(h[:, 0, :q])[1]
-            stretch = np.repeat(stretch, n_weights, axis=0)[:, order]
+            psi_slopes = self.coordinates.psi(h[:, 0, :q])[1]
+            psi_slopes = np.repeat(psi_slopes, n_weights, axis=0)[:, order]
             shape = n, n_weights
-            gradient[..., :q] = (on_psi[:, order] * stretch).reshape(*shape, q)
-            mixed = (curvature[1][:, :, order] * stretch[:, None]).reshape(*shape, d, q)
-            information[..., q:, :q] = np.swapaxes(bend, -1, -2) @ mixed
+            gradient[..., :q] = (on_psi[:, order] * psi_slopes).reshape(*shape, q)
+            mixed = (curvature[1][:, :, order] * psi_slopes[:, None]).reshape(*shape, d, q)
+            information[..., q:, :q] = np.swapaxes(theta_slopes, -1, -2) @ mixed
             information[..., :q, q:] = np.swapaxes(information[..., q:, :q], -1, -2)
-            fisher = curvature[2][:, order][:, :, order] * stretch[:, None] * stretch[:, :, None]
+            fisher = (
+                curvature[2][:, order][:, :, order] * psi_slopes[:, None] * psi_slopes[:, :, None]
+            )
             information[..., :q, :q] = fisher.reshape(*shape, q, q)
-        value[lost], gradient[lost], information[lost] = -np.inf, 0.0, 0.0
+        value[undefined], gradient[undefined], information[undefined] = -np.inf, 0.0, 0.0
         return value, gradient, information
 
-    def _described(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, Rows, BoolVector]:
-        """Variables, their rows, and pairs at whose psi the model does not exist.
+    def _variables(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, Rows, BoolVector]:
+        """Attributes, their decision index, and pairs at whose psi the model is undefined.
 
-        Nobody decides by a model that does not exist: such places have likelihood 0, and the
-        population is what is normal before they are taken out.
+        Undefined pairs have likelihood 0: the population is a normal distribution truncated there.
         """
         x, _ = self.profiles.variables(pairs, psi, False)
         rows = self.profiles.rows(pairs)
-        lost = self.profiles.outside(x, None, pairs)
+        undefined = self.profiles.outside(x, None, pairs)
         self.profiles.check_finite(x, rows)
-        return x, rows, lost
+        return x, rows, undefined
 
-    def _described_with_slopes(
+    def _cached_variables(
         self, pairs: IntVector, psi: Matrix, on_shape: bool
     ) -> tuple[Matrix, Rows, Matrix | None, BoolVector]:
-        """Kept from the last call: a search in the weights alone asks for the same again."""
+        """Attributes with derivatives, from a small cache of the last chunks."""
         key = bytes([on_shape]) + pairs.tobytes() + psi.tobytes()
-        kept = self._last.get(key)
-        if kept is None:
+        cached = self._cache.get(key)
+        if cached is None:
             wanted = on_shape and self.coordinates.n_shape > 0
             x, slopes = self.profiles.variables(pairs, psi, wanted)
             rows = self.profiles.rows(pairs)
-            lost = self.profiles.outside(x, slopes, pairs)
+            undefined = self.profiles.outside(x, slopes, pairs)
             self.profiles.check_finite(x, rows)
-            kept = (x, rows, slopes, lost)
-            if len(self._last) >= KEPT:
-                self._last.clear()
-            self._last[key] = kept
-        return kept
+            cached = (x, rows, slopes, undefined)
+            if len(self._cache) >= MAX_CACHED_CHUNKS:
+                self._cache.clear()
+            self._cache[key] = cached
+        return cached
 
-    def _each_portion(
+    def _fill_chunks(
         self, pairs: IntVector, h_psi: Matrix, fill: Callable[[slice, IntVector, Matrix], None]
     ) -> None:
         psi, _ = self.coordinates.psi(h_psi)
         events = np.diff(self.profiles.first_event)[pairs]
         size = events * self.profiles.n_options * max(self.coordinates.n_weights, 1)
-        parts = list(portions(size, self.threads))
+        parts = list(chunk_slices(size, self.threads))
 
-        def one(part: slice) -> None:
+        def fill_chunk(part: slice) -> None:
             fill(part, np.ascontiguousarray(pairs[part]), np.ascontiguousarray(psi[part]))
 
-        run(one, parts, self.threads)
+        run_chunks(fill_chunk, parts, self.threads)
 
 
 @dataclass(frozen=True, eq=False)
-class Choosers:
+class ChoiceLikelihoods:
     """Choices of many subjects among options described by variables.
 
     Attributes
@@ -247,7 +253,7 @@ class Choosers:
 
     @property
     def subjects(self) -> tuple[Any, ...]:
-        """Labels."""
+        """Labels of the subjects."""
         return tuple(self.choices.subject_labels or ())
 
     @cached_property
@@ -256,25 +262,25 @@ class Choosers:
         return np.diff(self._pairs[1])
 
     @cached_property
-    def typical(self) -> Typical:
-        """By the root mean square of each variable within choice sets."""
+    def typical(self) -> TypicalRange:
+        """Typical ranges by each attribute's root mean square within choice sets."""
         x, first_row, *_ = self._table
         sizes = np.diff(first_row)
         means = np.add.reduceat(x, first_row[:-1], axis=0) / sizes[:, None]
         away = x - np.repeat(means, sizes, axis=0)
-        return typical_of(self.coordinates, np.sqrt((away**2).mean(axis=0)))
+        return typical_ranges(self.coordinates, np.sqrt((away**2).mean(axis=0)))
 
     @cached_property
     def _table(self) -> tuple[Any, ...]:
         c = self.choices
         x, first_row, chosen = c.explanatory, c.first_row, c.chosen
-        offset = NOTHING if c.offset is None else c.offset
+        offset = EMPTY if c.offset is None else c.offset
         if c.available is not None:
             before = np.concatenate([[0], np.cumsum(c.available)])
             chosen = before[c.chosen_row] - before[first_row[:-1]]
             x, first_row = x[c.available], before[first_row]
-            offset = offset[c.available] if len(offset) else NOTHING
-        counts = NOTHING if c.weights is None else np.asarray(c.weights, dtype=np.float64)
+            offset = offset[c.available] if len(offset) else EMPTY
+        counts = EMPTY if c.weights is None else np.asarray(c.weights, dtype=np.float64)
         arrays = (np.array(x), np.array(first_row), np.array(chosen), np.array(offset))
         return (*arrays, np.array(counts))
 
@@ -290,7 +296,7 @@ class Choosers:
         n, n_psi, n_weights, p = h.shape
         theta = self.coordinates.theta(h.reshape(n, n_psi * n_weights, p))
         found = np.empty((n, n_psi * n_weights))
-        self._each_portion(
+        self._fill_chunks(
             which,
             lambda part, pairs: compiled.log_likelihoods(
                 self._table, pairs, np.ascontiguousarray(theta[part]), found[part]
@@ -298,48 +304,52 @@ class Choosers:
         )
         return found.reshape(n, n_psi, n_weights)
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Slopes:
+    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
         """Log-likelihoods, gradients, expected informations."""
         n, n_psi, n_weights, p = h.shape
-        theta, bend = self.coordinates.theta_and_slopes(h.reshape(n, n_psi * n_weights, p))
+        theta, theta_slopes = self.coordinates.theta_and_slopes(h.reshape(n, n_psi * n_weights, p))
         value = np.empty((n, n_psi * n_weights))
-        first, second = np.empty((*value.shape, p)), np.empty((*value.shape, p, p))
-        self._each_portion(
+        on_theta, theta_information = np.empty((*value.shape, p)), np.empty((*value.shape, p, p))
+        self._fill_chunks(
             which,
             lambda part, pairs: compiled.weight_moments(
                 self._table,
                 pairs,
                 np.ascontiguousarray(theta[part]),
                 value[part],
-                first[part],
-                second[part],
+                on_theta[part],
+                theta_information[part],
             ),
         )
-        gradient = np.einsum("kta,ktab->ktb", first, bend)
-        information = np.swapaxes(bend, -1, -2) @ second @ bend
+        gradient = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
+        information = np.swapaxes(theta_slopes, -1, -2) @ theta_information @ theta_slopes
         shape = n, n_psi, n_weights
-        return Slopes(
+        return Derivatives(
             value.reshape(shape), gradient.reshape(*shape, p), information.reshape(*shape, p, p)
         )
 
-    def _each_portion(
+    def _fill_chunks(
         self, which: IntVector, fill: Callable[[slice, tuple[IntVector, IntVector]], None]
     ) -> None:
         order, bounds = self._pairs
         lengths = np.diff(bounds)[which]
         ends = np.concatenate([[0], np.cumsum(lengths)])
 
-        def one(part: slice) -> None:
-            mine = [order[bounds[s] : bounds[s + 1]] for s in which[part]]
+        def fill_chunk(part: slice) -> None:
+            own_rows = [order[bounds[s] : bounds[s + 1]] for s in which[part]]
             own = ends[part.start : part.stop + 1] - ends[part.start]
-            fill(part, (np.concatenate(mine) if mine else order[:0], own))
+            fill(part, (np.concatenate(own_rows) if own_rows else order[:0], own))
 
-        run(one, list(portions(lengths * self.choices.n_parameters, self.threads)), self.threads)
+        run_chunks(
+            fill_chunk,
+            list(chunk_slices(lengths * self.choices.n_parameters, self.threads)),
+            self.threads,
+        )
 
 
 @dataclass(frozen=True, eq=False)
-class Conditions:
-    """Subjects under several conditions: the sum of what they did in each.
+class ConditionLikelihoods:
+    """Log-likelihoods of subjects under several conditions: the sum over conditions.
 
     Attributes
     ----------
@@ -350,10 +360,10 @@ class Conditions:
     maps
         (n_conditions, p of the base, p): coordinates in a condition from those of the subject.
     coordinates, subjects
-        As `People` has them.
+        As `SubjectLikelihoods` has them.
     """
 
-    base: Players
+    base: EpisodeLikelihoods
     unit: IntVector
     maps: Matrix
     coordinates: Coordinates
@@ -366,68 +376,69 @@ class Conditions:
         return np.asarray(own[self.unit].sum(axis=1))
 
     @property
-    def typical(self) -> Typical:
-        """That of the base, without differences between conditions."""
+    def typical(self) -> TypicalRange:
+        """Typical ranges of the base; differences between conditions are about 0."""
         own = self.base.typical
         middle = self.maps.mean(axis=0)
         centre = np.where(np.abs(middle).sum(axis=0) > 1e-9, own.centre @ middle, 0.0)
-        return Typical(centre, own.sd @ np.abs(self.maps).max(axis=0))
+        return TypicalRange(centre, own.sd @ np.abs(self.maps).max(axis=0))
 
     def values(self, which: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L)."""
         found = np.zeros(h.shape[:3])
-        for c, into in enumerate(self.maps):
+        for c, to_condition in enumerate(self.maps):
             unit = self.unit[which, c]
             seen = unit >= 0
-            found[seen] += self.base.values(unit[seen], h[seen] @ into.T)
+            found[seen] += self.base.values(unit[seen], h[seen] @ to_condition.T)
         return found
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Slopes:
+    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
         """Log-likelihoods, gradients, expected informations."""
         p = h.shape[-1]
         value, gradient = np.zeros(h.shape[:3]), np.zeros(h.shape)
         information = np.zeros((*h.shape, p))
-        for c, into in enumerate(self.maps):
+        for c, to_condition in enumerate(self.maps):
             unit = self.unit[which, c]
             seen = unit >= 0
-            found = self.base.derivatives(unit[seen], h[seen] @ into.T, on_shape)
+            found = self.base.derivatives(unit[seen], h[seen] @ to_condition.T, on_shape)
             value[seen] += found.value
-            gradient[seen] += found.gradient @ into
-            information[seen] += into.T @ found.information @ into
-        return Slopes(value, gradient, information)
+            gradient[seen] += found.gradient @ to_condition
+            information[seen] += to_condition.T @ found.information @ to_condition
+        return Derivatives(value, gradient, information)
 
 
-def portions(size: Vector, threads: int) -> Iterator[slice]:
-    """Ranges of pairs whose variables fit into memory together, and some for every thread."""
+def chunk_slices(size: Vector, threads: int) -> Iterator[slice]:
+    """Slices of pairs whose attributes fit into memory together, at least one per thread."""
     if not len(size):
         return
     total = np.cumsum(size)
-    at_once = min(NUMBERS_AT_ONCE, max(total[-1] // max(threads, 1), 1))
-    portion = (total - size) // at_once
+    chunk_size = min(MAX_CHUNK_NUMBERS, max(total[-1] // max(threads, 1), 1))
+    portion = (total - size) // chunk_size
     edges = np.concatenate([[0], np.flatnonzero(np.diff(portion)) + 1, [len(size)]])
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         yield slice(begin, end)
 
 
-def run(one: Callable[[slice], None], parts: Sequence[slice], threads: int) -> None:
-    """Do all portions, in threads where there are several of both."""
+def run_chunks(fill_chunk: Callable[[slice], None], parts: Sequence[slice], threads: int) -> None:
+    """Fill all chunks, in threads where there are several of both."""
     if threads == 1 or len(parts) == 1:
         for part in parts:
-            one(part)
+            fill_chunk(part)
         return
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(one, parts))
+        list(pool.map(fill_chunk, parts))
 
 
 def _table(x: Matrix, rows: Rows) -> tuple[Any, ...]:
-    """Variables as the compiled loops take them."""
+    """Attributes in the layout of the compiled loops: fixed choice sets, no offset or weights."""
     n_events, m, d = x.shape
     first_row = np.arange(n_events + 1) * m
-    return x.reshape(n_events * m, d), first_row, rows.chosen, NOTHING, NOTHING
+    return x.reshape(n_events * m, d), first_row, rows.chosen, EMPTY, EMPTY
 
 
-def typical_of(coordinates: Coordinates, size: Vector) -> Typical:
-    """Of weights whose variables have these root mean squares, and of shapes by their ranges."""
+def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
+    """Typical ranges: of weights by their attributes' root mean squares, of shapes by bounds."""
+    # An attribute that never varies tells nothing of its weight: any unit serves.
     size = np.where(size > 0, size, 1.0)
     centre, sd = np.zeros(len(coordinates)), np.full(len(coordinates), 1.5)
     for a, c in enumerate(coordinates.each):
@@ -445,4 +456,4 @@ def typical_of(coordinates: Coordinates, size: Vector) -> Typical:
             sd[a] = 2.0 * unit
         elif c.link.name != "logit":
             centre[a] = np.log(unit)
-    return Typical(centre, sd)
+    return TypicalRange(centre, sd)

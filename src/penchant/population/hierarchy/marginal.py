@@ -1,17 +1,18 @@
-"""The likelihood of a population on fixed nodes, and its spread: exact gradient and Hessian.
+"""Marginal likelihood of a population on fixed nodes, with exact gradient and Hessian.
 
-S = L L' with L_ab = exp(lambda_a) t_ab, t_aa = 1 and t_ab = 0 above the diagonal: lambda is a
-logarithm in units of the coordinate, t has no unit. The first coordinate's standard deviation is
-exp(lambda) itself, which is why profiles put the one they are about first.
+The covariance between people S = L L' is parametrised by its Cholesky factor (Pinheiro and Bates
+1996), L_ab = exp(lambda_a) t_ab, t_aa = 1 and t_ab = 0 above the diagonal: lambda is a logarithm in
+units of the coordinate, t has no unit. The first coordinate's standard deviation is exp(lambda)
+itself, which is why profiles put the one they are about first.
 
 Subject i has coordinates h ~ N(D_i beta, S). With nodes h_ij, log-weights and log-likelihoods l_ij,
 
     F(beta, S) = sum_i log sum_j W_ij exp(l_ij) N(h_ij; D_i beta, S),
 
-which never asks the model. Its derivatives are moments of the nodes under each subject's posterior
-(Louis 1982): with u = (e, vech ee'), e = h - D_i beta, every derivative of log N is linear in u, so
-that score_i = G_i E_i[u] + c and Hessian = sum_i E_i[second derivative] + G_i Cov_i[u] G_i'. Of a
-diagonal S only the diagonal of ee' is needed.
+which never evaluates the model. Its derivatives are moments of the nodes under each subject's
+posterior (Louis 1982): with u = (e, vech ee'), e = h - D_i beta, every derivative of log N is
+linear in u, so that score_i = G_i E_i[u] + c and Hessian = sum_i E_i[second derivative] + G_i
+Cov_i[u] G_i'. Of a diagonal S only the diagonal of ee' is needed.
 
 Coordinates without spread have no nodes: h = D_i beta there, and l_ij follows its own quadratic
 expansion about where it was evaluated, exact to second order where weights are on their own scale.
@@ -30,13 +31,13 @@ from penchant.population.hierarchy._kernels import node_moments
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How S is written in numbers.
+class LogCholesky:
+    """Log-Cholesky parametrisation of the covariance between people, S, of every group.
 
     Attributes
     ----------
     size
-        Number of coordinates that differ between people.
+        Number of coordinates with spread.
     correlated
         Whether their correlations are estimated.
     n_groups
@@ -51,92 +52,92 @@ class Spread:
     order: tuple[int, ...] = ()
 
     @cached_property
-    def below(self) -> list[tuple[int, int]]:
-        """Places of t."""
+    def lower_indices(self) -> list[tuple[int, int]]:
+        """Row and column of each t in the factor."""
         if not self.correlated:
             return []
         return [(a, b) for a in range(self.size) for b in range(a)]
 
     @property
-    def n_block(self) -> int:
-        """Numbers of one group: logarithms, then t."""
-        return self.size + len(self.below)
+    def n_per_group(self) -> int:
+        """Number of parameters of one group: logarithms lambda, then t."""
+        return self.size + len(self.lower_indices)
 
     @property
     def n_parameters(self) -> int:
-        """Numbers of all groups."""
-        return self.n_groups * self.n_block
+        """Number of parameters of all groups."""
+        return self.n_groups * self.n_per_group
 
     @property
-    def places(self) -> list[int]:
-        """The order of the factor."""
+    def factor_order(self) -> list[int]:
+        """Coordinates in the order of the factor's rows."""
         return list(self.order or range(self.size))
 
     def factor(self, block: Vector) -> Matrix:
         """L of one group, in the order of the factor."""
         lower = np.eye(self.size)
-        for value, (a, b) in zip(block[self.size :], self.below, strict=True):
+        for value, (a, b) in zip(block[self.size :], self.lower_indices, strict=True):
             lower[a, b] = value
         return np.asarray(np.exp(block[: self.size])[:, None] * lower)
 
-    def matrices(self, numbers: Vector) -> Matrix:
+    def matrices(self, spread_parameters: Vector) -> Matrix:
         """S of every group: (n_groups, size, size)."""
-        blocks = numbers.reshape(self.n_groups, self.n_block)
-        return np.stack([self._back(f @ f.T) for f in map(self.factor, blocks)])
+        blocks = spread_parameters.reshape(self.n_groups, self.n_per_group)
+        return np.stack([self._restore_order(f @ f.T) for f in map(self.factor, blocks)])
 
-    def many(self, numbers: Matrix) -> Matrix:
-        """S of every group for many sets of numbers: (n, n_groups, size, size)."""
-        blocks = numbers.reshape(len(numbers), self.n_groups, self.n_block)
+    def batch_matrices(self, spread_parameters: Matrix) -> Matrix:
+        """S of every group for n parameter vectors: (n, n_groups, size, size)."""
+        blocks = spread_parameters.reshape(len(spread_parameters), self.n_groups, self.n_per_group)
         lower = np.zeros((*blocks.shape[:2], self.size, self.size))
         lower[...] = np.eye(self.size)
-        for k, (a, b) in enumerate(self.below, start=self.size):
+        for k, (a, b) in enumerate(self.lower_indices, start=self.size):
             lower[..., a, b] = blocks[..., k]
         lower *= np.exp(blocks[..., : self.size])[..., None]
-        return self._back(lower @ np.swapaxes(lower, -1, -2))
+        return self._restore_order(lower @ np.swapaxes(lower, -1, -2))
 
-    def numbers(self, matrices: Matrix) -> Vector:
-        """Inverse of `matrices`."""
+    def parametrize(self, matrices: Matrix) -> Vector:
+        """Parameters of given covariances (n_groups, size, size): the inverse of `matrices`."""
         found = []
         for own in matrices:
-            ordered = own[np.ix_(self.places, self.places)]
+            ordered = own[np.ix_(self.factor_order, self.factor_order)]
             if not self.correlated:
                 found.append(0.5 * np.log(np.diag(ordered)))
                 continue
             lower = np.linalg.cholesky(ordered)
             level = np.diag(lower)
-            below = [lower[a, b] / level[a] for a, b in self.below]
-            found.append(np.concatenate([np.log(level), below]))
+            ratios = [lower[a, b] / level[a] for a, b in self.lower_indices]
+            found.append(np.concatenate([np.log(level), ratios]))
         return np.concatenate(found) if found else np.zeros(0)
 
-    def slopes(self, block: Vector) -> tuple[Matrix, Matrix]:
-        """Derivatives of L and of S in the numbers of one group: (n_block, size, size) each."""
+    def derivatives(self, block: Vector) -> tuple[Matrix, Matrix]:
+        """Derivatives of L and of S in one group's parameters: (n_per_group, size, size) each."""
         factor = self.factor(block)
-        first = np.zeros((self.n_block, self.size, self.size))
+        first = np.zeros((self.n_per_group, self.size, self.size))
         for a in range(self.size):
             first[a, a] = factor[a]
         level = np.exp(block[: self.size])
-        for k, (a, b) in enumerate(self.below, start=self.size):
+        for k, (a, b) in enumerate(self.lower_indices, start=self.size):
             first[k, a, b] = level[a]
         half = first @ factor.T
-        return first, self._back(half + np.swapaxes(half, -1, -2))
+        return first, self._restore_order(half + np.swapaxes(half, -1, -2))
 
-    def bends(self, block: Vector, pull: Matrix) -> Matrix:
-        """tr(pull d2S) of all pairs of numbers of one group, for a symmetric matrix `pull`."""
-        factor, (first, _) = self.factor(block), self.slopes(block)
-        places = self.places
-        own = pull[np.ix_(places, places)]
-        found = 2.0 * np.einsum("kxz,lxz->kl", own @ first, first)
-        along = 2.0 * own @ factor  # tr(pull dL L') = sum of dL * pull L
+    def contract_second_derivatives(self, block: Vector, weight: Matrix) -> Matrix:
+        """tr(weight d2S) for all pairs of one group's parameters, with a symmetric `weight`."""
+        factor, (first, _) = self.factor(block), self.derivatives(block)
+        order = self.factor_order
+        own = weight[np.ix_(order, order)]
+        hessian = 2.0 * np.einsum("kxz,lxz->kl", own @ first, first)
+        along = 2.0 * own @ factor  # tr(weight dL L') = sum of dL * weight L
         for a in range(self.size):
-            found[a, a] += factor[a] @ along[a]
-        for k, (a, b) in enumerate(self.below, start=self.size):
+            hessian[a, a] += factor[a] @ along[a]
+        for k, (a, b) in enumerate(self.lower_indices, start=self.size):
             both = np.exp(block[a]) * along[a, b]
-            found[a, k] += both
-            found[k, a] += both
-        return np.asarray(found)
+            hessian[a, k] += both
+            hessian[k, a] += both
+        return np.asarray(hessian)
 
-    def prior(self, numbers: Vector) -> tuple[float, Vector, Matrix]:
-        """Log-density that keeps spreads from vanishing and correlations from 1; its derivatives.
+    def log_prior(self, spread_parameters: Vector) -> tuple[float, Vector, Matrix]:
+        """Log-prior that keeps sds from 0 and correlations from 1, with its derivatives.
 
         Proportional to each standard deviation (the limit of Chung et al. 2013's gamma of shape 2)
         and to the determinant of the correlations, LKJ(2): sum_a lambda_a - log(n_a) / 2 with
@@ -145,55 +146,57 @@ class Spread:
         size = self.n_parameters
         value, gradient, hessian = 0.0, np.zeros(size), np.zeros((size, size))
         for g in range(self.n_groups):
-            first = g * self.n_block
-            value += float(numbers[first : first + self.size].sum())
+            first = g * self.n_per_group
+            value += float(spread_parameters[first : first + self.size].sum())
             gradient[first : first + self.size] = 1.0
             for a in range(self.size):
-                own = [first + self.size + k for k, (c, _) in enumerate(self.below) if c == a]
-                t = numbers[own]
+                own = [
+                    first + self.size + k for k, (c, _) in enumerate(self.lower_indices) if c == a
+                ]
+                t = spread_parameters[own]
                 level = 1.0 + float(t @ t)
                 value -= 0.5 * float(np.log(level))
                 gradient[own] = -t / level
-                bend = -np.eye(len(own)) / level + 2.0 * np.outer(t, t) / level**2
-                hessian[np.ix_(own, own)] = bend
+                expected_hessian = -np.eye(len(own)) / level + 2.0 * np.outer(t, t) / level**2
+                hessian[np.ix_(own, own)] = expected_hessian
         return value, gradient, hessian
 
-    def _back(self, ordered: Matrix) -> Matrix:
-        """From the order of the factor to that of the coordinates."""
+    def _restore_order(self, ordered: Matrix) -> Matrix:
+        """Permute from the order of the factor to that of the coordinates."""
         if not self.order:
             return ordered
-        inverse = np.argsort(self.places)
+        inverse = np.argsort(self.factor_order)
         return ordered[..., inverse, :][..., :, inverse]
 
 
-NOWHERE: Vector = np.empty(0)
+NO_LIMITS: Vector = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Where every subject's likelihood is known.
+    """Points at which every subject's likelihood was evaluated.
 
     Attributes
     ----------
-    places
-        (n, J, r): the coordinates that differ between people.
-    mass
+    points
+        (n, J, r): coordinates with spread.
+    log_mass
         (n, J): log-weight plus log-likelihood.
-    fixed
-        (n, f): coordinates without spread at which it was evaluated.
+    fixed_at
+        (n, f): values of the coordinates without spread.
     gradient, information
-        (n, J, f) and (n, J, f, f): of the log-likelihood there.
+        (n, J, f) and (n, J, f, f): of the log-likelihood in coordinates without spread.
     """
 
-    places: Matrix
-    mass: Matrix
-    fixed: Matrix
+    points: Matrix
+    log_mass: Matrix
+    fixed_at: Matrix
     gradient: Matrix
     information: Matrix
 
-    def replaced(self, which: IntVector, others: Nodes) -> Nodes:
-        """With others for some subjects."""
-        if len(which) == len(self.mass):
+    def replace_subjects(self, which: IntVector, others: Nodes) -> Nodes:
+        """Copy with the nodes of some subjects replaced."""
+        if len(which) == len(self.log_mass):
             return others
         found = {}
         for name in self.__dataclass_fields__:
@@ -203,7 +206,7 @@ class Nodes:
 
 
 class Structure(NamedTuple):
-    """Who depends on what.
+    """How means and covariances of subjects depend on the parameters.
 
     Attributes
     ----------
@@ -212,21 +215,21 @@ class Structure(NamedTuple):
     random, fixed
         Coordinates with and without spread.
     spread, group
-        How S is written, and whose S each subject has.
-    counts
-        How much each subject counts.
-    room
-        How far each coefficient may move on given nodes: of coordinates without spread the
-        likelihood is known nearby only. Anywhere, if empty.
+        Parametrisation of S, and the group whose S each subject has.
+    subject_weights
+        Weight of each subject in F; 1 but in mixtures of models.
+    max_shift
+        How far each coefficient may move on given nodes: in coordinates without spread the
+        likelihood is a local expansion. Unlimited, if empty.
     """
 
     design: Matrix
     random: IntVector
     fixed: IntVector
-    spread: Spread
+    spread: LogCholesky
     group: IntVector
-    counts: Vector
-    room: Vector = NOWHERE
+    subject_weights: Vector
+    max_shift: Vector = NO_LIMITS
 
     @property
     def n_beta(self) -> int:
@@ -234,38 +237,52 @@ class Structure(NamedTuple):
         return int(self.design.shape[2])
 
     def means(self, beta: Vector) -> Matrix:
-        """Of every subject: (n, p)."""
+        """Mean coordinates of every subject: (n, p)."""
         return np.asarray(self.design @ beta)
 
 
-class Known(NamedTuple):
-    """F, evidences, scores (n, parameters), Hessian; and the posteriors behind them."""
+class MarginalEvaluation(NamedTuple):
+    """F with its derivatives, and the posterior moments that they are made of.
+
+    Attributes
+    ----------
+    value, hessian
+        F and its Hessian.
+    evidence, scores
+        Log-evidence (n,) and gradient (n, n_parameters) of every subject.
+    node_probabilities
+        (n, J): posterior probability of each node.
+    means, covariances
+        Posterior moments of u, whose first entries are the deviations e from the mean.
+    loadings
+        G_i of the module's docstring: d score_i / d u.
+    """
 
     value: float
     evidence: Vector
     scores: Matrix
     hessian: Matrix
-    share: Matrix
+    node_probabilities: Matrix
     means: Matrix
     covariances: Matrix
     loadings: Matrix
 
     @property
     def gradient(self) -> Vector:
-        """Of F."""
+        """Gradient of F."""
         return np.asarray(self.scores.sum(axis=0))
 
 
 @dataclass(frozen=True, eq=False)
-class Marginal:
-    """F of a population, for given nodes."""
+class MarginalLikelihood:
+    """Log marginal likelihood F of a population on given nodes."""
 
     nodes: Nodes
     structure: Structure
 
     @cached_property
-    def _pairs(self) -> IntVector:
-        """Coordinates whose products derivatives are made of: (m, 2)."""
+    def _product_pairs(self) -> IntVector:
+        """Pairs of coordinates whose products e_a e_b enter the derivatives: (m, 2)."""
         r = len(self.structure.random)
         if not self.structure.spread.correlated:
             return np.column_stack([np.arange(r), np.arange(r)])
@@ -273,10 +290,10 @@ class Marginal:
 
     @property
     def _size(self) -> int:
-        return len(self.structure.random) + len(self._pairs) + len(self.structure.fixed)
+        return len(self.structure.random) + len(self._product_pairs) + len(self.structure.fixed)
 
     def split(self, x: Vector) -> tuple[Vector, Vector]:
-        """Coefficients and the numbers of S."""
+        """Split parameters into coefficients and those of the spread."""
         return x[: self.structure.n_beta], x[self.structure.n_beta :]
 
     def evidence(self, x: Vector) -> Vector:
@@ -284,14 +301,14 @@ class Marginal:
         return self._moments(x, 0)[0]
 
     def value(self, x: Vector) -> float:
-        """F."""
-        return float(self.structure.counts @ self.evidence(x))
+        """Evaluate F alone."""
+        return float(self.structure.subject_weights @ self.evidence(x))
 
     def values(self, xs: Matrix) -> Vector:
-        """F at many places, (n, n_parameters): for draws."""
+        """Evaluate F at many parameter vectors (n, n_parameters): for posterior sampling."""
         s, nodes = self.structure, self.nodes
-        n, n_nodes, r = nodes.places.shape
-        every = s.spread.many(xs[:, s.n_beta :])
+        n, n_nodes, r = nodes.points.shape
+        every = s.spread.batch_matrices(xs[:, s.n_beta :])
         sd = np.sqrt(np.einsum("xgaa->xga", every))
         unit = sd[..., :, None] * sd[..., None, :]
         scaled = every / unit
@@ -302,43 +319,50 @@ class Marginal:
         total = np.empty(len(xs))
         for j, x in enumerate(xs):
             means = s.means(x[: s.n_beta])
-            mass, extra = self._expanded(means)
+            log_mass, extra = self._expand_fixed(means)
             centre = np.ascontiguousarray(means[:, s.random])
             node_moments(
-                mass,
-                nodes.places,
+                log_mass,
+                nodes.points,
                 centre,
                 precisions[j],
                 constants[j],
                 s.group,
                 extra,
-                self._pairs,
+                self._product_pairs,
                 0,
                 found,
             )
-            total[j] = s.counts @ found[0]
+            total[j] = s.subject_weights @ found[0]
         return total
 
-    def at(self, x: Vector) -> Known:
-        """F with its derivatives."""
+    def evaluate(self, x: Vector) -> MarginalEvaluation:
+        """Evaluate F with gradient and Hessian (Louis 1982)."""
         s = self.structure
-        evidence, share, means, covariances = self._moments(x, 2)
-        loadings, constants, bend = self._loadings(x, means, share)
+        evidence, node_probabilities, means, covariances = self._moments(x, 2)
+        loadings, constants, expected_hessian = self._loadings(x, means, node_probabilities)
         scores = (loadings @ means[:, :, None])[:, :, 0] + constants
-        weighted = s.counts[:, None, None] * loadings
-        hessian = bend + np.tensordot(weighted @ covariances, loadings, axes=([0, 2], [0, 2]))
-        value = float(s.counts @ evidence)
-        scores = s.counts[:, None] * scores
-        hessian = (hessian + hessian.T) / 2
-        return Known(value, evidence, scores, hessian, share, means, covariances, loadings)
+        weighted = s.subject_weights[:, None, None] * loadings
+        hessian = expected_hessian + np.tensordot(
+            weighted @ covariances, loadings, axes=([0, 2], [0, 2])
+        )
+        value = float(s.subject_weights @ evidence)
+        scores = s.subject_weights[:, None] * scores
+        hessian = (hessian + hessian.T) / 2  # exactly symmetric: eigh reads one triangle only
+        return MarginalEvaluation(
+            value, evidence, scores, hessian, node_probabilities, means, covariances, loadings
+        )
 
     def information_on_beta(self, x: Vector) -> Matrix:
-        """Minus the Hessian in the coefficients alone, as `at` has it, for less."""
+        """Minus the Hessian in the coefficients alone: as in `evaluate`, at a lower cost.
+
+        REML takes it at both sides of every difference.
+        """
         s = self.structure
-        _, share, _, covariances = self._moments(x, 3)
-        _, numbers = self.split(x)
+        _, node_probabilities, _, covariances = self._moments(x, 3)
+        _, spread_parameters = self.split(x)
         r = len(s.random)
-        precisions, _ = _precisions(s.spread.matrices(numbers))
+        precisions, _ = _precisions(s.spread.matrices(spread_parameters))
         design = np.concatenate([s.design[:, s.random], s.design[:, s.fixed]], axis=1)
         size = design.shape[1]
         inner = np.zeros((len(design), size, size))
@@ -347,96 +371,100 @@ class Marginal:
         pull[:, range(r, size), range(r, size)] = 1.0
         inner[:, :r, :r] = precisions[s.group]
         if len(s.fixed):
-            inner[:, r:, r:] = np.einsum("ij,ijab->iab", share, self.nodes.information)
+            inner[:, r:, r:] = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
         inner -= pull @ covariances @ pull
-        inner *= s.counts[:, None, None]
+        inner *= s.subject_weights[:, None, None]
         return np.asarray(np.einsum("iax,iab,iby->xy", design, inner, design, optimize=True))
 
-    def complete_information(self, x: Vector, known: Known) -> Matrix:
-        """The information that there would be if everybody's coordinates were known."""
+    def complete_information(self, x: Vector, evaluation: MarginalEvaluation) -> Matrix:
+        """Complete-data information: what it would be if all coordinates were observed."""
         s = self.structure
         b = s.n_beta
         found = np.zeros((len(x), len(x)))
         matrices = s.spread.matrices(x[b:])
         precisions, _ = _precisions(matrices)
         own = s.design[:, s.random]
-        weighted = s.counts[:, None, None] * precisions[s.group]
+        weighted = s.subject_weights[:, None, None] * precisions[s.group]
         found[:b, :b] = np.einsum("iax,iab,iby->xy", own, weighted, own, optimize=True)
         if len(s.fixed):
             on_fixed = s.design[:, s.fixed]
-            expected = np.einsum("ij,ijab->iab", known.share, self.nodes.information)
-            expected *= s.counts[:, None, None]
+            expected = np.einsum(
+                "ij,ijab->iab", evaluation.node_probabilities, self.nodes.information
+            )
+            expected *= s.subject_weights[:, None, None]
             found[:b, :b] += np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
-        for g, block in enumerate(x[b:].reshape(s.spread.n_groups, s.spread.n_block)):
-            k = slice(b + g * s.spread.n_block, b + (g + 1) * s.spread.n_block)
-            turned = precisions[g] @ s.spread.slopes(block)[1]
-            total = s.counts[s.group == g].sum()
+        for g, block in enumerate(x[b:].reshape(s.spread.n_groups, s.spread.n_per_group)):
+            k = slice(b + g * s.spread.n_per_group, b + (g + 1) * s.spread.n_per_group)
+            turned = precisions[g] @ s.spread.derivatives(block)[1]
+            total = s.subject_weights[s.group == g].sum()
             found[k, k] = 0.5 * total * np.einsum("lxy,kyx->kl", turned, turned)
         return found
 
-    def _moments(self, x: Vector, wanted: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
-        beta, numbers = self.split(x)
+    def _moments(self, x: Vector, moments: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
+        beta, spread_parameters = self.split(x)
         s, nodes = self.structure, self.nodes
-        n, n_nodes, _ = nodes.places.shape
-        matrices = s.spread.matrices(numbers)
+        n, n_nodes, _ = nodes.points.shape
+        matrices = s.spread.matrices(spread_parameters)
         precisions, constants = _precisions(matrices)
         means = s.means(beta)
-        mass, extra = self._expanded(means)
-        size = self._size if wanted else 0
-        if wanted == 3:
+        log_mass, extra = self._expand_fixed(means)
+        size = self._size if moments else 0
+        if moments == 3:
             size = len(s.random) + len(s.fixed)
         found = (
             np.empty(n),
             np.empty((n, n_nodes)),
             np.empty((n, size)),
-            np.empty((n, size, size) if wanted > 1 else (0, 0, 0)),
+            np.empty((n, size, size) if moments > 1 else (0, 0, 0)),
         )
         centre = np.ascontiguousarray(means[:, s.random])
         node_moments(
-            mass,
-            nodes.places,
+            log_mass,
+            nodes.points,
             centre,
             precisions,
             constants,
             s.group,
             extra,
-            self._pairs,
-            wanted,
+            self._product_pairs,
+            moments,
             found,
         )
         return found
 
-    def _expanded(self, means: Matrix) -> tuple[Matrix, Matrix]:
-        """Masses and their slopes where coordinates without spread have moved."""
+    def _expand_fixed(self, means: Matrix) -> tuple[Matrix, Matrix]:
+        """Second-order expansion of log-masses, and their gradients, at moved fixed coordinates."""
         nodes = self.nodes
-        if not nodes.fixed.shape[1]:
-            return nodes.mass, nodes.gradient
-        away = means[:, self.structure.fixed] - nodes.fixed
+        if not nodes.fixed_at.shape[1]:
+            return nodes.log_mass, nodes.gradient
+        away = means[:, self.structure.fixed] - nodes.fixed_at
         pull = np.einsum("ijab,ib->ija", nodes.information, away)
-        mass = nodes.mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
-        return mass, nodes.gradient - pull
+        log_mass = nodes.log_mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
+        return log_mass, nodes.gradient - pull
 
-    def _loadings(self, x: Vector, means: Matrix, share: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-        """G_i, the constants of scores, and the sum of expected second derivatives."""
-        _, numbers = self.split(x)
+    def _loadings(
+        self, x: Vector, means: Matrix, node_probabilities: Matrix
+    ) -> tuple[Matrix, Matrix, Matrix]:
+        """Loadings G_i, constants of the scores, and the sum of expected second derivatives."""
+        _, spread_parameters = self.split(x)
         s = self.structure
         n, r, f = len(means), len(s.random), len(s.fixed)
-        rows, columns = self._pairs.T
+        rows, columns = self._product_pairs.T
         n_square = len(rows)
         n_all = len(x)
         loadings, constants = np.zeros((n, n_all, self._size)), np.zeros((n, n_all))
-        bend = np.zeros((n_all, n_all))
+        expected_hessian = np.zeros((n_all, n_all))
         b = slice(0, s.n_beta)
-        double = np.where(rows == columns, 1.0, 2.0)
-        blocks = numbers.reshape(s.spread.n_groups, -1)
-        precisions, _ = _precisions(s.spread.matrices(numbers))
+        double = np.where(rows == columns, 1.0, 2.0)  # vech counts e_a e_b once, the form twice
+        blocks = spread_parameters.reshape(s.spread.n_groups, -1)
+        precisions, _ = _precisions(s.spread.matrices(spread_parameters))
         on_random = s.design[:, s.random]
         for g, block in enumerate(blocks):
             mine = np.flatnonzero(s.group == g)
             if not r:
                 break
             precision = precisions[g]
-            _, first = s.spread.slopes(block)
+            _, first = s.spread.derivatives(block)
             k = slice(s.n_beta + g * len(block), s.n_beta + (g + 1) * len(block))
             inner = precision @ first @ precision
             own = on_random[mine]
@@ -444,40 +472,42 @@ class Marginal:
             loadings[mine, b, :r] = pulled
             loadings[mine, k, r : r + n_square] = 0.5 * inner[:, rows, columns] * double
             constants[mine, k] = -0.5 * np.einsum("xy,kyx->k", precision, first)
-            counts = s.counts[mine]
-            bend[b, b] -= np.tensordot(counts[:, None, None] * pulled, own, axes=([0, 2], [0, 1]))
-            level = counts[:, None] * means[mine, :r]
+            subject_weights = s.subject_weights[mine]
+            expected_hessian[b, b] -= np.tensordot(
+                subject_weights[:, None, None] * pulled, own, axes=([0, 2], [0, 1])
+            )
+            level = subject_weights[:, None] * means[mine, :r]
             cross = -np.einsum("iab,kac,ic->bk", own, inner, level)
-            bend[b, k] += cross
-            bend[k, b] += cross.T
+            expected_hessian[b, k] += cross
+            expected_hessian[k, b] += cross.T
             products = np.zeros((r, r))
-            products[rows, columns] = counts @ means[mine, r : r + n_square]
+            products[rows, columns] = subject_weights @ means[mine, r : r + n_square]
             products = products + products.T - np.diag(np.diag(products))
-            total = counts.sum()
+            total = subject_weights.sum()
             turned = precision @ first
             both = np.einsum("lxy,kyx->kl", turned, turned)
             triple = np.einsum("lxy,kyx->kl", turned, turned @ (precision @ products))
             pull = precision @ products @ precision - total * precision
-            bend[k, k] += 0.5 * total * both - 0.5 * (triple + triple.T)
-            bend[k, k] += 0.5 * s.spread.bends(block, pull)
+            expected_hessian[k, k] += 0.5 * total * both - 0.5 * (triple + triple.T)
+            expected_hessian[k, k] += 0.5 * s.spread.contract_second_derivatives(block, pull)
         if f:
             on_fixed = s.design[:, s.fixed]
             loadings[:, b, r + n_square :] = np.swapaxes(on_fixed, 1, 2)
-            expected = np.einsum("ij,ijab->iab", share, self.nodes.information)
-            expected *= s.counts[:, None, None]
-            bend[b, b] -= np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
-        return loadings, constants, bend
+            expected = np.einsum("ij,ijab->iab", node_probabilities, self.nodes.information)
+            expected *= s.subject_weights[:, None, None]
+            expected_hessian[b, b] -= np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
+        return loadings, constants, expected_hessian
 
 
 def _inverse(matrix: Matrix) -> Matrix:
-    """Of a covariance, in its own units."""
+    # Scaled to correlations: standard deviations may differ by many orders of magnitude.
     sd = np.sqrt(np.diag(matrix))
     unit = np.outer(sd, sd)
     return np.asarray(np.linalg.inv(matrix / unit) / unit)
 
 
 def _precisions(matrices: Matrix) -> tuple[Matrix, Vector]:
-    """Inverses, and logarithms of the constants of the densities."""
+    """Inverses of covariances, and logarithms of the normal densities' constants."""
     r = matrices.shape[-1]
     if not r:
         return np.zeros((len(matrices), 0, 0)), np.zeros(len(matrices))

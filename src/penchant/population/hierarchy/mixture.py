@@ -1,8 +1,9 @@
-"""Several models at once: who follows which, and the population of each.
+"""Mixture of populations: several models, of which each subject follows one.
 
 Hierarchical Bayesian inference in the sense of Piray et al. (2019), on integrated evidences: with
 L_ik the log-evidence of subject i under the population of model k, sum_i log sum_k pi_k exp(L_ik)
-is maximised. People count in the population of a model as much as they probably follow it.
+is maximised by EM. Responsibilities weight the subjects in the population of each model, which is
+fitted by `search`.
 """
 
 from __future__ import annotations
@@ -29,18 +30,31 @@ from penchant.output import (
     to_json_label,
     to_json_numbers,
 )
-from penchant.population.hierarchy.assemble import result_of
 from penchant.population.hierarchy.design import read_design
-from penchant.population.hierarchy.fit import FEWEST, Plan, people_of_data
-from penchant.population.hierarchy.result import PopulationFit, Source
-from penchant.population.hierarchy.search import Found, Search, begin, search
+from penchant.population.hierarchy.fit import FIT, Plan, build_likelihoods
+from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.result_builder import build_result
+from penchant.population.hierarchy.search import (
+    SearchProblem,
+    SearchResult,
+    maximize_by_quadrature,
+    starting_values,
+)
 from penchant.softmax.likelihood import available_threads
 
-MOST_ROUNDS = 40
-ENOUGH = 1e-3  # log-units gained in a round
-STILL = 0.02  # standard errors by which parameters may move in a round's last step
-FEW = 3.0  # people a model must have to be estimated anew
-LEAST = 1e-8  # responsibility that counts
+
+@dataclass(frozen=True, slots=True)
+class MixtureOptions:
+    """Limits of the EM iteration over models."""
+
+    max_rounds: int = 40  # of responsibilities and populations; 5 to 15 are usual
+    gain_tol: float = 1e-3  # log-units in a round: responsibilities then move by less
+    step_tol: float = 0.02  # standard errors; an M-step that the next round repeats may be rough
+    min_subjects: float = 3.0  # expected followers; with fewer a model keeps its population
+    min_responsibility: float = 1e-8  # keeps everybody's weight, and so every variance, positive
+
+
+MIXTURE = MixtureOptions()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +104,7 @@ class PopulationMixture(Result):
         return make_frame(columns, backend or frame_backend(self))
 
     def table(self) -> Table:
-        """For reading."""
+        """Table for reading."""
         best = self.responsibilities.argmax(axis=1)
         rows = tuple(
             (
@@ -113,15 +127,15 @@ class PopulationMixture(Result):
         return Table("Populations of several models", facts, header, rows, ())
 
     def summary(self) -> str:
-        """As text."""
+        """Summary as text."""
         return self.table().text()
 
     def __repr__(self) -> str:
-        each = (f"{n} {s:.2f}" for n, s in zip(self.names, self.shares, strict=True))
-        return f"<PopulationMixture of {len(self.subjects)} subjects: {', '.join(each)}>"
+        components = (f"{n} {s:.2f}" for n, s in zip(self.names, self.shares, strict=True))
+        return f"<PopulationMixture of {len(self.subjects)} subjects: {', '.join(components)}>"
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Result as a dictionary for JSON."""
         return {
             "format": "penchant-population-mixture",
             "version": 1,
@@ -188,35 +202,37 @@ def fit_mixture(
         raise DataError(f"spread must be 'full' or 'diagonal'; got {spread!r}. Choose one.")
     episodes = as_episodes(data)
     workers = available_threads() if threads is None else threads
-    each = [_Member.of(episodes, model, spread, nodes, workers) for model in models.values()]
-    n = len(each[0].plan.people.subjects)
-    if n < FEWEST:
+    components = [
+        _Component.of(episodes, model, spread, nodes, workers) for model in models.values()
+    ]
+    n = len(components[0].plan.likelihoods.subjects)
+    if n < FIT.min_subjects:
         raise DataError(
-            f"data must hold at least {FEWEST} subjects for a population; got {n}. Fit them one by "
-            "one with fit_each."
+            f"data must hold at least {FIT.min_subjects} subjects for a population; got {n}. Fit "
+            "them one by one with fit_each."
         )
-    shares = np.full(len(each), 1 / len(each))
-    responsibilities = np.full((n, len(each)), 1 / len(each))
-    before, converged, evidence = -np.inf, False, np.zeros((n, len(each)))
-    for _ in range(MOST_ROUNDS):
-        for k, member in enumerate(each):
-            if responsibilities[:, k].sum() >= FEW or member.found is None:
-                member.update(np.maximum(responsibilities[:, k], LEAST))
-            evidence[:, k] = member.evidence
+    shares = np.full(len(components), 1 / len(components))
+    responsibilities = np.full((n, len(components)), 1 / len(components))
+    before, converged, evidence = -np.inf, False, np.zeros((n, len(components)))
+    for _ in range(MIXTURE.max_rounds):
+        for k, component in enumerate(components):
+            if responsibilities[:, k].sum() >= MIXTURE.min_subjects or component.optimum is None:
+                component.update(np.maximum(responsibilities[:, k], MIXTURE.min_responsibility))
+            evidence[:, k] = component.evidence
         joint = np.log(np.maximum(shares, 1e-300)) + evidence
         total = special.logsumexp(joint, axis=1)
         responsibilities = np.exp(joint - total[:, None])
         shares = responsibilities.mean(axis=0)
         value = float(total.sum())
-        if abs(value - before) < ENOUGH:
+        if abs(value - before) < MIXTURE.gain_tol:
             converged = True
             break
         before = value
-    fits = {name: m.result(data) for name, m in zip(models, each, strict=True)}
+    fits = {name: m.result(data) for name, m in zip(models, components, strict=True)}
     return PopulationMixture(
         tuple(map(str, models)),
         fits,
-        each[0].plan.people.subjects,
+        components[0].plan.likelihoods.subjects,
         shares,
         responsibilities,
         evidence.copy(),
@@ -225,57 +241,64 @@ def fit_mixture(
     )
 
 
-class _Member:
-    """One model with its population so far."""
+class _Component:
+    """A model of the mixture, with its current population."""
 
     def __init__(self, plan: Plan, model: Model | None, start: tuple[Any, ...]) -> None:
         self.plan, self.model, self.start = plan, model, start
-        self.found: Found | None = None
-        self.task: Search | None = None
+        self.optimum: SearchResult | None = None
+        self.problem: SearchProblem | None = None
 
     @classmethod
     def of(
         cls, episodes: Any, model: Model, spread: str, nodes: int | None, threads: int
-    ) -> _Member:
-        people, _ = people_of_data(episodes, model, None, None, None, threads)
-        names, n = people.coordinates.names, len(people.subjects)
-        design = read_design(names, people.subjects, None, None, None)
+    ) -> _Component:
+        likelihoods, _ = build_likelihoods(episodes, model, None, None, None, threads)
+        names, n = likelihoods.coordinates.names, len(likelihoods.subjects)
+        design = read_design(names, likelihoods.subjects, None, None, None)
         correlated = spread == "full" and len(names) > 1
         group = np.zeros(n, dtype=np.int64)
-        plan = Plan(people, design, list(range(len(names))), correlated, group, 1, "ml", nodes)
-        return cls(plan, model, begin(people, plan.structure(plan.differing).design))
+        plan = Plan(likelihoods, design, list(range(len(names))), correlated, group, 1, "ml", nodes)
+        return cls(plan, model, starting_values(likelihoods, plan.structure(plan.differing).design))
 
-    def update(self, counts: Vector) -> None:
-        """The best population of people who count so much."""
-        task = self.plan.task(self.plan.differing)
-        structure = task.structure._replace(counts=counts)
-        self.task = Search(task.people, structure, task.k, False, task.n_draws, still=STILL)
+    def update(self, subject_weights: Vector) -> None:
+        """Maximize the population's likelihood with weighted subjects, from the last optimum."""
+        problem = self.plan.problem(self.plan.differing)
+        structure = problem.structure._replace(subject_weights=subject_weights)
+        self.problem = SearchProblem(
+            problem.likelihoods,
+            structure,
+            problem.k,
+            False,
+            problem.n_draws,
+            step_tol=MIXTURE.step_tol,
+        )
         beta, matrix, h, information = self.start
         numbers = None
-        if self.found is not None:
-            s = self.found.marginal.structure
-            beta, numbers = self.found.x[: s.n_beta], self.found.x[s.n_beta :]
-        self.found = search(self.task, beta, matrix, h, information, numbers)
+        if self.optimum is not None:
+            s = self.optimum.marginal.structure
+            beta, numbers = self.optimum.x[: s.n_beta], self.optimum.x[s.n_beta :]
+        self.optimum = maximize_by_quadrature(self.problem, beta, matrix, h, information, numbers)
 
     @property
     def evidence(self) -> Vector:
         """Log-evidence of every subject."""
-        assert self.found is not None
-        return self.found.known.evidence
+        assert self.optimum is not None
+        return self.optimum.evaluation.evidence
 
     def result(self, data: Any) -> PopulationFit:
-        """As `fit_population` returns it."""
-        assert self.found is not None and self.task is not None
-        source = Source(
-            self.plan.people,
+        """Population as `fit_population` returns it."""
+        assert self.optimum is not None and self.problem is not None
+        source = PopulationSource(
+            self.plan.likelihoods,
             self.model,
             data,
             self.plan.design,
             None,
-            self.found,
-            self.found,
-            self.task,
+            self.optimum,
+            self.optimum,
+            self.problem,
             (),
             "model",
         )
-        return result_of(source, 0.0, {}, ("People count as they probably follow the model.",))
+        return build_result(source, 0.0, {}, ("People count as they probably follow the model.",))

@@ -1,4 +1,8 @@
-"""The result of a population fit, kept as plain numbers and text and read back."""
+"""The result of a hierarchical fit, `PopulationFit`: tables, intervals, contrasts, exports.
+
+A fit keeps its data and its search (`PopulationSource`), from which other levels and contrasts are
+computed; one that was read from JSON has stored numbers only.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +37,21 @@ from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
     Comparison,
     Contrast,
-    Within,
-    compared,
-    contrasted,
+    WithinConditions,
+    compare_fits,
+    level_contrast,
 )
 from penchant.population.hierarchy.design import Design
-from penchant.population.hierarchy.likelihoods import People
-from penchant.population.hierarchy.sampling import PopulationSample, sampled
-from penchant.population.hierarchy.search import Found, Search
-from penchant.population.hierarchy.subjects import PopulationSubjects, View, predicted
+from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
+from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
+from penchant.population.hierarchy.search import SearchProblem, SearchResult
+from penchant.population.hierarchy.subjects import PopulationSubjects, View, predict_choices
 from penchant.softmax.hypotheses import Parameter
 from penchant.tails import t_isf
 
 
 def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
-    """What `PopulationFit.to_dict` wrote."""
+    """Read what `PopulationFit.to_dict` wrote."""
     if not isinstance(document, Mapping) or document.get("format") != "penchant-population":
         raise DataError(
             "document must be one that PopulationFit.to_dict wrote; got another. Give that."
@@ -66,7 +70,7 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
             View(name, Link(**link), from_json_numbers(row)) for name, link, row in own["views"]
         ),
     )
-    kept = {
+    stored = {
         "parameters": [[row[0], *map(from_json_numbers, row[1:])] for row in d["parameters"]],
         "spreads": [[row[0], row[1], *map(from_json_numbers, row[2:])] for row in d["spreads"]],
         "correlated": [
@@ -99,7 +103,7 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
         n_decisions=int(d["n_decisions"]),
         model_words=d["model"],
         notes=tuple(d["notes"]),
-        kept=kept,
+        stored=stored,
     )
 
 
@@ -114,34 +118,35 @@ WITHOUT_INTERVAL = (
     "search that did not settle, or lie at an end of their range: the decisions of these people "
     "do not tell how large they are."
 )
-LITTLE = 0.3  # reliability below which shrinkage is said in words
+LOW_RELIABILITY = 0.3  # below it most variance of subjects' estimates is noise: said in words
 
 
-class Source(NamedTuple):
-    """What a fit was made of.
+class PopulationSource(NamedTuple):
+    """Data, plan and optimum behind a fit.
 
-    `about` is where people are described: `found`, or where spreads that vanish there do not.
+    `descriptive` is the optimum by which subjects are described: `optimum`, or where spreads vanish
+    there, the one under a weak prior that keeps them from 0.
     """
 
-    people: People
+    likelihoods: SubjectLikelihoods
     model: Model | None
     data: Any
     design: Design
-    conditions: Within | None
-    found: Found
-    about: Found
-    task: Search
+    conditions: WithinConditions | None
+    optimum: SearchResult
+    descriptive: SearchResult
+    problem: SearchProblem
     group_labels: tuple[Any, ...]
     covariance_kind: str
 
     @property
     def described_spread(self) -> Matrix:
         """Covariances (n_groups, p, p) of all coordinates by which people are described."""
-        s = self.about.marginal.structure
+        s = self.descriptive.marginal.structure
         p = s.design.shape[1]
-        found = np.zeros((s.spread.n_groups, p, p))
-        found[:, s.random[:, None], s.random] = s.spread.matrices(self.about.x[s.n_beta :])
-        return found
+        matrices = np.zeros((s.spread.n_groups, p, p))
+        matrices[:, s.random[:, None], s.random] = s.spread.matrices(self.descriptive.x[s.n_beta :])
+        return matrices
 
 
 class Sd(NamedTuple):
@@ -214,14 +219,14 @@ class PopulationFit(FrameExport):
     model_words: str
     notes: tuple[str, ...] = ()
     sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
-    source: Source | None = field(default=None, repr=False)
-    kept: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    source: PopulationSource | None = field(default=None, repr=False)
+    stored: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     # -- numbers ---------------------------------------------------------------------------------
 
     @property
     def standard_errors(self) -> Vector:
-        """Of the coefficients; infinite where nothing is told."""
+        """Standard errors of the coefficients; infinite where unidentified."""
         return np.sqrt(np.diag(self.covariance))
 
     @property
@@ -240,7 +245,7 @@ class PopulationFit(FrameExport):
         return float(self.loo_each.sum())
 
     def interval(self, level: float = 0.95) -> Matrix:
-        """Of the coefficients, (n_coefficients, 2): Student's t, subjects less columns."""
+        """Student t intervals of the coefficients (n_coefficients, 2), df subjects less columns."""
         check_level(level)
         half = t_isf((1 - level) / 2, self.degrees_of_freedom) * self.standard_errors
         return np.column_stack([self.coefficients - half, self.coefficients + half])
@@ -260,10 +265,10 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if covariates or level != 0.95:
                 raise self._without_data("parameters_at")
-            return tuple(Parameter(*row) for row in self.kept["parameters"])
+            return tuple(Parameter(*row) for row in self.stored["parameters"])
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
-        for label, base, rows in self._rows(covariates):
+        for label, base, rows in self._design_rows(covariates):
             means = rows @ self.coefficients
             errors = np.sqrt([self._variance(row) for row in rows])
             for a, c in enumerate(base.each):
@@ -286,7 +291,7 @@ class PopulationFit(FrameExport):
             if level != 0.95:
                 raise self._without_data("group_parameters")
             found: dict[tuple[str, Any], tuple[Parameter, ...]] = {}
-            for factor, label, *row in self.kept["groups"]:
+            for factor, label, *row in self.stored["groups"]:
                 found[factor, label] = (*found.get((factor, label), ()), Parameter(*row))
             return found
         return {
@@ -296,23 +301,25 @@ class PopulationFit(FrameExport):
         }
 
     def _variance(self, row: Vector) -> float:
-        """Of a combination of coefficients; infinite only where it has a part that is not told."""
+        """Variance of a combination of coefficients; infinite if one it uses is unidentified."""
         own = np.flatnonzero(row)
         return float(row[own] @ self.covariance[np.ix_(own, own)] @ row[own])
 
-    def _rows(self, covariates: Mapping[str, Any]) -> list[tuple[str, Coordinates, Matrix]]:
-        """Of each condition: its label, coordinates, and rows that make means of coefficients."""
+    def _design_rows(self, covariates: Mapping[str, Any]) -> list[tuple[str, Coordinates, Matrix]]:
+        """Label, coordinates and design rows (means = rows @ coefficients) of each condition."""
         assert self.source is not None
         within = self.source.conditions
         given = dict(covariates)
         if within is None:
-            return [("", self.source.people.coordinates, self.source.design.of_person(given))]
+            return [
+                ("", self.source.likelihoods.coordinates, self.source.design.person_rows(given))
+            ]
         chosen = range(len(within.labels))
         if within.name in given:
             chosen = range(
                 within.index(given[within.name]), within.index(given.pop(within.name)) + 1
             )
-        rows = self.source.design.of_person(given)
+        rows = self.source.design.person_rows(given)
         return [(f"[{within.labels[c]}]", within.base, within.maps[c] @ rows) for c in chosen]
 
     def spreads(self, level: float = 0.95) -> tuple[Sd, ...]:
@@ -326,16 +333,16 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if level != 0.95:
                 raise self._without_data("spreads")
-            return tuple(Sd(*row) for row in self.kept["spreads"])
+            return tuple(Sd(*row) for row in self.stored["spreads"])
         if level == 0.95:
-            return self._sds(self.sd_limits)
-        own = self.source.task, self.source.found, self._spread_errors
-        return self._sds(inferences.sd_limits(*own, level))
+            return self._spreads_with(self.sd_limits)
+        own = self.source.problem, self.source.optimum, self._spread_errors
+        return self._spreads_with(inferences.sd_limits(*own, level))
 
-    def _sds(self, limits: Matrix) -> tuple[Sd, ...]:
+    def _spreads_with(self, limits: Matrix) -> tuple[Sd, ...]:
         assert self.source is not None
-        s = self.source.found.marginal.structure
-        matrices = s.spread.matrices(self.source.found.x[s.n_beta :])
+        s = self.source.optimum.marginal.structure
+        matrices = s.spread.matrices(self.source.optimum.x[s.n_beta :])
         return tuple(
             Sd(
                 self.parameter_names[a],
@@ -347,24 +354,24 @@ class PopulationFit(FrameExport):
             for c, a in enumerate(s.random)
         )
 
-    def _known_sds(self, level: float) -> tuple[Sd, ...]:
-        """With those intervals that ask for no profile: a summary searches nothing."""
+    def _summary_sds(self, level: float) -> tuple[Sd, ...]:
+        """Spreads with the intervals that need no profile: a summary must be quick."""
         if self.source is None or level == 0.95:
             return self.spreads(level)
-        own = self.source.found, self._spread_errors
-        return self._sds(inferences.regular_sd_limits(*own, level))
+        own = self.source.optimum, self._spread_errors
+        return self._spreads_with(inferences.satterthwaite_sd_limits(*own, level))
 
     def correlation_interval(
         self, one: str, other: str, level: float = 0.95
     ) -> tuple[float, float]:
-        """Of the correlation of two parameters between people, by Fisher's z.
+        """Interval of the correlation of two parameters between people, by Fisher's z.
 
         NaN where the fit did not settle, or rests on draws: more than four parameters differ.
         """
         check_level(level)
         if self.source is None:
             raise self._without_data("correlation_interval")
-        s, errors = self.source.found.marginal.structure, self._spread_errors.z[0]
+        s, errors = self.source.optimum.marginal.structure, self._spread_errors.z[0]
         random = [self.parameter_names[a] for a in s.random]
         for name in (one, other):
             if name not in random:
@@ -374,15 +381,15 @@ class PopulationFit(FrameExport):
                 )
         a, b = random.index(one), random.index(other)
         r = self._first(self.correlations)[s.random[a], s.random[b]]
-        half = inferences.normal_half(level) * errors[a, b]
+        half = inferences.normal_half_width(level) * errors[a, b]
         z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
         return float(np.tanh(z - half)), float(np.tanh(z + half))
 
     @cached_property
     def _spread_errors(self) -> inferences.SpreadErrors:
         assert self.source is not None
-        found = self.source.found
-        return inferences.spread_errors(found, inferences.errors_of(found, 1))
+        found = self.source.optimum
+        return inferences.spread_errors(found, inferences.parameter_covariances(found, 1))
 
     def _first(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
@@ -402,38 +409,38 @@ class PopulationFit(FrameExport):
         """
         if self.source is None:
             raise self._without_data("contrast")
-        return contrasted(self, factor, words, level)
+        return level_contrast(self, factor, words, level)
 
     def compare(self, other: PopulationFit) -> Comparison:
         """Likelihood ratio and leave-one-subject-out against another fit of the same decisions.
 
         Both are compared at their maximum likelihood, whichever estimator they are of.
         """
-        return compared(self, other)
+        return compare_fits(self, other)
 
     @cached_property
     def maximum_log_likelihood(self) -> float:
         """Log-likelihood at its own maximum, where REML was asked for."""
         if self.source is None:
-            return float(self.kept["maximum_log_likelihood"])
+            return float(self.stored["maximum_log_likelihood"])
         if self.estimator == "ml":
             return self.log_likelihood
-        return inferences.maximum_likelihood(self.source.found)[0]
+        return inferences.maximum_likelihood(self.source.optimum)[0]
 
     # -- people ----------------------------------------------------------------------------------
 
     @property
     def prior(self) -> PopulationPrior:
-        """What is known of a new, average person: for `fit`, `fit_each`, `live` and `compare`."""
+        """Prior of a new, average person: for `fit`, `fit_each`, `live` and `compare`."""
         return self.prior_for()
 
     def prior_for(self, **covariates: Any) -> PopulationPrior:
-        """What is known of a new person with these covariates."""
+        """Prior of a new person with these covariates."""
         if self.source is None:
             if covariates:
                 raise self._without_data("prior_for")
-            return PopulationPrior.from_dict(self.kept["prior"])
-        rows = self._rows(covariates)
+            return PopulationPrior.from_dict(self.stored["prior"])
+        rows = self._design_rows(covariates)
         if len(rows) > 1:
             assert self.source.conditions is not None
             name = self.source.conditions.name
@@ -490,7 +497,7 @@ class PopulationFit(FrameExport):
         """
         if self.source is None:
             raise self._without_data("predict")
-        return predicted(self, data, average)
+        return predict_choices(self, data, average)
 
     @preserve_frame_backend
     def sample(
@@ -512,7 +519,7 @@ class PopulationFit(FrameExport):
         """
         if self.source is None:
             raise self._without_data("sample")
-        return sampled(self, draws, method, rng)
+        return sample_posterior(self, draws, method, rng)
 
     def to_arviz(self, draws: int = 4000, *, rng: np.random.Generator) -> Any:
         """`sample` as an `arviz.InferenceData`; needs penchant[bayes]."""
@@ -527,7 +534,7 @@ class PopulationFit(FrameExport):
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
-        sds = {(s.name, s.group): s for s in self._known_sds(level)}
+        sds = {(s.name, s.group): s for s in self._summary_sds(level)}
         groups = list(dict.fromkeys(group for _, group in sds)) or [None]
         ends = self.interval(level)
         header = ["", "coefficient", "std. error", f"{100 * level:g} % low", "high"]
@@ -585,19 +592,19 @@ class PopulationFit(FrameExport):
 
     def _correlation_words(self, level: float) -> list[str]:
         found, without = [], False
-        for one, other, r, low, high in self._correlated(level):
+        for one, other, r, low, high in self._correlation_rows(level):
             without |= bool(np.isnan(low))
             ends = "" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]"
             found.append(f"{one}, {other} {r:.2f}{ends}")
         said = [f"Correlations: {'; '.join(found)}."] if found else []
         return said + [WITHOUT_INTERVAL] * without
 
-    def _correlated(self, level: float) -> list[tuple[str, str, float, float, float]]:
+    def _correlation_rows(self, level: float) -> list[tuple[str, str, float, float, float]]:
         """Pairs of parameters with their correlation between people and its interval."""
         if self.source is None:
-            kept = self.kept["correlated"] if level == 0.95 else []
-            return [(one, other, r, low, high) for one, other, r, low, high in kept]
-        s = self.source.found.marginal.structure
+            stored = self.stored["correlated"] if level == 0.95 else []
+            return [(one, other, r, low, high) for one, other, r, low, high in stored]
+        s = self.source.optimum.marginal.structure
         if not s.spread.correlated or s.spread.n_groups > 1:
             return []
         found = []
@@ -613,7 +620,7 @@ class PopulationFit(FrameExport):
             return []
         each = ", ".join(f"{name} {value:.2f}" for name, value in self.reliability.items())
         said = f"Reliability (share of the variance between people that choices reveal): {each}."
-        low = [name for name, value in self.reliability.items() if value < LITTLE]
+        low = [name for name, value in self.reliability.items() if value < LOW_RELIABILITY]
         if not low:
             return [said]
         return [
@@ -641,7 +648,7 @@ class PopulationFit(FrameExport):
         return self.table(level).latex()
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
-        """One row per coefficient."""
+        """Table with one row per coefficient."""
         ends = self.interval(level)
         statistic = self.coefficients / self.standard_errors
         columns: dict[str, Sequence[Any]] = {
@@ -678,7 +685,7 @@ class PopulationFit(FrameExport):
             "spread": _plain_matrices(self.spread),
             "correlations": _plain_matrices(self.correlations),
             "correlated": [
-                [*row[:2], *map(to_json_numbers, row[2:])] for row in self._correlated(0.95)
+                [*row[:2], *map(to_json_numbers, row[2:])] for row in self._correlation_rows(0.95)
             ],
             "spreads": [
                 [s.name, to_json_label(s.group), *map(to_json_numbers, s[2:])]
@@ -714,7 +721,7 @@ class PopulationFit(FrameExport):
 
     def _prior_dict(self) -> dict[str, Any] | None:
         if self.source is None:
-            own: dict[str, Any] | None = self.kept["prior"]
+            own: dict[str, Any] | None = self.stored["prior"]
             return own
         return None if self.source.conditions is not None else self.prior.to_dict()
 

@@ -1,8 +1,9 @@
-"""The population's own uncertainty in full: draws of means, spreads and correlations.
+"""Posterior draws of a population's means, standard deviations and correlations.
 
-On fixed nodes the likelihood F of a population is a smooth function of a few numbers, so that draws
+On fixed nodes the marginal likelihood F is a smooth function of a few parameters, so that draws
 from a Student t about the mode of its posterior need little correction: Pareto-smoothed importance
-weights (Vehtari et al. 2024), whose k says whether they suffice. The prior is flat in the
+sampling (Vehtari et al. 2024), whose k says whether it suffices. NUTS on the same density is the
+alternative. The prior is flat in the
 coefficients, half-t with 3 degrees of freedom in the standard deviations (scale 2.5 on a logarithm
 or logit, 2.5 times the weight that makes a difference of 1 elsewhere) and LKJ(2) in the
 correlations.
@@ -19,26 +20,26 @@ from scipy import special
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
+from penchant.inference.predict import TAIL
 from penchant.output import Backend, Result, frame_backend, make_frame
-from penchant.population.hierarchy.likelihoods import People
-from penchant.population.hierarchy.marginal import Marginal
-from penchant.population.hierarchy.search import Found
+from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
+from penchant.population.hierarchy.marginal import MarginalLikelihood
+from penchant.population.hierarchy.search import SearchResult
 
-ETA = 2.0  # LKJ
-FREEDOM = 3.0  # of the half-t
-SCALE = 2.5
-TAIL = 7.0
-BEYOND = 100.0  # logarithm of a spread, from that of its scale, where the prior has no mass
+LKJ_ETA = 2.0  # density |R|^(eta - 1): weakly against correlations of +-1
+HALF_T_DF = 3.0  # with the scale below the usual weak prior of standard deviations (as in brms)
+HALF_T_SCALE = 2.5  # on a logarithm or logit: factors of 12 between people are in the bulk
+MAX_LOG_SD_DISTANCE = 100.0  # from the scale's logarithm: beyond it exp and squares overflow
 
 
 class Prior(NamedTuple):
-    """Log-density of the numbers of one group's spread."""
+    """Log-prior of one group's spread parameters."""
 
     scales: Vector
     correlated: bool
 
     def __call__(self, blocks: Matrix) -> Vector:
-        """At logarithms and t (..., n_block), with the Jacobian of sds and correlations."""
+        """Evaluate at log-Cholesky parameters (..., n_per_group), Jacobian included."""
         r = len(self.scales)
         levels, below = blocks[..., :r], blocks[..., r:]
         value, first = np.zeros(blocks.shape[:-1]), 0
@@ -47,10 +48,10 @@ class Prior(NamedTuple):
             if self.correlated and a:
                 log_n = 0.5 * np.log1p((below[..., first : first + a] ** 2).sum(axis=-1))
                 first += a
-                value -= (r - a - 1 + 2 * ETA - 2) * log_n + (a + 2) * log_n
+                value -= (r - a - 1 + 2 * LKJ_ETA - 2) * log_n + (a + 2) * log_n
             log_sd = levels[..., a] + log_n
-            log_ratio = 2 * (log_sd - np.log(self.scales[a])) - np.log(FREEDOM)
-            value += log_sd - 0.5 * (FREEDOM + 1) * np.logaddexp(0.0, log_ratio)
+            log_ratio = 2 * (log_sd - np.log(self.scales[a])) - np.log(HALF_T_DF)
+            value += log_sd - 0.5 * (HALF_T_DF + 1) * np.logaddexp(0.0, log_ratio)
         return value
 
 
@@ -58,75 +59,77 @@ class Prior(NamedTuple):
 class Target:
     """Log-posterior of a population on its nodes."""
 
-    marginal: Marginal
+    marginal: MarginalLikelihood
     prior: Prior
 
     @classmethod
-    def of(cls, found: Found, people: People) -> Target:
-        """Of a search that has ended."""
-        s = found.marginal.structure
-        on_own = [people.coordinates.each[a].link.name == "identity" for a in s.random]
-        unit = np.where(on_own, people.typical.sd[s.random] / 2, 1.0)
-        return cls(found.marginal, Prior(SCALE * unit, s.spread.correlated))
+    def of(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> Target:
+        """Log-posterior about the optimum of a search."""
+        s = optimum.marginal.structure
+        on_own = [likelihoods.coordinates.each[a].link.name == "identity" for a in s.random]
+        unit = np.where(on_own, likelihoods.typical.sd[s.random] / 2, 1.0)
+        return cls(optimum.marginal, Prior(HALF_T_SCALE * unit, s.spread.correlated))
 
-    def on_spread(self, x: Vector) -> float:
-        """The prior of all groups."""
-        return float(self.on_spreads(x[None])[0])
+    def log_prior(self, x: Vector) -> float:
+        """Log-prior of the spreads of all groups."""
+        return float(self.log_priors(x[None])[0])
 
-    def on_spreads(self, xs: Matrix) -> Vector:
-        """The same at many places."""
+    def log_priors(self, xs: Matrix) -> Vector:
+        """Log-priors at many parameter vectors."""
         s = self.marginal.structure
-        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_block)
+        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_per_group)
         return np.asarray(self.prior(blocks).sum(axis=1))
 
     def value(self, x: Vector) -> float:
         """Log-posterior, less its constant."""
-        return self.marginal.value(x) + self.on_spread(x)
+        return self.marginal.value(x) + self.log_prior(x)
 
     def values(self, xs: Matrix) -> Vector:
-        """The same at many places; none where the prior has no mass."""
+        """Log-posteriors at many parameter vectors; -inf where the prior has no mass."""
         s = self.marginal.structure
         if not len(s.random):
             return np.array([self.value(x) for x in xs])
-        inside = self.inside(xs)
-        found = np.full(len(xs), -np.inf)
-        found[inside] = self.marginal.values(xs[inside]) + self.on_spreads(xs[inside])
-        return found
+        has_prior_mass = self.has_prior_mass(xs)
+        log_posterior = np.full(len(xs), -np.inf)
+        log_posterior[has_prior_mass] = self.marginal.values(xs[has_prior_mass]) + self.log_priors(
+            xs[has_prior_mass]
+        )
+        return log_posterior
 
-    def inside(self, xs: Matrix) -> BoolVector:
-        """Where numbers of the spread are such that it can be computed."""
+    def has_prior_mass(self, xs: Matrix) -> BoolVector:
+        """Whether the spread parameters are within the range of floating-point numbers."""
         s = self.marginal.structure
-        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_block)
+        blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_per_group)
         r = len(self.prior.scales)
         away = np.abs(blocks[..., :r] - np.log(self.prior.scales)).max(axis=(1, 2))
         steep = np.abs(blocks[..., r:]).max(axis=(1, 2), initial=0.0)
-        return np.asarray((away < BEYOND) & (steep < np.exp(BEYOND / 2)))
+        return np.asarray((away < MAX_LOG_SD_DISTANCE) & (steep < np.exp(MAX_LOG_SD_DISTANCE / 2)))
 
-    def slopes(self, x: Vector) -> tuple[float, Vector, Matrix]:
-        """With gradient and Hessian: exact of F, by differences of the prior."""
-        known = self.marginal.at(x)
-        gradient, hessian = known.gradient.copy(), known.hessian.copy()
+    def derivatives(self, x: Vector) -> tuple[float, Vector, Matrix]:
+        """Log-posterior with gradient and Hessian: exact of F, by differences of the prior."""
+        evaluation = self.marginal.evaluate(x)
+        gradient, hessian = evaluation.gradient.copy(), evaluation.hessian.copy()
         first = self.marginal.structure.n_beta
         step = 1e-4
         eye = step * np.eye(len(x))
         for a in range(first, len(x)):
-            above, below = self.on_spread(x + eye[a]), self.on_spread(x - eye[a])
+            above, below = self.log_prior(x + eye[a]), self.log_prior(x - eye[a])
             gradient[a] += (above - below) / (2 * step)
             for b in range(first, a + 1):
                 bend = (
-                    self.on_spread(x + eye[a] + eye[b])
-                    - self.on_spread(x + eye[a] - eye[b])
-                    - self.on_spread(x - eye[a] + eye[b])
-                    + self.on_spread(x - eye[a] - eye[b])
+                    self.log_prior(x + eye[a] + eye[b])
+                    - self.log_prior(x + eye[a] - eye[b])
+                    - self.log_prior(x - eye[a] + eye[b])
+                    + self.log_prior(x - eye[a] - eye[b])
                 ) / (4 * step**2)
                 hessian[a, b] += bend
                 if a != b:
                     hessian[b, a] += bend
-        return known.value + self.on_spread(x), gradient, hessian
+        return evaluation.value + self.log_prior(x), gradient, hessian
 
     def mode(self, x: Vector) -> tuple[Vector, Matrix]:
-        """Where it is highest, and minus the Hessian there."""
-        value, gradient, hessian = self.slopes(x)
+        """Find the mode by Newton's method: the mode, and minus the Hessian there."""
+        value, gradient, hessian = self.derivatives(x)
         for _ in range(50):
             scale = np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-12))
             values, vectors = np.linalg.eigh(-hessian / np.outer(scale, scale))
@@ -134,12 +137,13 @@ class Target:
             step = vectors @ ((vectors.T @ (gradient / scale)) / bent) / scale
             if step @ gradient < 1e-10:
                 break
+            # As in `trust_region`: no spread changes by more than a factor of two in a step.
             step *= min(1.0, 0.7 / max(np.abs(step[self.marginal.structure.n_beta :]).max(), 1e-9))
             fraction = 1.0
             while self.value(x + fraction * step) < value and fraction > 1e-6:
                 fraction /= 2
             x = x + fraction * step
-            value, gradient, hessian = self.slopes(x)
+            value, gradient, hessian = self.derivatives(x)
         return x, -hessian
 
 
@@ -189,7 +193,7 @@ class PopulationSample(Result):
         return np.asarray(self.draws[:, self.names.index(name)])
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
-        """One row per quantity: mean, standard deviation, interval."""
+        """Table with one row per quantity: mean, standard deviation, interval."""
         ends = self.interval(level)
         columns = {
             "name": list(self.names),
@@ -220,25 +224,25 @@ class PopulationSample(Result):
         )
 
 
-def sampled(
+def sample_posterior(
     fit: Any, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
 ) -> PopulationSample:
-    """Draws from the posterior of a population fit."""
+    """Draw from the posterior of a population fit by importance sampling or NUTS."""
     n = whole_number(n, "draws", 100)
     if method not in ("importance", "nuts"):
         raise DataError(f"method must be 'importance' or 'nuts'; got {method!r}. Choose one.")
     source = fit.source
-    target = Target.of(source.about, source.people)
-    mode, information = target.mode(source.about.x.copy())
-    names, convert = _quantities(fit)
+    target = Target.of(source.descriptive, source.likelihoods)
+    mode, information = target.mode(source.descriptive.x.copy())
+    names, convert = _reported_quantities(fit)
     if method == "nuts":
         x = _nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert(x), method, float("nan"), float(n))
-    # where nothing is told, draws lie as wide as anything that a person may be
-    least = np.full(len(mode), 0.1)
-    least[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
-    short = np.maximum(least - np.diag(information), 0.0)
-    factor = _factor(information + np.diag(short))
+    # In unidentified directions the proposal is as wide as anything that a person may be.
+    min_information = np.full(len(mode), 0.1)
+    min_information[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
+    shortfall = np.maximum(min_information - np.diag(information), 0.0)
+    factor = _inverse_factor(information + np.diag(shortfall))
     z = rng.standard_normal((n, len(mode)))
     z /= np.sqrt(rng.chisquare(TAIL, size=(n, 1)) / TAIL)
     x = mode + z @ factor.T
@@ -248,11 +252,11 @@ def sampled(
     smoothed, k = pareto_smoothed(weights)
     share = np.exp(smoothed - smoothed.max())
     share /= share.sum()
-    taken = rng.choice(n, size=n, p=share)
-    return PopulationSample(names, convert(x[taken]), method, k, float(1 / (share**2).sum()))
+    chosen = rng.choice(n, size=n, p=share)
+    return PopulationSample(names, convert(x[chosen]), method, k, float(1 / (share**2).sum()))
 
 
-def _factor(information: Matrix) -> Matrix:
+def _inverse_factor(information: Matrix) -> Matrix:
     """Lower factor of the inverse of a positive information."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
@@ -260,9 +264,9 @@ def _factor(information: Matrix) -> Matrix:
     return np.asarray(np.linalg.cholesky((inverse + inverse.T) / 2))
 
 
-def _quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
-    """Names of what is reported, and how to make it of parameters (n, n_parameters)."""
-    s = fit.source.about.marginal.structure
+def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
+    """Names of reported quantities, and a function that computes them from parameters."""
+    s = fit.source.descriptive.marginal.structure
     own = [fit.parameter_names[a] for a in s.random]
     groups = fit.source.group_labels or ("",)
     names = list(fit.names)
@@ -270,18 +274,19 @@ def _quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
         of = f" of {label}" if label != "" else ""
         names += [f"sd {name}{of}" for name in own]
         if s.spread.correlated:
-            names += [f"correlation {own[b]}, {own[a]}{of}" for a, b in s.spread.below]
+            names += [f"correlation {own[b]}, {own[a]}{of}" for a, b in s.spread.lower_indices]
 
     def convert(x: Matrix) -> Matrix:
         parts = [x[:, : s.n_beta]]
-        every = s.spread.many(x[:, s.n_beta :])
+        every = s.spread.batch_matrices(x[:, s.n_beta :])
         for g in range(s.spread.n_groups):
             own = every[:, g]
             sd = np.sqrt(np.einsum("xaa->xa", own))
             parts.append(sd)
             if s.spread.correlated:
                 parts += [
-                    (own[:, a, b] / (sd[:, a] * sd[:, b]))[:, None] for a, b in s.spread.below
+                    (own[:, a, b] / (sd[:, a] * sd[:, b]))[:, None]
+                    for a, b in s.spread.lower_indices
                 ]
         return np.concatenate(parts, axis=1)
 
@@ -289,11 +294,11 @@ def _quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
 
 
 def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
-    """Importance weights whose largest follow the Pareto tail fitted to them, and its k."""
+    """Pareto-smoothed log importance weights, and the tail's shape k (Vehtari et al. 2024)."""
     n = len(log_weights)
     weights = log_weights - log_weights.max()
     order = np.argsort(weights)
-    count = int(min(np.ceil(0.2 * n), np.ceil(3 * np.sqrt(n))))
+    count = int(min(np.ceil(0.2 * n), np.ceil(3 * np.sqrt(n))))  # tail size of their paper
     tail = order[n - count :]
     cutoff = weights[order[n - count - 1]]
     beyond = np.exp(weights[tail]) - np.exp(cutoff)
@@ -312,7 +317,7 @@ def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
 def generalized_pareto(sorted_values: Vector) -> tuple[float, float]:
     """Shape k and scale of the generalised Pareto distribution (Zhang and Stephens 2009).
 
-    The values rise; k is drawn towards 0.5 as ten more values would do.
+    The values are sorted; a prior worth ten observations draws k towards 0.5.
     """
     x = sorted_values
     n = len(x)
@@ -320,20 +325,20 @@ def generalized_pareto(sorted_values: Vector) -> tuple[float, float]:
     quartile = x[int(n / 4 + 0.5) - 1]
     b = 1 / x[-1] + (1 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))) / (3 * quartile)
     own = np.log1p(-b[:, None] * x).mean(axis=1)
-    length = n * (np.log(-b / own) - own - 1)
-    weights = np.exp(length - special.logsumexp(length))
+    log_likelihood = n * (np.log(-b / own) - own - 1)
+    weights = np.exp(log_likelihood - special.logsumexp(log_likelihood))
     kept = weights >= 10 * np.finfo(float).eps
     b, weights = b[kept], weights[kept] / weights[kept].sum()
-    middle = float(b @ weights)
-    k = float(np.log1p(-middle * x).mean())
-    sigma = -k / middle
+    mean_b = float(b @ weights)
+    k = float(np.log1p(-mean_b * x).mean())
+    sigma = -k / mean_b
     return (n * k + 10 * 0.5) / (n + 10), sigma
 
 
 def _nuts(
     target: Target, mode: Vector, information: Matrix, n: int, rng: np.random.Generator
 ) -> Matrix:
-    """Draws by NUTS, of numbers that are standard normal where the posterior is normal."""
+    """Draw by NUTS, in coordinates whitened by the information at the mode."""
     try:
         import nutpie
     except ImportError as error:
@@ -341,12 +346,12 @@ def _nuts(
             "method 'nuts' must have the package nutpie; got none installed. Install "
             "penchant[bayes], or use method='importance'."
         ) from error
-    factor = _factor(information)
+    factor = _inverse_factor(information)
     size = len(mode)
 
     def make_logp() -> Any:
         def logp(z: Vector) -> tuple[float, Vector]:
-            value, gradient, _ = target.slopes(mode + factor @ z)
+            value, gradient, _ = target.derivatives(mode + factor @ z)
             return value, np.asarray(factor.T @ gradient)
 
         return logp

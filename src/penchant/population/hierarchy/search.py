@@ -1,7 +1,11 @@
-"""The population's mean and spread: nodes are placed, F is maximised, until nothing moves.
+"""Maximum marginal likelihood of a population by adaptive quadrature with re-centred nodes.
 
-Rough nodes first; the last rounds have all of them. A subject's nodes lie about the mean of its
-posterior, as wide as it is, both taken from the nodes before; only those who moved get new ones.
+Each round places Gauss-Hermite nodes about every subject's posterior (Pinheiro and Bates 1995),
+maximises the marginal likelihood on them by trust-region Newton steps (`trust_region`), and
+re-centres the nodes of subjects whose posterior moved, until parameters stand still. Early rounds
+use few nodes. Where coordinates are too many for product nodes, nodes are importance draws: a Monte
+Carlo EM phase with SQUAREM extrapolation (Varadhan and Roland 2008) comes first, then trust-region
+maximisation on re-drawn nodes. Relies on `quadrature` for nodes and `marginal` for F.
 """
 
 from __future__ import annotations
@@ -11,670 +15,524 @@ from typing import NamedTuple
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.population.hierarchy.likelihoods import People
-from penchant.population.hierarchy.marginal import Known, Marginal, Structure
-from penchant.population.hierarchy.nodes import (
-    MOST,
-    N_DRAWS,
-    ROUGH,
+from penchant._typing import BoolVector, Matrix, Vector
+from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
+from penchant.population.hierarchy.marginal import (
+    MarginalEvaluation,
+    MarginalLikelihood,
+    Structure,
+)
+from penchant.population.hierarchy.quadrature import (
+    QUADRATURE,
     Posterior,
-    Rule,
+    QuadratureRule,
+    build_nodes,
     find_modes,
-    placed_nodes,
-    posterior_at_modes,
-    posterior_by_nodes,
-    shift_of,
-    starting_places,
+    laplace_posterior,
+    posterior_shift,
+    starting_points,
+    updated_posterior,
+)
+from penchant.population.hierarchy.trust_region import (
+    TRUST_REGION,
+    Objective,
+    floors_of_log_sd,
+    log_determinant_gradient,
+    maximize_on_nodes,
+    modified_newton_step,
+    parameter_bounds,
+    standard_errors_from,
+    vanishing_spreads,
 )
 
-MOST_ROUNDS = 60
-MOST_STEPS = 60
-STILL = 1e-3  # standard errors by which a parameter may move in the last round
-PATIENCE = 15  # rounds after which a little more is still enough
-NEARLY = 0.2  # the same, below which all nodes are placed; more for a crowd
-MOVED = 0.1  # posterior standard deviations by which a subject may move without new nodes
-SHARPEST = 8.0  # largest t of a spread: a correlation of 0.992
-TRUSTED = 0.7  # by which a number of the spread may change before nodes are placed anew
-THINNEST = 0.002  # smallest standard deviation, in those of a subject's likelihood
-AT_BOUND = 25.0  # times that: no spread
-ALONE = 0.1  # smallest standard deviation of its own beside correlated ones, in the same units
-MANY = 1000.0  # subjects from which on a smaller one could be told
-MOST_REPEATS = 20
-FARTHEST = 0.7  # by which a logarithm of a spread may change in one step
-SHORTEST = 0.02  # share of a step that is taken at least
-FALLEN = 0.5  # log-units by which F may be lower on new nodes, for each hundred subjects
-WOBBLE = 0.5  # standard errors by which new nodes may still move a parameter
-AHEAD = 8.0  # steps of expectation and maximisation that one extrapolation is worth at most
-LAST_STEP = 0.05  # standard errors, were people known, that such a step may still have
-FIRST_DRAWS = 4  # of so many draws one, while steps are long
-CALM = 6  # rounds over which F gains
-GAINED = 0.5  # log-units at most, where steps go on along a ridge
-MOST_ANEW = 3  # times that nodes are placed about posteriors of another population
-MOST_PLACED = 8  # times that draws are placed anew about a maximum
-NODES_AT_ONCE = 500_000  # of as many people as are looked at together with finer rules
-NODES_OF_ALL = 80_000  # of all people together, where more are not needed
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Rounds, tolerances and sizes of the adaptive quadrature and of the Monte Carlo EM."""
+
+    max_rounds: int = 60  # placements of nodes; 4 to 10 are usual
+    patience_rounds: int = 15  # after so many, tolerances widen and steps shorten
+    rough_step_tol: float = 0.2  # standard errors: below it rough nodes give way to all of them
+    shift_tol: float = 0.1  # posterior sds: nodes of subjects who moved less stay as they are
+    min_damping: float = 0.02  # smallest fraction of a step, lest rounds come to a standstill
+    max_drop: float = 0.5  # log-units per hundred subjects that F may lose on re-centred nodes
+    node_noise: float = 0.5  # standard errors by which re-placed nodes move a parameter by chance
+    max_extrapolation: float = 8.0  # SQUAREM step length; longer ones overshoot with few draws
+    em_step_tol: float = 0.05  # complete-data standard errors: EM hands over to Newton below it
+    em_draws_divisor: int = 4  # EM uses a quarter of the draws: its steps are long and approximate
+    plateau_rounds: int = 6  # EM ends if F gained less than plateau_gain in so many: a ridge
+    plateau_gain: float = 0.5  # log-units; along a ridge Newton steps are better
+    max_recentrings: int = 3  # of nodes for another population; the second hardly moves them
+    max_redraws: int = 8  # placements of draws about a maximum, at each number of draws
+    max_nodes_at_once: int = 500_000  # of subjects evaluated together on finer rules: memory
+    max_total_nodes: int = 80_000  # of all subjects: draws are multiplied only up to this (time)
+
+
+SEARCH = SearchOptions()
 
 
 @dataclass(frozen=True, eq=False)
-class Search:
-    """What is searched, and how.
+class SearchProblem:
+    """A population to be estimated: data, structure, quadrature rule and criterion.
 
     Attributes
     ----------
-    people, structure
-        Whose likelihoods, and who depends on what.
+    likelihoods, structure
+        Log-likelihoods of subjects, and how means and covariances depend on parameters.
     k, n_draws
-        Nodes in each direction; places in the weights where there are too many directions.
+        Nodes per dimension; importance draws of the weights where dimensions are too many.
     restricted
         REML.
-    still, near
+    step_tol, shift_tol
         Standard errors by which a parameter may move in the last round, and posterior standard
         deviations by which a subject may without new nodes.
-    more
-        Nodes more in each shape parameter.
-    away_from_zero
+    extra_shape_nodes
+        Nodes more in each dimension of a shape parameter.
+    with_spread_prior
         Whether spreads have the weak prior that keeps them from vanishing.
     """
 
-    people: People
+    likelihoods: SubjectLikelihoods
     structure: Structure
     k: int
     restricted: bool
-    n_draws: int = N_DRAWS
-    still: float = STILL
-    near: float = MOVED
-    more: int = 0
-    away_from_zero: bool = False
+    n_draws: int = QUADRATURE.n_draws
+    step_tol: float = TRUST_REGION.step_tol
+    shift_tol: float = SEARCH.shift_tol
+    extra_shape_nodes: int = 0
+    with_spread_prior: bool = False
 
-    def rule(self, k: int) -> Rule:
-        """Nodes of the coordinates that differ between people."""
-        q = self.people.coordinates.n_shape
+    def rule(self, k: int) -> QuadratureRule:
+        """Build the rule with k nodes per dimension, of the coordinates that have spread."""
+        q = self.likelihoods.coordinates.n_shape
         n_shape = int((self.structure.random < q).sum())
         n_weights = len(self.structure.random) - n_shape
-        return Rule.of(n_shape, n_weights, k, self.n_draws, self.more)
+        return QuadratureRule.of(n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
 
-    def coarser(self) -> Search:
-        """With two nodes fewer in each direction, or half the draws."""
-        drawn = len(self.structure.random) > MOST
-        fewer = self.k if drawn and self.k < 5 else max(self.k - 2, 1)
+    def coarser(self) -> SearchProblem:
+        """Copy with two nodes fewer per dimension and half the draws."""
+        uses_draws = len(self.structure.random) > QUADRATURE.max_product_dimensions
+        fewer = self.k if uses_draws and self.k < 5 else max(self.k - 2, 1)
         return replace(self, k=fewer, n_draws=max(self.n_draws // 2, 8))
 
     @property
-    def goal(self) -> Goal:
-        """What is maximised."""
-        return Goal(self.restricted, self.away_from_zero)
+    def objective(self) -> Objective:
+        """The criterion to maximise."""
+        return Objective(self.restricted, self.with_spread_prior)
 
 
-class Goal(NamedTuple):
-    """What is maximised: F, restricted or not, with or without a prior of the spread."""
-
-    restricted: bool = False
-    away_from_zero: bool = False
-
-    def prior(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
-        """Of the spread, with its derivatives in all parameters."""
-        gradient, hessian = np.zeros(len(x)), np.zeros((len(x), len(x)))
-        if not self.away_from_zero:
-            return 0.0, gradient, hessian
-        value, gradient[s.n_beta :], hessian[s.n_beta :, s.n_beta :] = s.spread.prior(x[s.n_beta :])
-        return value, gradient, hessian
-
-    def tilt(self, marginal: Marginal, x: Vector, known: Known, held: BoolVector) -> Tilt:
-        """What is added to F about x."""
-        if not (self.restricted and marginal.structure.spread.n_parameters):
-            return Tilt(self, np.zeros(len(x)))
-        return Tilt(self, -0.5 * _slope_of_determinant(marginal, x, known, held))
-
-    def level(self, marginal: Marginal, x: Vector) -> float:
-        """How high a place is."""
-        s = marginal.structure
-        if not self.restricted:
-            return marginal.value(x) + self.prior(s, x)[0]
-        determinant = log_determinant(marginal.information_on_beta(x))
-        return marginal.value(x) - 0.5 * determinant + self.prior(s, x)[0]
-
-
-class Found(NamedTuple):
-    """The population at its best: its parameters, the nodes it rests on, how the search went."""
+class SearchResult(NamedTuple):
+    """Parameters at the maximum, the nodes they rest on, and how the search went."""
 
     x: Vector
-    marginal: Marginal
-    known: Known
+    marginal: MarginalLikelihood
+    evaluation: MarginalEvaluation
     information: Matrix
     posterior: Posterior
     held: BoolVector
     k: int
     n_rounds: int
-    settled: bool
-    floors: Vector
+    converged: bool
+    log_sd_floors: Vector
     n_draws: int
 
 
-def begin(people: People, design: Matrix) -> tuple[Vector, Matrix, Matrix, Matrix]:
+def starting_values(
+    likelihoods: SubjectLikelihoods, design: Matrix
+) -> tuple[Vector, Matrix, Matrix, Matrix]:
     """Coefficients, covariance of all coordinates, modes and informations under a broad prior."""
-    centre, sd = people.typical
-    n, p = len(people.subjects), len(people.coordinates)
+    centre, sd = likelihoods.typical
+    n, p = len(likelihoods.subjects), len(likelihoods.coordinates)
     everyone, free = np.arange(n), np.arange(p)
     precision = np.broadcast_to(np.diag(1 / sd**2), (n, p, p))
     mean = np.broadcast_to(centre, (n, p))
-    found = find_modes(people, everyone, starting_places(people), mean, precision, free)
-    covariances = np.asarray(np.linalg.inv(found.information + precision), dtype=np.float64)
-    beta = _regress(design, found.h, covariances)
-    away = found.h - design @ beta
-    spread = (away[:, :, None] * away[:, None, :]).mean(axis=0)
-    diagonal = np.diag(spread) + 0.25 * np.einsum("naa->na", covariances).mean(axis=0)
-    matrix = 0.5 * spread
+    modes = find_modes(likelihoods, everyone, starting_points(likelihoods), mean, precision, free)
+    covariances = np.asarray(np.linalg.inv(modes.information + precision), dtype=np.float64)
+    beta = _weighted_least_squares(design, modes.h, covariances)
+    residual = modes.h - design @ beta
+    between = (residual[:, :, None] * residual[:, None, :]).mean(axis=0)
+    # Modes are shrunken: part of their posterior variance is added back. Correlations are halved,
+    # as a start at +-1 would be a start at a bound.
+    diagonal = np.diag(between) + 0.25 * np.einsum("naa->na", covariances).mean(axis=0)
+    matrix = 0.5 * between
     np.fill_diagonal(matrix, np.maximum(diagonal, 1e-4 * sd**2))
-    return beta, matrix, found.h, found.information
+    return beta, matrix, modes.h, modes.information
 
 
-def search(
-    task: Search,
-    beta: Vector,
-    matrix: Matrix,
-    h: Matrix,
-    information: Matrix,
-    numbers: Vector | None = None,
-    hold: BoolVector | None = None,
-    posterior: Posterior | None = None,
-) -> Found:
-    """The best population, from coefficients, a covariance and places of all coordinates.
-
-    Parameters
-    ----------
-    hold
-        Numbers of the spread that stay as they are (True), for profiles.
-    posterior
-        Of subjects, where a search has ended nearby: all nodes are placed at once.
-    """
-    people, s, goal = task.people, task.structure, task.goal
-    own = matrix[np.ix_(s.random, s.random)]
-    if numbers is None:
-        if not s.spread.correlated:
-            own = np.diag(np.diag(own))
-        numbers = s.spread.numbers(np.stack([own] * s.spread.n_groups))
-    x = np.concatenate([beta, numbers])
-    floors = _floors(s, information, people)
-    x = np.clip(x, *bounds_of(s, floors))
-    held = np.zeros(len(x), dtype=bool)
-    if hold is not None:
-        held[s.n_beta :] = hold
-    if len(s.random) > MOST:
-        return _by_steps(task, x, h, floors, held, posterior)
-    k = task.k if posterior is not None else min(ROUGH, task.k)
-    posterior = posterior_at_modes(people, s, x, h) if posterior is None else posterior
-    rule = task.rule(k)
-    marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
-    settled, rounds, reach, level = False, 0, 1.0, -np.inf
-    nearly = NEARLY * np.sqrt(_hundreds(h))  # errors of few nodes stay, standard errors shrink
-    last = np.zeros(len(x))
-    for rounds in range(1, MOST_ROUNDS + 1):
-        best, known, information_x = maximise(
-            marginal, x, floors, held, goal, task.still, trusted=True, repeats=1
-        )
-        if not held.any() and flat_coordinates(s, best, floors).size:
-            x = best
-            break
-        errors = errors_by(information_x, held)
-        moved = float(np.max(np.abs(best - x) / errors, initial=0.0))
-        # steps to and fro are halved, steps on and on are not; late ones are short in any case
-        reach = reach / 2 if last @ (best - x) < 0 else min(1.5 * reach, 1.0)
-        reach = max(min(reach, PATIENCE / rounds), SHORTEST)
-        here = best if reach == 1.0 else x + reach * (best - x)
-        last = (here - x) / errors**2
-        enough = task.still * (1e-3 if s.fixed.size else 50.0 if rule.drawn else 1.0)
-        near = task.near
-        if rounds > PATIENCE:  # people on the edge of new nodes take turns
-            enough, near = max(enough, 50 * task.still), 5 * task.near
-            if rule.drawn:  # as near as one set of draws is to another
-                enough = WOBBLE
-        new = posterior_by_nodes(known if here is best else marginal.at(here), s, here, posterior)
-        shifted = shift_of(new, posterior)
-        if s.fixed.size or rule.drawn:
-            shifted = np.full(len(h), np.inf)  # known nearby only, or drawn about where it was
-        stays = not (shifted > near).any() or np.isinf(shifted).all()
-        if k == task.k and reach * moved < enough and moved < WOBBLE and stays:
-            x, settled = best, True
-            break
-        moving = np.flatnonzero(shifted > near)
-        finer = k < task.k and moved < nearly
-        if rounds == 1 or moved > nearly or finer:
-            moving = np.arange(len(h))
-        if finer:
-            k, rule, level = task.k, task.rule(task.k), -np.inf
-        there = Posterior(posterior.centre.copy(), posterior.factor.copy())
-        there.centre[moving], there.factor[moving] = new.centre[moving], new.factor[moving]
-        if len(moving):
-            nodes = placed_nodes(people, s, rule, here, there, moving)
-            trial = Marginal(marginal.nodes.replaced(moving, nodes), s)
-        else:
-            trial = marginal
-        reached = goal.level(trial, here)
-        if reached < level - FALLEN * _hundreds(
-            h
-        ):  # nodes may be to blame: place them anew where it stands
-            reach = 0.3 * reach
-            posterior = posterior_by_nodes(marginal.at(x), s, x, posterior)
-            marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
-            level = goal.level(marginal, x)
-            continue
-        x, posterior, marginal, level = here, there, trial, reached
-    if not settled and rounds == MOST_ROUNDS:
-        x, known, information_x = maximise(marginal, x, floors, held, goal, trusted=True)
-    ended = x, marginal, known, information_x, posterior, held, k, rounds, settled, floors
-    return Found(*ended, task.n_draws)
-
-
-def _by_steps(
-    task: Search,
-    x: Vector,
-    h: Matrix,
-    floors: Vector,
-    held: BoolVector,
-    posterior: Posterior | None,
-) -> Found:
-    """The best population where nodes are draws.
-
-    A maximum on few draws far from where they were placed would follow their errors. Steps there
-    are those of expectation and maximisation, with few draws. From their end on F is maximised, but
-    only as far as draws can be trusted, which are placed anew, in the end many of them.
-    """
-    people, s = task.people, task.structure
-    rounds = 0
-    if posterior is None:
-        posterior = posterior_at_modes(people, s, x, h)
-        few = replace(task, k=min(3, task.k), n_draws=max(task.n_draws // FIRST_DRAWS, 8))
-        x, posterior, rounds = _expected(few, x, posterior, floors, held)
-    many = max(task.n_draws, _most_draws(task))
-    stages = [task, replace(task, n_draws=many)] if many > task.n_draws else [task]
-    reach = _reach(s)
-    settled = False
-    for stage in stages:
-        rule = stage.rule(stage.k)
-        for _ in range(MOST_PLACED):
-            rounds += 1
-            marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(len(h))), s)
-            best, known, information = maximise(
-                marginal, x, floors, held, task.goal, trusted=True, repeats=2, reach=reach
-            )
-            gained = task.goal.level(marginal, best) - task.goal.level(marginal, x)
-            posterior, x = posterior_by_nodes(known, s, best, posterior), best
-            settled = gained < WOBBLE**2 / 2
-            flat = _ends_flat(task, x, held, floors)
-            if settled or flat:
-                break
-        if flat:
-            settled = False
-            break
-    ended = x, marginal, known, information, posterior, held, stage.k, rounds, settled, floors
-    return Found(*ended, stage.n_draws)
-
-
-def _ends_flat(task: Search, x: Vector, held: BoolVector, floors: Vector) -> bool:
-    """Whether a spread has vanished, and nothing keeps it from that."""
-    kept = held.any() or task.away_from_zero
-    return not kept and bool(flat_coordinates(task.structure, x, floors).size)
-
-
-def _reach(s: Structure) -> float:
-    """By how much numbers of the spread may change on given draws: the less, the more there are."""
-    return 2 * TRUSTED / len(s.random)
-
-
-def _most_draws(task: Search) -> int:
-    """Draws on which a search ends: as many as nodes of all people fit in, up to eight times."""
-    room = NODES_OF_ALL / (len(task.structure.design) * task.rule(task.k).n_nodes)
-    return task.n_draws * int(2 ** np.floor(np.log2(np.clip(room, 1.0, 8.0))))
-
-
-def _expected(
-    task: Search, x: Vector, posterior: Posterior, floors: Vector, held: BoolVector
-) -> tuple[Vector, Posterior, int]:
-    """Steps of expectation and maximisation, two of which are extrapolated, until F gains little.
-
-    Each is up the slope by the information that there would be if people were known, and draws are
-    placed anew after it.
-    """
-    people, s, goal = task.people, task.structure, task.goal
-    n = len(posterior.centre)
-    bounds, rule = bounds_of(s, floors), task.rule(task.k)
-    way, values = _Way(s, bounds, FALLEN * max(1.0, n / 100)), [-np.inf]
-    rounds, most = 0, MOST_ROUNDS // 2
-    while rounds < most:
-        rounds += 1
-        marginal = Marginal(placed_nodes(people, s, rule, x, posterior, np.arange(n)), s)
-        known = marginal.at(x)
-        if way.fell(known.value):
-            x = way.back()
-            continue
-        posterior = posterior_by_nodes(known, s, x, posterior)
-        step, errors = _step_of_em(marginal, x, known, goal, held, bounds)
-        values.append(known.value + goal.prior(s, x)[0])
-        settled = bool(np.max(np.abs(step) / errors, initial=0.0) < LAST_STEP)
-        settled |= bool(max(values) - max(values[:-CALM], default=-np.inf) < GAINED)
-        if settled or _ends_flat(task, x, held, floors):
-            break
-        x = way.on(x, step, errors, known.value)
-    return x, posterior, rounds
-
-
-def _hundreds(h: Matrix) -> float:
-    """Hundreds of subjects, each of whose integrals has an error of its own; at least one."""
-    return max(1.0, len(h) / 100)
-
-
-class _Way:
-    """Steps that are extrapolated, two at a time (Varadhan and Roland 2008), within bounds."""
-
-    def __init__(self, s: Structure, bounds: tuple[Vector, Vector], fallen: float) -> None:
-        self._first, self._fallen = s.n_beta, fallen
-        self._bounds = bounds
-        self._before: Vector | None = None
-        self._reached: tuple[Vector, float] | None = None
-
-    def fell(self, value: float) -> bool:
-        """Whether F is lower than before the last extrapolation."""
-        return self._reached is not None and value < self._reached[1] - self._fallen
-
-    def back(self) -> Vector:
-        """Where the last step ended that was not extrapolated."""
-        assert self._reached is not None
-        x, self._reached, self._before = self._reached[0], None, None
-        return x
-
-    def on(self, x: Vector, step: Vector, errors: Vector, value: float) -> Vector:
-        """Where to go next."""
-        longest = np.abs(step[self._first :]).max(initial=0.0)
-        low, high = self._bounds
-        share = min(1.0, FARTHEST / max(float(longest), 1e-9))
-        new = np.asarray(np.clip(x + share * step, low, high))
-        before, self._reached = self._before, None
-        self._before = x if before is None else None
-        if before is None:
-            return new
-        one, change = x - before, (new - x) - (x - before)
-        bend = max(float(np.linalg.norm(change / errors)), 1e-12)
-        ahead = min(max(float(np.linalg.norm(one / errors)) / bend, 1.0), AHEAD)
-        self._reached = new, value
-        return np.asarray(np.clip(before + 2 * ahead * one + ahead**2 * change, low, high))
-
-
-def _step_of_em(
-    marginal: Marginal,
-    x: Vector,
-    known: Known,
-    goal: Goal,
-    held: BoolVector,
-    bounds: tuple[Vector, Vector],
-) -> tuple[Vector, Vector]:
-    """Up the slope by the information of people who are known, and the errors by that."""
-    s = marginal.structure
-    slope = known.gradient + goal.prior(s, x)[1]
-    if goal.restricted:
-        slope -= 0.5 * _slope_of_determinant(marginal, x, known, held)
-    information = marginal.complete_information(x, known)
-    step = np.zeros(len(x))
-    stuck = ((x <= bounds[0]) & (slope < 0)) | ((x >= bounds[1]) & (slope > 0))
-    free = np.flatnonzero(~held & ~stuck)
-    step[free] = _step(slope[free], information[np.ix_(free, free)])
-    return step, errors_by(information, held)
-
-
-def spread_shares(s: Structure, x: Vector, floors: Vector) -> Vector:
-    """Standard deviations between people over those of a likelihood, in the widest group."""
-    if not s.spread.size:
-        return np.zeros(0)
-    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
-    return np.asarray((THINNEST * sd / np.exp(floors)).max(axis=0))
-
-
-def flat_coordinates(s: Structure, x: Vector, floors: Vector) -> IntVector:
-    """Coordinates with hardly any spread, in every group."""
-    return np.flatnonzero(spread_shares(s, x, floors) < AT_BOUND * THINNEST)
-
-
-def evaluated(task: Search, found: Found) -> Vector:
-    """Evidences with the nodes of another search about the same posteriors."""
-    s, rule = task.structure, task.rule(task.k)
-    at_once = max(NODES_AT_ONCE // rule.n_nodes, 1)
-    found_so_far = []
-    for first in range(0, len(s.design), at_once):
-        which = np.arange(first, min(first + at_once, len(s.design)))
-        own = task.people, s, rule, found.x, found.posterior, which
-        nodes = placed_nodes(*own, on_fixed=False)
-        mine = s._replace(design=s.design[which], group=s.group[which], counts=s.counts[which])
-        found_so_far.append(Marginal(nodes, mine).evidence(found.x))
-    return np.concatenate(found_so_far)
-
-
-def elsewhere(task: Search, found: Found) -> Marginal:
-    """The nodes of another search about the same posteriors."""
-    everyone = np.arange(len(found.posterior.centre))
-    own = task.people, task.structure, task.rule(task.k), found.x, found.posterior
-    return Marginal(placed_nodes(*own, everyone), task.structure)
-
-
-class Placed(NamedTuple):
-    """Nodes, and the posteriors about which they lie."""
-
-    marginal: Marginal
-    posterior: Posterior
-
-
-def placed_anew(task: Search, x: Vector, nearby: Placed) -> Placed:
-    """Nodes about the posteriors under another population, by those of one nearby."""
-    s, rule, everyone = task.structure, task.rule(task.k), np.arange(len(task.structure.design))
-    marginal, before = nearby
-    for _ in range(MOST_ANEW):
-        posterior = posterior_by_nodes(marginal.at(x), s, x, before)
-        marginal = Marginal(placed_nodes(task.people, s, rule, x, posterior, everyone), s)
-        if shift_of(posterior, before).max(initial=0.0) < WOBBLE:
-            break
-        before = posterior
-    return Placed(marginal, posterior)
-
-
-def would_move(marginal: Marginal, found: Found) -> float:
-    """Standard errors by which other nodes would move a coefficient or a spread, at most."""
-    low, high = bounds_of(marginal.structure, found.floors)
-    free = np.flatnonzero(~found.held & (found.x > low + 1e-9) & (found.x < high - 1e-9))
-    information = found.information[np.ix_(free, free)]
-    errors = errors_by(information, found.held[free])
-    gained = (marginal.at(found.x).gradient - found.known.gradient)[free]
-    return float(np.max(np.abs(_step(gained, information)) / errors, initial=0.0))
-
-
-def maximise(
-    marginal: Marginal,
-    x: Vector,
-    floors: Vector,
-    held: BoolVector,
-    goal: Goal,
-    still: float = STILL,
-    *,
-    trusted: bool = False,
-    repeats: int = MOST_REPEATS,
-    reach: float = TRUSTED,
-) -> tuple[Vector, Known, Matrix]:
-    """The maximum of F, or of F - log|information on beta| / 2 if restricted, on given nodes.
-
-    Parameters
-    ----------
-    still
-        Standard errors by which parameters may be off.
-    trusted, reach
-        Go no farther than the nodes reach: by so much in numbers of the spread.
-    repeats
-        How often the slope of the determinant is taken anew.
-    """
-    s = marginal.structure
-    known = marginal.at(x)
-    bounds = trusted_bounds(s, x, floors, reach) if trusted else bounds_of(s, floors)
-    enough = max((0.03 * still) ** 2, 1e-14)
-    for _ in range(repeats if goal.restricted else 1):
-        tilt = goal.tilt(marginal, x, known, held)
-        before = x
-        x, known = climb(marginal, x, tilt, bounds, held, enough, known)
-        information = -known.hessian - goal.prior(s, x)[2]
-        errors = errors_by(information, held)
-        if np.max(np.abs(x - before) / errors, initial=0.0) < still:
-            break
-    return x, known, information
-
-
-class Tilt(NamedTuple):
-    """What is added to F: a prior, and a slope."""
-
-    goal: Goal
-    linear: Vector
-
-    def __call__(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
-        """Its value, gradient and Hessian at x."""
-        value, gradient, hessian = self.goal.prior(s, x)
-        return value + float(self.linear @ x), gradient + self.linear, hessian
-
-
-def climb(
-    marginal: Marginal,
-    x: Vector,
-    tilt: Tilt,
-    bounds: tuple[Vector, Vector],
-    held: BoolVector,
-    enough: float,
-    known: Known | None = None,
-) -> tuple[Vector, Known]:
-    """The maximum of F and what is added to it: Newton's method, to a promise of `enough`."""
-    low, high = bounds
-    s = marginal.structure
-    known = marginal.at(x) if known is None else known
-    more, on_x, bend = tilt(s, x)
-    value = known.value + more
-    for _ in range(MOST_STEPS):
-        slope = known.gradient + on_x
-        stuck = ((x <= low) & (slope < 0)) | ((x >= high) & (slope > 0))
-        free = np.flatnonzero(~held & ~stuck)
-        if not len(free):
-            break
-        step = np.zeros(len(x))
-        step[free] = _step(slope[free], -(known.hessian + bend)[np.ix_(free, free)])
-        promised = float(step @ slope)
-        if promised < enough:
-            break
-        changed = np.abs(step[s.n_beta :]).max(initial=0.0)
-        step *= min(1.0, FARTHEST / max(changed, 1e-300))
-        fraction = 1.0
-        while fraction > 1e-8:
-            trial = np.clip(x + fraction * step, low, high)
-            new = marginal.at(trial)
-            added = tilt(s, trial)
-            gained = new.value + added[0] - value if np.isfinite(new.hessian).all() else -np.inf
-            if gained >= 1e-4 * fraction * min(promised, 1.0) or (
-                fraction == 1.0 and gained >= -1e-10 and promised < 1e-6
-            ):
-                break
-            fraction /= 3
-        else:
-            break
-        x, known, value, (_, on_x, bend) = trial, new, new.value + added[0], added
-    return x, known
-
-
-def _step(slope: Vector, information: Matrix) -> Vector:
-    """Newton's step, uphill where F is not concave."""
-    size = np.abs(np.diag(information))
-    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    bent = np.maximum(np.abs(values), 1e-8)
-    return np.asarray(vectors @ ((vectors.T @ (slope / scale)) / bent) / scale)
-
-
-def _slope_of_determinant(marginal: Marginal, x: Vector, known: Known, held: BoolVector) -> Vector:
-    """Derivative of log|information on beta| in the numbers of the spread, beta following."""
-    s = marginal.structure
-    b = s.n_beta
-    own = -known.hessian[:b, :b]
-    follow = np.column_stack([-_step(column, own) for column in known.hessian[:b, b:].T])
-    found = np.zeros(len(x))
-    step = 1e-4
-    for a in range(b, len(x)):
-        if held[a]:
-            continue
-        sides = []
-        for sign in (1.0, -1.0):
-            at = x.copy()
-            at[a] += sign * step
-            at[:b] -= sign * step * follow[:, a - b]
-            sides.append(log_determinant(marginal.information_on_beta(at)))
-        found[a] = (sides[0] - sides[1]) / (2 * step)
-    return found
-
-
-def log_determinant(information: Matrix) -> float:
-    """Of an information; what is not told at all counts as hardly told."""
-    size = np.abs(np.diag(information))
-    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
-    values = np.linalg.eigvalsh(information / np.outer(scale, scale))
-    return float(np.log(np.maximum(np.abs(values), 1e-12)).sum() + 2 * np.log(scale).sum())
-
-
-def bounds_of(s: Structure, floors: Vector) -> tuple[Vector, Vector]:
-    """Of all parameters: spreads do not vanish, correlations stay below 1.
-
-    What a coordinate has of its own beside those before it ends where it cannot be told from none:
-    a covariance of less than full rank is reached there, not crept towards for ever.
-    """
-    n_beta, r = s.n_beta, s.spread.size
-    lowest = floors[s.spread.places]
-    if s.spread.correlated:
-        told = ALONE * min(1.0, (MANY / max(len(s.counts), 1)) ** 0.25)
-        lowest[1:] += np.log(told / THINNEST)
-    size = n_beta + s.spread.n_parameters
-    low, high = np.full(size, -np.inf), np.full(size, np.inf)
-    for g in range(s.spread.n_groups):
-        first = n_beta + g * s.spread.n_block
-        low[first : first + r] = lowest
-        low[first + r : first + s.spread.n_block] = -SHARPEST
-        high[first + r : first + s.spread.n_block] = SHARPEST
-    return low, high
-
-
-def trusted_bounds(
-    s: Structure, x: Vector, floors: Vector, reach: float = TRUSTED
-) -> tuple[Vector, Vector]:
-    """No farther from x than the nodes reach: a spread much narrower falls between them."""
-    room = np.full(len(x), np.inf)
-    room[: len(s.room)] = s.room
-    for g in range(s.spread.n_groups):
-        first = s.n_beta + g * s.spread.n_block
-        room[first : first + s.spread.size] = reach
-        below = slice(first + s.spread.size, first + s.spread.n_block)
-        room[below] = reach * np.sqrt(1 + x[below] ** 2)
-    low, high = bounds_of(s, floors)
-    return np.maximum(low, x - room), np.minimum(high, x + room)
-
-
-def _floors(s: Structure, information: Matrix, people: People) -> Vector:
-    """Logarithm of the smallest spread of each coordinate that is looked at."""
-    known = np.einsum("naa->na", information)[:, s.random]
-    typical = people.typical.sd[s.random]
-    sd = 1.0 / np.sqrt(np.maximum(np.median(known, axis=0), 1.0 / (10 * typical) ** 2))
-    return np.asarray(np.log(THINNEST * sd))
-
-
-def errors_by(information: Matrix, held: BoolVector) -> Vector:
-    """Standard errors by which moves are judged, whatever is not told."""
-    size = np.abs(np.diag(information))
-    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    inverse = (vectors / np.maximum(np.abs(values), 1e-8)) @ vectors.T
-    return np.asarray(np.where(held, np.inf, np.sqrt(np.diag(inverse)) / scale))
-
-
-def _regress(design: Matrix, h: Matrix, covariances: Matrix) -> Vector:
-    """Coefficients of least squares, people who tell more counting more."""
+def _weighted_least_squares(design: Matrix, h: Matrix, covariances: Matrix) -> Vector:
     variance = np.einsum("naa->na", covariances)
+    # The median variance stands for the spread between people, which is not known yet.
     weight = 1.0 / (variance + np.median(variance, axis=0))
     left = np.einsum("nab,na,nac->bc", design, weight, design)
     right = np.einsum("nab,na,na->b", design, weight, h)
     return np.asarray(np.linalg.lstsq(left, right, rcond=None)[0])
+
+
+def maximize_by_quadrature(
+    problem: SearchProblem,
+    beta: Vector,
+    matrix: Matrix,
+    h: Matrix,
+    information: Matrix,
+    spread_parameters: Vector | None = None,
+    hold: BoolVector | None = None,
+    posterior: Posterior | None = None,
+) -> SearchResult:
+    """Maximize the marginal likelihood by adaptive quadrature with re-centred nodes.
+
+    Parameters
+    ----------
+    beta, matrix, h, information
+        Starting values, as `starting_values` returns them.
+    spread_parameters
+        Start of the spread's log-Cholesky parameters; those of `matrix`, if not given.
+    hold
+        Spread parameters that stay as they are (True), for profiles.
+    posterior
+        Posteriors of subjects, where a search has ended nearby: all nodes are used at once.
+    """
+    likelihoods, s, objective = problem.likelihoods, problem.structure, problem.objective
+    own = matrix[np.ix_(s.random, s.random)]
+    if spread_parameters is None:
+        if not s.spread.correlated:
+            own = np.diag(np.diag(own))
+        spread_parameters = s.spread.parametrize(np.stack([own] * s.spread.n_groups))
+    x = np.concatenate([beta, spread_parameters])
+    log_sd_floors = floors_of_log_sd(s, information, likelihoods)
+    x = np.clip(x, *parameter_bounds(s, log_sd_floors))
+    held = np.zeros(len(x), dtype=bool)
+    if hold is not None:
+        held[s.n_beta :] = hold
+    if len(s.random) > QUADRATURE.max_product_dimensions:
+        return _maximize_by_draws(problem, x, h, log_sd_floors, held, posterior)
+    k = problem.k if posterior is not None else min(QUADRATURE.rough_nodes, problem.k)
+    posterior = laplace_posterior(likelihoods, s, x, h) if posterior is None else posterior
+    rule = problem.rule(k)
+    everyone = np.arange(len(h))
+    marginal = MarginalLikelihood(build_nodes(likelihoods, s, rule, x, posterior, everyone), s)
+    converged, rounds, damping, value = False, 0, 1.0, -np.inf
+    # The quadrature error of few nodes stays, while standard errors shrink with more subjects.
+    rough_tol = SEARCH.rough_step_tol * np.sqrt(_hundreds_of_subjects(h))
+    last_step = np.zeros(len(x))
+    for rounds in range(1, SEARCH.max_rounds + 1):
+        best, evaluation, information_x = maximize_on_nodes(
+            marginal,
+            x,
+            log_sd_floors,
+            held,
+            objective,
+            problem.step_tol,
+            within_trust_region=True,
+            max_reml_updates=1,
+        )
+        # A vanishing spread ends the search: the caller fits again without that coordinate.
+        if not held.any() and vanishing_spreads(s, best, log_sd_floors).size:
+            x = best
+            break
+        errors = standard_errors_from(information_x, held)
+        step_size = float(np.max(np.abs(best - x) / errors, initial=0.0))
+        # Steps that reverse the last one are halved, steps that continue it are not; late ones are
+        # short in any case, so that rounds which alternate between two sets of nodes settle.
+        damping = damping / 2 if last_step @ (best - x) < 0 else min(1.5 * damping, 1.0)
+        damping = max(min(damping, SEARCH.patience_rounds / rounds), SEARCH.min_damping)
+        iterate = best if damping == 1.0 else x + damping * (best - x)
+        last_step = (iterate - x) / errors**2
+        # Fixed coordinates rest on an expansion, which must be exact at the end.
+        step_tol = problem.step_tol * (1e-3 if s.fixed.size else 1.0)
+        shift_tol = problem.shift_tol
+        if rounds > SEARCH.patience_rounds:
+            # Subjects at the edge of the shift tolerance may take turns for ever.
+            step_tol, shift_tol = max(step_tol, 50 * problem.step_tol), 5 * problem.shift_tol
+        there = evaluation if iterate is best else marginal.evaluate(iterate)
+        new = updated_posterior(there, s, iterate, posterior)
+        shift = posterior_shift(new, posterior)
+        if s.fixed.size:  # the expansion in fixed coordinates holds only where it was made
+            shift = np.full(len(h), np.inf)
+        nodes_stay = not (shift > shift_tol).any() or np.isinf(shift).all()
+        small_step = damping * step_size < step_tol and step_size < SEARCH.node_noise
+        if k == problem.k and small_step and nodes_stay:
+            x, converged = best, True
+            break
+        moving = np.flatnonzero(shift > shift_tol)
+        refine = k < problem.k and step_size < rough_tol
+        if rounds == 1 or step_size > rough_tol or refine:
+            moving = np.arange(len(h))
+        if refine:
+            k, rule, value = problem.k, problem.rule(problem.k), -np.inf
+        recentred = Posterior(posterior.centre.copy(), posterior.factor.copy())
+        recentred.centre[moving], recentred.factor[moving] = new.centre[moving], new.factor[moving]
+        if len(moving):
+            nodes = build_nodes(likelihoods, s, rule, iterate, recentred, moving)
+            trial = MarginalLikelihood(marginal.nodes.replace_subjects(moving, nodes), s)
+        else:
+            trial = marginal
+        trial_value = objective.value(trial, iterate)
+        if trial_value < value - SEARCH.max_drop * _hundreds_of_subjects(h):
+            # The old nodes may have promised a gain that was quadrature error: re-centre all of
+            # them at the last point, and go on with shorter steps.
+            damping = 0.3 * damping
+            posterior = updated_posterior(marginal.evaluate(x), s, x, posterior)
+            nodes = build_nodes(likelihoods, s, rule, x, posterior, everyone)
+            marginal = MarginalLikelihood(nodes, s)
+            value = objective.value(marginal, x)
+            continue
+        x, posterior, marginal, value = iterate, recentred, trial, trial_value
+    if not converged and rounds == SEARCH.max_rounds:
+        # x was damped: standard errors and gradients are reported at a maximum on its nodes.
+        x, evaluation, information_x = maximize_on_nodes(
+            marginal, x, log_sd_floors, held, objective, within_trust_region=True
+        )
+    return SearchResult(
+        x,
+        marginal,
+        evaluation,
+        information_x,
+        posterior,
+        held,
+        k,
+        rounds,
+        converged,
+        log_sd_floors,
+        problem.n_draws,
+    )
+
+
+def _maximize_by_draws(
+    problem: SearchProblem,
+    x: Vector,
+    h: Matrix,
+    log_sd_floors: Vector,
+    held: BoolVector,
+    posterior: Posterior | None,
+) -> SearchResult:
+    """Monte Carlo EM first; then trust-region maximisation of F on re-drawn nodes.
+
+    A maximum on few draws far from where they were placed would follow their errors. EM steps are
+    safe there with few draws; trust-region steps go only as far as draws can be trusted.
+    """
+    likelihoods, s = problem.likelihoods, problem.structure
+    rounds = 0
+    if posterior is None:
+        posterior = laplace_posterior(likelihoods, s, x, h)
+        fewer = max(problem.n_draws // SEARCH.em_draws_divisor, 8)
+        few = replace(problem, k=min(3, problem.k), n_draws=fewer)
+        x, posterior, rounds = _em_phase(few, x, posterior, log_sd_floors, held)
+    many = max(problem.n_draws, _final_draws(problem))
+    stages = [problem, replace(problem, n_draws=many)] if many > problem.n_draws else [problem]
+    # The more dimensions, the sooner a changed spread leaves draws of nearly all weight to a few.
+    trust_radius = 2 * TRUST_REGION.trust_radius / len(s.random)
+    converged = False
+    for stage in stages:
+        rule = stage.rule(stage.k)
+        for _ in range(SEARCH.max_redraws):
+            rounds += 1
+            nodes = build_nodes(likelihoods, s, rule, x, posterior, np.arange(len(h)))
+            marginal = MarginalLikelihood(nodes, s)
+            best, evaluation, information = maximize_on_nodes(
+                marginal,
+                x,
+                log_sd_floors,
+                held,
+                problem.objective,
+                within_trust_region=True,
+                max_reml_updates=2,
+                trust_radius=trust_radius,
+            )
+            gained = problem.objective.value(marginal, best) - problem.objective.value(marginal, x)
+            posterior, x = updated_posterior(evaluation, s, best, posterior), best
+            # A move of e standard errors gains e^2 / 2: less than that is noise of the draws.
+            converged = gained < SEARCH.node_noise**2 / 2
+            vanished = _has_vanishing_spread(problem, x, held, log_sd_floors)
+            if converged or vanished:
+                break
+        if vanished:
+            converged = False
+            break
+    return SearchResult(
+        x,
+        marginal,
+        evaluation,
+        information,
+        posterior,
+        held,
+        stage.k,
+        rounds,
+        converged,
+        log_sd_floors,
+        stage.n_draws,
+    )
+
+
+def _has_vanishing_spread(
+    problem: SearchProblem, x: Vector, held: BoolVector, log_sd_floors: Vector
+) -> bool:
+    kept = held.any() or problem.with_spread_prior  # a spread is held, or the prior keeps it up
+    return not kept and bool(vanishing_spreads(problem.structure, x, log_sd_floors).size)
+
+
+def _final_draws(problem: SearchProblem) -> int:
+    """Number of draws in the last stage: up to eight times, as far as the nodes' budget goes."""
+    n_nodes = len(problem.structure.design) * problem.rule(problem.k).n_nodes
+    budget = SEARCH.max_total_nodes / n_nodes
+    # Powers of two keep Sobol points balanced.
+    return problem.n_draws * int(2 ** np.floor(np.log2(np.clip(budget, 1.0, 8.0))))
+
+
+def _em_phase(
+    problem: SearchProblem,
+    x: Vector,
+    posterior: Posterior,
+    log_sd_floors: Vector,
+    held: BoolVector,
+) -> tuple[Vector, Posterior, int]:
+    """Monte Carlo EM with SQUAREM extrapolation until F gains little; draws are new each round."""
+    likelihoods, s, objective = problem.likelihoods, problem.structure, problem.objective
+    n = len(posterior.centre)
+    bounds, rule = parameter_bounds(s, log_sd_floors), problem.rule(problem.k)
+    squarem, values = _Squarem(s, bounds, SEARCH.max_drop * max(1.0, n / 100)), [-np.inf]
+    rounds, max_rounds = 0, SEARCH.max_rounds // 2
+    while rounds < max_rounds:
+        rounds += 1
+        nodes = build_nodes(likelihoods, s, rule, x, posterior, np.arange(n))
+        marginal = MarginalLikelihood(nodes, s)
+        evaluation = marginal.evaluate(x)
+        if squarem.has_overshot(evaluation.value):
+            x = squarem.fall_back()
+            continue
+        posterior = updated_posterior(evaluation, s, x, posterior)
+        step, errors = _em_step(marginal, x, evaluation, objective, held, bounds)
+        values.append(evaluation.value + objective.log_prior(s, x)[0])
+        done = bool(np.max(np.abs(step) / errors, initial=0.0) < SEARCH.em_step_tol)
+        earlier = max(values[: -SEARCH.plateau_rounds], default=-np.inf)
+        done |= bool(max(values) - earlier < SEARCH.plateau_gain)
+        if done or _has_vanishing_spread(problem, x, held, log_sd_floors):
+            break
+        x = squarem.advance(x, step, errors, evaluation.value)
+    return x, posterior, rounds
+
+
+def _hundreds_of_subjects(h: Matrix) -> float:
+    """Hundreds of subjects, each of whose integrals has an error of its own; at least one."""
+    return max(1.0, len(h) / 100)
+
+
+class _Squarem:
+    """SQUAREM extrapolation of every second EM step (Varadhan and Roland 2008), within bounds."""
+
+    def __init__(self, s: Structure, bounds: tuple[Vector, Vector], max_drop: float) -> None:
+        self._n_beta, self._max_drop = s.n_beta, max_drop
+        self._bounds = bounds
+        self._before: Vector | None = None
+        self._fallback: tuple[Vector, float] | None = None
+
+    def has_overshot(self, value: float) -> bool:
+        """Whether F is lower than before the last extrapolation."""
+        return self._fallback is not None and value < self._fallback[1] - self._max_drop
+
+    def fall_back(self) -> Vector:
+        """Undo the extrapolation: the end of the plain EM step before it."""
+        assert self._fallback is not None
+        x, self._fallback, self._before = self._fallback[0], None, None
+        return x
+
+    def advance(self, x: Vector, step: Vector, errors: Vector, value: float) -> Vector:
+        """Take an EM step, extrapolated if it is the second since the last extrapolation."""
+        longest = np.abs(step[self._n_beta :]).max(initial=0.0)
+        low, high = self._bounds
+        fraction = min(1.0, TRUST_REGION.max_log_sd_step / max(float(longest), 1e-9))
+        new = np.asarray(np.clip(x + fraction * step, low, high))
+        before, self._fallback = self._before, None
+        self._before = x if before is None else None
+        if before is None:
+            return new
+        r, v = x - before, (new - x) - (x - before)
+        v_norm = max(float(np.linalg.norm(v / errors)), 1e-12)
+        # Their scheme S3 with the sign of alpha turned; 1 is the plain step, the shortest sensible.
+        alpha = min(max(float(np.linalg.norm(r / errors)) / v_norm, 1.0), SEARCH.max_extrapolation)
+        self._fallback = new, value
+        return np.asarray(np.clip(before + 2 * alpha * r + alpha**2 * v, low, high))
+
+
+def _em_step(
+    marginal: MarginalLikelihood,
+    x: Vector,
+    evaluation: MarginalEvaluation,
+    objective: Objective,
+    held: BoolVector,
+    bounds: tuple[Vector, Vector],
+) -> tuple[Vector, Vector]:
+    """EM step in its gradient form, and the complete-data standard errors.
+
+    The M-step is a Newton step with the complete-data information (Lange 1995), which has no noise
+    of the draws.
+    """
+    s = marginal.structure
+    gradient = evaluation.gradient + objective.log_prior(s, x)[1]
+    if objective.restricted:
+        gradient -= 0.5 * log_determinant_gradient(marginal, x, evaluation, held)
+    information = marginal.complete_information(x, evaluation)
+    step = np.zeros(len(x))
+    at_bound = ((x <= bounds[0]) & (gradient < 0)) | ((x >= bounds[1]) & (gradient > 0))
+    free = np.flatnonzero(~held & ~at_bound)
+    step[free] = modified_newton_step(gradient[free], information[np.ix_(free, free)])
+    return step, standard_errors_from(information, held)
+
+
+def evidence_by_rule(problem: SearchProblem, optimum: SearchResult) -> Vector:
+    """Evidences on another problem's nodes about the optimum's posteriors, in memory chunks."""
+    s, rule = problem.structure, problem.rule(problem.k)
+    at_once = max(SEARCH.max_nodes_at_once // rule.n_nodes, 1)
+    evidences = []
+    for first in range(0, len(s.design), at_once):
+        which = np.arange(first, min(first + at_once, len(s.design)))
+        own = problem.likelihoods, s, rule, optimum.x, optimum.posterior, which
+        nodes = build_nodes(*own, on_fixed=False)
+        mine = s._replace(
+            design=s.design[which], group=s.group[which], subject_weights=s.subject_weights[which]
+        )
+        evidences.append(MarginalLikelihood(nodes, mine).evidence(optimum.x))
+    return np.concatenate(evidences)
+
+
+def marginal_by_rule(problem: SearchProblem, optimum: SearchResult) -> MarginalLikelihood:
+    """Marginal likelihood on another problem's nodes about the optimum's posteriors."""
+    everyone = np.arange(len(optimum.posterior.centre))
+    rule = problem.rule(problem.k)
+    own = problem.likelihoods, problem.structure, rule, optimum.x, optimum.posterior
+    return MarginalLikelihood(build_nodes(*own, everyone), problem.structure)
+
+
+class CentredNodes(NamedTuple):
+    """Marginal likelihood on nodes, and the posteriors about which these lie."""
+
+    marginal: MarginalLikelihood
+    posterior: Posterior
+
+
+def recentre_nodes(problem: SearchProblem, x: Vector, nearby: CentredNodes) -> CentredNodes:
+    """Place nodes about the posteriors under parameters x, starting from nodes of nearby ones."""
+    s, rule = problem.structure, problem.rule(problem.k)
+    everyone = np.arange(len(problem.structure.design))
+    marginal, before = nearby
+    for _ in range(SEARCH.max_recentrings):
+        posterior = updated_posterior(marginal.evaluate(x), s, x, before)
+        nodes = build_nodes(problem.likelihoods, s, rule, x, posterior, everyone)
+        marginal = MarginalLikelihood(nodes, s)
+        if posterior_shift(posterior, before).max(initial=0.0) < SEARCH.node_noise:
+            break
+        before = posterior
+    return CentredNodes(marginal, posterior)
+
+
+def newton_shift(marginal: MarginalLikelihood, optimum: SearchResult) -> float:
+    """Largest move of a parameter, in standard errors, that other nodes would cause.
+
+    By one Newton step from the difference of the gradients.
+    """
+    low, high = parameter_bounds(marginal.structure, optimum.log_sd_floors)
+    inside = (optimum.x > low + 1e-9) & (optimum.x < high - 1e-9)
+    free = np.flatnonzero(~optimum.held & inside)
+    information = optimum.information[np.ix_(free, free)]
+    errors = standard_errors_from(information, optimum.held[free])
+    change = (marginal.evaluate(optimum.x).gradient - optimum.evaluation.gradient)[free]
+    return float(np.max(np.abs(modified_newton_step(change, information)) / errors, initial=0.0))

@@ -1,4 +1,9 @@
-"""Everybody under their population: posteriors, predictions, maximum likelihood beside them."""
+"""Subjects under their population: posteriors, draws, predictions, and maximum likelihood beside.
+
+Posterior means and covariances come from the nodes of the fit (empirical Bayes, with the
+population's own uncertainty added by the delta method in `inferences`); draws are by importance
+resampling (Rubin 1988), for which the model is evaluated again.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import fit_each
-from penchant.inference.predict import probabilities
+from penchant.inference.predict import TAIL, probabilities
 from penchant.models.links import Link
 from penchant.models.record import as_episodes
 from penchant.output import (
@@ -25,18 +30,18 @@ from penchant.output import (
     to_json_label,
     to_json_numbers,
 )
-from penchant.population.hierarchy.inferences import People
-from penchant.population.hierarchy.likelihoods import Choosers
-from penchant.population.hierarchy.nodes import EACH, Rule
+from penchant.population.hierarchy.inferences import SubjectPosteriors
+from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
+from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
 from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
 
-PER_DRAW = 8  # candidates from which one draw is taken
+CANDIDATES_PER_DRAW = 8  # of importance resampling: duplicates are rare for near-normal posteriors
 
 
 class View(NamedTuple):
-    """One natural parameter of a person: its name, its link, and its row of coordinates."""
+    """A natural parameter of a subject: its name, its link, and its row of coordinates."""
 
     name: str
     link: Link
@@ -45,7 +50,7 @@ class View(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationSubject:
-    """One person under the population.
+    """A subject under the population.
 
     Attributes
     ----------
@@ -97,9 +102,9 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     source: Any = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, source: Any, people: People) -> PopulationSubjects:
-        """Of a search that has ended."""
-        own = source.people
+    def of(cls, source: Any, people: SubjectPosteriors) -> PopulationSubjects:
+        """Build from the posteriors of a search that has ended."""
+        own = source.likelihoods
         within = source.conditions
         p = len(own.coordinates)
         if within is None:
@@ -117,7 +122,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             mean=people.mean,
             covariance=people.covariance,
             influence=people.influence,
-            evidence=source.found.known.evidence,
+            evidence=source.optimum.evaluation.evidence,
             n_decisions=np.asarray(own.n_decisions),
             views=tuple(views),
             source=source,
@@ -130,7 +135,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return iter(self.labels)
 
     def __getitem__(self, label: Any) -> PopulationSubject:
-        i = self._place(label)
+        i = self._index(label)
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
         found = tuple(
@@ -141,7 +146,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
         )
 
-    def _place(self, label: Any) -> int:
+    def _index(self, label: Any) -> int:
         if label in self.labels:
             return self.labels.index(label)
         known = [str(one) for one in self.labels]
@@ -215,14 +220,14 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             raise DataError(
                 "draws must have the decisions; got a population read from a file. Fit it again."
             )
-        h = drawn(self.source, n, rng)
+        h = draw_posteriors(self.source, n, rng)
         values = h @ self._rows.T
         return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
 
     def to_frame(
         self, level: float = 0.95, backend: Backend | None = None, *, ml: bool = False
     ) -> Any:
-        """One row per subject: natural parameters, intervals, coordinates, influence.
+        """Table with one row per subject: natural parameters, intervals, coordinates, influence.
 
         With `ml`, maximum likelihood beside it, and its status.
         """
@@ -261,13 +266,13 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         found = self.ml
         place = {label: i for i, label in enumerate(found.subjects)}
         estimates = [found[place[label]] for label in self.labels]
-        if isinstance(self.source.people, Choosers):
+        if isinstance(self.source.likelihoods, ChoiceLikelihoods):
             return np.stack([np.asarray(e.theta) for e in estimates])
         own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
         return np.array([[one.get(v.name, np.nan) for v in self.views] for one in own])
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Result as a dictionary for JSON."""
         return {
             "labels": [to_json_label(label) for label in self.labels],
             "names": list(self.names),
@@ -283,34 +288,34 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return f"<PopulationSubjects: {len(self)} subjects, {', '.join(self.natural_names)}>"
 
 
-def drawn(source: Any, n: int, rng: np.random.Generator) -> Matrix:
-    """Coordinates drawn from every subject's posterior: (n_subjects, n, p)."""
-    found, people = source.about, source.people
+def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
+    """Draw coordinates from every subject's posterior: (n_subjects, n, p)."""
+    found, people = source.descriptive, source.likelihoods
     s = found.marginal.structure
     means = s.means(found.x[: s.n_beta])
     matrices = s.spread.matrices(found.x[s.n_beta :])[s.group]
-    count, r = PER_DRAW * n, len(s.random)
+    count, r = CANDIDATES_PER_DRAW * n, len(s.random)
     h = np.repeat(means[:, None], n, axis=1)
     centre, factor = found.posterior
     for i in range(len(people.subjects)):
         z = rng.standard_normal((count, r))
-        z /= np.sqrt(rng.chisquare(7, size=(count, 1)) / 7)
+        z /= np.sqrt(rng.chisquare(TAIL, size=(count, 1)) / TAIL)
         trial = np.repeat(means[i][None], count, axis=0)
         trial[:, s.random] = centre[i] + z @ factor[i].T
         value = people.values(np.array([i]), trial[None, :, None])[0, :, 0]
         away = trial[:, s.random] - means[i, s.random]
         value = value - 0.5 * np.einsum("ja,ab,jb->j", away, np.linalg.inv(matrices[i]), away)
-        value = value + 0.5 * (7 + r) * np.log1p((z**2).sum(axis=1) / 7)
+        value = value + 0.5 * (TAIL + r) * np.log1p((z**2).sum(axis=1) / TAIL)
         share = np.exp(value - value.max())
-        taken = rng.choice(count, size=n, p=share / share.sum())
-        h[i] = trial[taken]
+        chosen = rng.choice(count, size=n, p=share / share.sum())
+        h[i] = trial[chosen]
     return h
 
 
-SEEN = 1e-5  # posterior probability below which a node is passed over
+MIN_PREDICTED_PROBABILITY = 1e-5  # of a node: those below change no probability's fourth digit
 
 
-def predicted(fit: Any, data: Any, average: bool) -> Matrix:
+def predict_choices(fit: Any, data: Any, average: bool) -> Matrix:
     """Probabilities of every option at every decision, in the order of the data."""
     source = fit.source
     if source.conditions is not None:
@@ -319,25 +324,25 @@ def predicted(fit: Any, data: Any, average: bool) -> Matrix:
             f"{source.conditions.name}. Fit the conditions apart, or take prior_for(...)."
         )
     if isinstance(data, Choices):
-        return _of_choices(source, data, average)
-    parts = [_of_episode(source, episode, average) for episode in as_episodes(data)]
+        return _predict_choices(source, data, average)
+    parts = [_predict_episode(source, episode, average) for episode in as_episodes(data)]
     return np.concatenate(parts)
 
 
-def _of_episode(source: Any, episode: Any, average: bool) -> Matrix:
-    places, share = _known(source, episode.subject, average)
-    q = source.people.coordinates.n_shape
-    psi, _ = source.people.coordinates.psi(places)
-    theta = source.people.coordinates.theta(places[:, q:])
-    found: Any = 0.0
-    for p, own, at in zip(share, theta, psi, strict=True):
-        found = found + p * probabilities(source.model, (episode,), own, at)
-    return np.asarray(found)
+def _predict_episode(source: Any, episode: Any, average: bool) -> Matrix:
+    points, weights = _posterior_points(source, episode.subject, average)
+    q = source.likelihoods.coordinates.n_shape
+    psi, _ = source.likelihoods.coordinates.psi(points)
+    theta = source.likelihoods.coordinates.theta(points[:, q:])
+    total: Any = 0.0
+    for p, own, at in zip(weights, theta, psi, strict=True):
+        total = total + p * probabilities(source.model, (episode,), own, at)
+    return np.asarray(total)
 
 
-def _of_choices(source: Any, data: Choices, average: bool) -> Matrix:
-    """One row per row of the choices: their sets may differ in size."""
-    coordinates = source.people.coordinates
+def _predict_choices(source: Any, data: Choices, average: bool) -> Matrix:
+    """Probabilities of all rows of the choices, whose sets may differ in size."""
+    coordinates = source.likelihoods.coordinates
     if tuple(data.names) != coordinates.names:
         raise DataError(
             f"data must have the variables {', '.join(coordinates.names)}; got "
@@ -345,53 +350,56 @@ def _of_choices(source: Any, data: Choices, average: bool) -> Matrix:
         )
     labels: Sequence[Any] = data.subject_labels or (None,)
     codes = np.zeros(data.n_decisions, dtype=np.int64) if data.subject is None else data.subject
-    found = np.zeros(len(data.explanatory))
+    total = np.zeros(len(data.explanatory))
     whose = np.repeat(codes, np.diff(data.first_row))
     whole = replace(data, chosen=np.zeros_like(data.chosen)) if not data.observed else data
     for code, label in enumerate(labels):
-        places, share = _known(source, label, average)
-        theta = coordinates.theta(places)
+        points, weights = _posterior_points(source, label, average)
+        theta = coordinates.theta(points)
         mine = whose == code
         own = sum(
-            p * np.exp(log_probabilities(t, whole)) for p, t in zip(share, theta, strict=True)
+            p * np.exp(log_probabilities(t, whole)) for p, t in zip(weights, theta, strict=True)
         )
-        found[mine] = np.asarray(own)[mine]
+        total[mine] = np.asarray(own)[mine]
     sizes = np.diff(data.first_row)
-    return found.reshape(len(sizes), -1) if sizes.min() == sizes.max() else found
+    return total.reshape(len(sizes), -1) if sizes.min() == sizes.max() else total
 
 
-def _known(source: Any, label: Any, average: bool) -> tuple[Matrix, Vector]:
-    """Coordinates (J, p) where a person may be, and how probable each is."""
-    found = source.about
+def _posterior_points(source: Any, label: Any, average: bool) -> tuple[Matrix, Vector]:
+    """Points (J, p) of a subject's posterior, or the population's for a new subject, and weights.
+
+    At the mean alone unless an average over the posterior is asked for.
+    """
+    found = source.descriptive
     s = found.marginal.structure
-    labels = list(source.people.subjects)
+    labels = list(source.likelihoods.subjects)
     one = np.ones(1)
     if label in labels:
         i = labels.index(label)
         mean = s.means(found.x[: s.n_beta])[i]
-        share = found.known.share[i]
-        own = found.marginal.nodes.places[i]
+        probability = found.evaluation.node_probabilities[i]
+        own = found.marginal.nodes.points[i]
         if not average:
-            mean[s.random] = share @ own
+            mean[s.random] = probability @ own
             return mean[None], one
-        kept = share > SEEN
-        places = np.repeat(mean[None], int(kept.sum()), axis=0)
-        places[:, s.random] = own[kept]
-        return places, share[kept] / share[kept].sum()
-    mean = source.design.of_person({}) @ found.x[: s.n_beta]
+        likely = probability > MIN_PREDICTED_PROBABILITY
+        points = np.repeat(mean[None], int(likely.sum()), axis=0)
+        points[:, s.random] = own[likely]
+        return points, probability[likely] / probability[likely].sum()
+    mean = source.design.person_rows({}) @ found.x[: s.n_beta]
     if not average:
         return mean[None], one
     matrix = s.spread.matrices(found.x[s.n_beta :]).mean(axis=0)
     r = len(s.random)
-    q = int((s.random < source.people.coordinates.n_shape).sum())
-    rule = Rule.of(q, r - q, EACH.get(r, 5))
-    if rule.drawn:
+    q = int((s.random < source.likelihoods.coordinates.n_shape).sum())
+    rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))
+    if rule.uses_draws:
         z = np.random.default_rng(0).standard_normal((512, r))
         weights = np.full(len(z), 1 / len(z))
     else:
         z = rule.z.reshape(-1, r)
         weights = np.exp(rule.log_weights.ravel() - 0.5 * (z**2).sum(axis=1))
         weights /= weights.sum()
-    places = np.repeat(mean[None], len(z), axis=0)
-    places[:, s.random] += z @ np.linalg.cholesky(matrix).T
-    return places, weights
+    points = np.repeat(mean[None], len(z), axis=0)
+    points[:, s.random] += z @ np.linalg.cholesky(matrix).T
+    return points, weights

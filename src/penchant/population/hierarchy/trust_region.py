@@ -1,0 +1,318 @@
+"""Trust-region Newton maximisation of a population's marginal likelihood on fixed nodes.
+
+The parameters are the coefficients beta, then the log-Cholesky parameters of the covariance between
+people (see `marginal`). On fixed nodes the log marginal likelihood F has exact derivatives, so
+Newton's method with eigenvalue modification applies (Nocedal and Wright 2006, section 3.4); steps
+stay within a region in which the nodes still cover the posteriors. REML adds -log|I_beta| / 2, the
+Laplace integral over beta, linearised about the current point; a weak prior of the covariance
+(Chung et al. 2013) may be added. Relies on `marginal` alone: the model is never evaluated here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
+from penchant.population.hierarchy.marginal import (
+    MarginalEvaluation,
+    MarginalLikelihood,
+    Structure,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRegionOptions:
+    """Limits of the Newton iteration and of the parameter space."""
+
+    max_newton_steps: int = 60  # a backstop: from rough nodes 5 to 10 steps are usual
+    max_reml_updates: int = 20  # re-linearisations of the REML term; two or three are usual
+    step_tol: float = 1e-3  # standard errors; smaller moves change no reported digit
+    trust_radius: float = 0.7  # in log sd or Cholesky ratio: nodes placed for one sd serve half it
+    max_log_sd_step: float = 0.7  # of one Newton step: the quadratic model holds within a factor 2
+    max_cholesky_ratio: float = 8.0  # |t|; a correlation of 0.992, beyond which F hardly changes
+    min_relative_sd: float = 0.002  # sd between people over that of a likelihood: none in effect
+    vanishing_factor: float = 25.0  # times min_relative_sd (0.05): below it a spread counts as 0
+    min_residual_sd: float = 0.1  # as min_relative_sd, of an sd given the correlated ones before it
+    full_power_subjects: float = 1000.0  # with more people a smaller residual sd is detectable
+
+
+TRUST_REGION = TrustRegionOptions()
+
+
+class Objective(NamedTuple):
+    """The criterion: F, restricted (REML) or not, with or without a prior of the spread."""
+
+    restricted: bool = False
+    with_spread_prior: bool = False
+
+    def log_prior(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+        """Log-prior of the spread, with gradient and Hessian in all parameters."""
+        gradient, hessian = np.zeros(len(x)), np.zeros((len(x), len(x)))
+        if not self.with_spread_prior:
+            return 0.0, gradient, hessian
+        value, gradient[s.n_beta :], hessian[s.n_beta :, s.n_beta :] = s.spread.log_prior(
+            x[s.n_beta :]
+        )
+        return value, gradient, hessian
+
+    def penalty(
+        self,
+        marginal: MarginalLikelihood,
+        x: Vector,
+        evaluation: MarginalEvaluation,
+        held: BoolVector,
+    ) -> Penalty:
+        """Terms added to F, those of REML linearised about x."""
+        if not (self.restricted and marginal.structure.spread.n_parameters):
+            return Penalty(self, np.zeros(len(x)))
+        return Penalty(self, -0.5 * log_determinant_gradient(marginal, x, evaluation, held))
+
+    def value(self, marginal: MarginalLikelihood, x: Vector) -> float:
+        """The criterion at x, REML's term exact."""
+        s = marginal.structure
+        if not self.restricted:
+            return marginal.value(x) + self.log_prior(s, x)[0]
+        determinant = log_determinant(marginal.information_on_beta(x))
+        return marginal.value(x) - 0.5 * determinant + self.log_prior(s, x)[0]
+
+
+class Penalty(NamedTuple):
+    """Terms added to F: the prior of the spread, and the linearised REML term."""
+
+    objective: Objective
+    reml_gradient: Vector
+
+    def __call__(self, s: Structure, x: Vector) -> tuple[float, Vector, Matrix]:
+        """Evaluate value, gradient and Hessian at x."""
+        value, gradient, hessian = self.objective.log_prior(s, x)
+        return value + float(self.reml_gradient @ x), gradient + self.reml_gradient, hessian
+
+
+def maximize_on_nodes(
+    marginal: MarginalLikelihood,
+    x: Vector,
+    log_sd_floors: Vector,
+    held: BoolVector,
+    objective: Objective,
+    step_tol: float = TRUST_REGION.step_tol,
+    *,
+    within_trust_region: bool = False,
+    max_reml_updates: int = TRUST_REGION.max_reml_updates,
+    trust_radius: float = TRUST_REGION.trust_radius,
+) -> tuple[Vector, MarginalEvaluation, Matrix]:
+    """Maximize the objective on given nodes: the parameters, F there, minus the Hessian.
+
+    Parameters
+    ----------
+    held
+        Parameters that stay as they are (True).
+    step_tol
+        Standard errors by which parameters may be off.
+    within_trust_region, trust_radius
+        Go no farther from x than the nodes reach, in parameters of the spread by this radius.
+    max_reml_updates
+        How often the REML term is linearised anew.
+    """
+    s = marginal.structure
+    evaluation = marginal.evaluate(x)
+    if within_trust_region:
+        bounds = trust_region_bounds(s, x, log_sd_floors, trust_radius)
+    else:
+        bounds = parameter_bounds(s, log_sd_floors)
+    # A step of e standard errors promises e^2 / 2: this is well below step_tol, but above rounding.
+    gain_tol = max((0.03 * step_tol) ** 2, 1e-14)
+    for _ in range(max_reml_updates if objective.restricted else 1):
+        penalty = objective.penalty(marginal, x, evaluation, held)
+        before = x
+        x, evaluation = newton_ascent(marginal, x, penalty, bounds, held, gain_tol, evaluation)
+        information = -evaluation.hessian - objective.log_prior(s, x)[2]
+        errors = standard_errors_from(information, held)
+        if np.max(np.abs(x - before) / errors, initial=0.0) < step_tol:
+            break
+    return x, evaluation, information
+
+
+def newton_ascent(
+    marginal: MarginalLikelihood,
+    x: Vector,
+    penalty: Penalty,
+    bounds: tuple[Vector, Vector],
+    held: BoolVector,
+    gain_tol: float,
+    evaluation: MarginalEvaluation | None = None,
+) -> tuple[Vector, MarginalEvaluation]:
+    """Maximize F plus the penalty by projected Newton steps with backtracking.
+
+    Ends when a step's predicted gain is below `gain_tol` log-units.
+    """
+    low, high = bounds
+    s = marginal.structure
+    evaluation = marginal.evaluate(x) if evaluation is None else evaluation
+    added_value, added_gradient, added_hessian = penalty(s, x)
+    value = evaluation.value + added_value
+    for _ in range(TRUST_REGION.max_newton_steps):
+        gradient = evaluation.gradient + added_gradient
+        # Parameters at a bound towards which the gradient points leave the active set.
+        at_bound = ((x <= low) & (gradient < 0)) | ((x >= high) & (gradient > 0))
+        free = np.flatnonzero(~held & ~at_bound)
+        if not len(free):
+            break
+        step = np.zeros(len(x))
+        hessian = evaluation.hessian + added_hessian
+        step[free] = modified_newton_step(gradient[free], -hessian[np.ix_(free, free)])
+        predicted = float(step @ gradient)
+        if predicted < gain_tol:
+            break
+        longest = np.abs(step[s.n_beta :]).max(initial=0.0)
+        step *= min(1.0, TRUST_REGION.max_log_sd_step / max(longest, 1e-300))
+        fraction = 1.0
+        while fraction > 1e-8:
+            trial = np.clip(x + fraction * step, low, high)
+            new = marginal.evaluate(trial)
+            added = penalty(s, trial)
+            gained = new.value + added[0] - value if np.isfinite(new.hessian).all() else -np.inf
+            # Armijo's condition; near the maximum the gain drowns in rounding, so that a full step
+            # with a tiny predicted gain is accepted unless it falls by more than rounding does.
+            if gained >= 1e-4 * fraction * min(predicted, 1.0) or (
+                fraction == 1.0 and gained >= -1e-10 and predicted < 1e-6
+            ):
+                break
+            fraction /= 3
+        else:
+            break
+        x, evaluation, value = trial, new, new.value + added[0]
+        _, added_gradient, added_hessian = added
+    return x, evaluation
+
+
+def modified_newton_step(gradient: Vector, information: Matrix) -> Vector:
+    """Newton step with eigenvalues of the information made positive: uphill where F is convex."""
+    # Scaled to unit diagonal first: coordinates have units, and eigenvalues compare across them.
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    positive = np.maximum(np.abs(values), 1e-8)
+    return np.asarray(vectors @ ((vectors.T @ (gradient / scale)) / positive) / scale)
+
+
+def log_determinant_gradient(
+    marginal: MarginalLikelihood, x: Vector, evaluation: MarginalEvaluation, held: BoolVector
+) -> Vector:
+    """Total derivative of log|I_beta| in the spread's parameters, beta following its maximum.
+
+    By central differences: third derivatives of F are not available.
+    """
+    s = marginal.structure
+    b = s.n_beta
+    own = -evaluation.hessian[:b, :b]
+    mixed = evaluation.hessian[:b, b:]
+    # d beta / d spread by the implicit function theorem, so that differences follow the ridge.
+    follow = np.column_stack([-modified_newton_step(column, own) for column in mixed.T])
+    gradient = np.zeros(len(x))
+    step = 1e-4  # of unit-free parameters: errors of truncation and rounding are both about 1e-8
+    for a in range(b, len(x)):
+        if held[a]:
+            continue
+        sides = []
+        for sign in (1.0, -1.0):
+            at = x.copy()
+            at[a] += sign * step
+            at[:b] -= sign * step * follow[:, a - b]
+            sides.append(log_determinant(marginal.information_on_beta(at)))
+        gradient[a] = (sides[0] - sides[1]) / (2 * step)
+    return gradient
+
+
+def log_determinant(information: Matrix) -> float:
+    """Logarithm of |information|; unidentified directions count with a relative 1e-12."""
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values = np.linalg.eigvalsh(information / np.outer(scale, scale))
+    return float(np.log(np.maximum(np.abs(values), 1e-12)).sum() + 2 * np.log(scale).sum())
+
+
+def standard_errors_from(information: Matrix, held: BoolVector) -> Vector:
+    """Approximate standard errors, by which moves are judged; infinite where held.
+
+    Finite where the information is singular or indefinite: a scale is needed in any case.
+    """
+    size = np.abs(np.diag(information))
+    scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
+    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    inverse = (vectors / np.maximum(np.abs(values), 1e-8)) @ vectors.T
+    return np.asarray(np.where(held, np.inf, np.sqrt(np.diag(inverse)) / scale))
+
+
+def parameter_bounds(s: Structure, log_sd_floors: Vector) -> tuple[Vector, Vector]:
+    """Lower and upper bounds of all parameters: spreads above 0, correlations inside (-1, 1).
+
+    The residual sd of a coordinate given those before it in the Cholesky factor has a higher floor,
+    below which it cannot be detected: a covariance of less than full rank is then reached at a
+    bound, where otherwise the search would creep towards minus infinity.
+    """
+    n_beta, r = s.n_beta, s.spread.size
+    lowest = log_sd_floors[s.spread.factor_order]
+    if s.spread.correlated:
+        # Detectable sds shrink with the fourth root of the number of people, as variances with the
+        # square root.
+        n = max(len(s.subject_weights), 1)
+        power = min(1.0, (TRUST_REGION.full_power_subjects / n) ** 0.25)
+        detectable = TRUST_REGION.min_residual_sd * power
+        lowest[1:] += np.log(detectable / TRUST_REGION.min_relative_sd)
+    size = n_beta + s.spread.n_parameters
+    low, high = np.full(size, -np.inf), np.full(size, np.inf)
+    for g in range(s.spread.n_groups):
+        first = n_beta + g * s.spread.n_per_group
+        low[first : first + r] = lowest
+        low[first + r : first + s.spread.n_per_group] = -TRUST_REGION.max_cholesky_ratio
+        high[first + r : first + s.spread.n_per_group] = TRUST_REGION.max_cholesky_ratio
+    return low, high
+
+
+def trust_region_bounds(
+    s: Structure,
+    x: Vector,
+    log_sd_floors: Vector,
+    trust_radius: float = TRUST_REGION.trust_radius,
+) -> tuple[Vector, Vector]:
+    """Bounds about x within which its nodes serve: a much narrower spread falls between them."""
+    radius = np.full(len(x), np.inf)
+    radius[: len(s.max_shift)] = s.max_shift
+    for g in range(s.spread.n_groups):
+        first = s.n_beta + g * s.spread.n_per_group
+        radius[first : first + s.spread.size] = trust_radius
+        ratios = slice(first + s.spread.size, first + s.spread.n_per_group)
+        # With t = tan(a) a correlation is sin(a): far from 0 the same change of t matters less.
+        radius[ratios] = trust_radius * np.sqrt(1 + x[ratios] ** 2)
+    low, high = parameter_bounds(s, log_sd_floors)
+    return np.maximum(low, x - radius), np.minimum(high, x + radius)
+
+
+def floors_of_log_sd(s: Structure, information: Matrix, likelihoods: SubjectLikelihoods) -> Vector:
+    """Logarithm of the smallest sd between people of each coordinate that is considered.
+
+    In units of the median subject's likelihood sd; where decisions tell next to nothing, of ten
+    times the typical sd, so that the floor stays finite.
+    """
+    diagonal = np.einsum("naa->na", information)[:, s.random]
+    typical = likelihoods.typical.sd[s.random]
+    sd = 1.0 / np.sqrt(np.maximum(np.median(diagonal, axis=0), 1.0 / (10 * typical) ** 2))
+    return np.asarray(np.log(TRUST_REGION.min_relative_sd * sd))
+
+
+def relative_spreads(s: Structure, x: Vector, log_sd_floors: Vector) -> Vector:
+    """Standard deviations between people over those of a likelihood, in the widest group."""
+    if not s.spread.size:
+        return np.zeros(0)
+    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
+    return np.asarray((TRUST_REGION.min_relative_sd * sd / np.exp(log_sd_floors)).max(axis=0))
+
+
+def vanishing_spreads(s: Structure, x: Vector, log_sd_floors: Vector) -> IntVector:
+    """Coordinates whose spread is 0 in effect, in every group."""
+    smallest = TRUST_REGION.vanishing_factor * TRUST_REGION.min_relative_sd
+    return np.flatnonzero(relative_spreads(s, x, log_sd_floors) < smallest)
