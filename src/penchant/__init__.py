@@ -1,4 +1,4 @@
-"""What a decision-maker wants and believes, from the choices it makes."""
+"""Penchant estimates what decision-makers want and believe from the choices they make."""
 
 from typing import TYPE_CHECKING
 

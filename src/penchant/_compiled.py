@@ -1,8 +1,10 @@
-"""Compiled functions, kept between runs wherever that is possible, and working where it is not.
+"""Compilation by numba with a cache on disk wherever there is a place for it.
 
-Numba keeps compiled code beside the source or in the user's home, and refuses to compile at all
-where neither can be written to: a read-only installation, a service without a home. There the code
-is kept in a folder of the user's own among the temporary files, or, failing that, not at all.
+Numba caches compiled code beside the source or in the user's home, and refuses to compile at all
+where neither can be written to: a read-only installation, a service without a home. There the cache
+is a private folder among the temporary files or, failing that, there is none. Some of numba's
+private attributes are used (`_cache`, `_source_stamp`); where a version lacks them, only the extra
+checks are lost.
 """
 
 import functools
@@ -20,18 +22,18 @@ import numba
 from penchant._version import __version__
 
 _has_compiled = False  # whether this process has compiled anything
-_announcement: str | None = None  # what to say besides when something is compiled
+_announcement: str | None = None  # printed when something is compiled, besides the usual notice
 _printed: set[str] = set()
 _private_cache_folders: set[str] = set()
 
 
 def njit(**options: Any) -> Callable[[Any], Any]:
-    """Decorate a function as `numba.njit` does, wherever its compiled code can be kept."""
+    """Decorate a function as `numba.njit` does, also where numba finds no place for its cache."""
 
     def decorated(function: Any) -> Any:
         try:
             made = numba.njit(**options)(function)
-        except RuntimeError:  # numba found no place that can be written to
+        except RuntimeError:  # numba's error without a writable cache folder
             made = _compile_in_private_folder(function, options)
         _stamp_imported_sources(made, function.__code__.co_filename)
         _guard_cache(made)
@@ -40,25 +42,26 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     return decorated
 
 
-# of a compiled loop: Python does not call it, and it counts no references to arrays
+# For functions that only compiled code calls: without wrappers for Python they compile faster, and
+# without reference counts of arrays (`_nrt`) their loops can be vectorised.
 inner_njit = njit(
     nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
 )
 
 
 def _stamp_imported_sources(function: Any, path: str) -> None:
-    """Compile it again where a loop that it calls has changed, in whatever file.
+    """Make the cache of a function depend on all files of compiled code that it calls.
 
-    Numba looks at the file of the function alone; loops of other files are compiled into it, and
-    code that was kept for their older arguments would end the process.
+    Numba checks the file of the function alone. Functions of other files are compiled into it, and
+    stale code that passes them other arguments would crash the process.
     """
-    kept = getattr(getattr(function, "_cache", None), "_cache_file", None)
-    if kept is not None and hasattr(kept, "_source_stamp"):
+    cache_file = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    if cache_file is not None and hasattr(cache_file, "_source_stamp"):
         stamps = [
             os.stat(source) for source in sorted(_kernel_sources(path)) if os.path.exists(source)
         ]
         others = tuple((stamp.st_mtime, stamp.st_size) for stamp in stamps)
-        kept._source_stamp = (kept._source_stamp, others)
+        cache_file._source_stamp = (cache_file._source_stamp, others)
 
 
 _KERNEL_IMPORT = re.compile(r"^from penchant\.([\w.]+) import (\w+)", re.MULTILINE)
@@ -66,13 +69,16 @@ _KERNEL_IMPORT = re.compile(r"^from penchant\.([\w.]+) import (\w+)", re.MULTILI
 
 @functools.cache
 def _kernel_sources(path: str) -> frozenset[str]:
-    """Files of compiled loops, named with an underscore, that a file imports from, and theirs."""
+    """Files of compiled code, named with an underscore, that a file imports, directly or not.
+
+    Imports are found by a regular expression: importing the modules here would be circular.
+    """
     package = os.path.dirname(os.path.abspath(__file__))
     found: frozenset[str] = frozenset()
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    except OSError:  # of a notebook, or of an archive
+    except OSError:  # the function is in a notebook or an archive
         return found
     for module, name in _KERNEL_IMPORT.findall(text):
         parts = module.split(".")
@@ -84,7 +90,7 @@ def _kernel_sources(path: str) -> frozenset[str]:
 
 
 def _compile_in_private_folder(function: Any, options: dict[str, Any]) -> Any:
-    """The function compiled with its code in the private folder, or without keeping it."""
+    """Compile with the cache in the private folder, or without a cache."""
     folder = private_folder()
     if folder is not None:
         settings: Any = numba.config
@@ -103,13 +109,13 @@ def _compile_in_private_folder(function: Any, options: dict[str, Any]) -> Any:
 
 @functools.cache
 def private_folder() -> str | None:
-    """A folder among the temporary files that this user alone can enter; None if there is none.
+    """Folder among the temporary files that only this user can enter; None if there is none.
 
     Notes
     -----
-    What is read from it is run, so nobody else may have made it or may put another in its place:
-    its name is drawn at random, it belongs to the user with mode 0700, and the folder that holds it
-    lets nobody rename what others own.
+    Code that is read from it is run, so nobody else may have made it, or may put another in its
+    place: its name is drawn at random, it belongs to the user with mode 0700, and the folder that
+    holds it lets nobody rename files of others (the sticky bit).
     """
     if not hasattr(os, "getuid"):
         return None
@@ -127,7 +133,7 @@ def private_folder() -> str | None:
 
 
 def _is_safe(holder: os.stat_result) -> bool:
-    """Whether nobody but its owner, whom we trust, can rename what others keep in it."""
+    """Whether only root or this user can rename files of others in a folder."""
     open_to_others = holder.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     ours = holder.st_uid in (0, os.getuid())
     return ours and (not open_to_others or bool(holder.st_mode & stat.S_ISVTX))
@@ -140,10 +146,10 @@ def _is_private(folder: os.stat_result) -> bool:
 
 
 def _guard_cache(function: Any) -> None:
-    """Let a full disk or a damaged file cost a compilation, not the result; say what is compiled.
+    """Let a full disk or a damaged file cost a compilation, not the result; announce compilations.
 
     The dispatcher asks its cache before it compiles: a function that is not found there is compiled
-    next. A listener for numba's events would hear of everybody's functions.
+    next. A listener for numba's events would also hear of functions of other libraries.
     """
     cache = getattr(function, "_cache", None)
     if cache is None:
@@ -163,7 +169,7 @@ def _guard_cache(function: Any) -> None:
         made = None
         try:
             made = load(signature, context)
-        except Exception:  # whatever a file that was cut off makes of itself
+        except Exception:  # unpickling a truncated file can raise anything
             with suppress(OSError):
                 cache.flush()
         if made is None:
@@ -174,7 +180,7 @@ def _guard_cache(function: Any) -> None:
 
 
 def _announce_compilation(cache_path: str | None) -> None:
-    """Say that functions are compiled, at the first of this process and where it is news."""
+    """Print that functions are compiled, once in this process, and once per environment."""
     global _has_compiled
     if _announcement is not None:
         print_once(_announcement)
@@ -186,7 +192,7 @@ def _announce_compilation(cache_path: str | None) -> None:
 
 @contextmanager
 def announce_compilation(words: str) -> Iterator[None]:
-    """Say so on stderr, if anything is compiled in this block."""
+    """Print the words to stderr if anything is compiled in this block."""
     global _announcement
     before, _announcement = _announcement, words
     try:
@@ -196,7 +202,7 @@ def announce_compilation(words: str) -> Iterator[None]:
 
 
 def compilation_notice(cache_path: str | None) -> str:
-    """What to say when a function is compiled, and where it is kept."""
+    """Notice that functions are compiled, and where they are cached."""
     if cache_path is None:
         return (
             "penchant: compiling for this run only, as there is no folder to keep it in; "
@@ -215,16 +221,17 @@ def compilation_notice(cache_path: str | None) -> str:
 
 
 def is_first_compilation(cache_path: str | None) -> bool:
-    """Whether nobody was told yet that code is compiled in this environment; notes that it is.
+    """Whether this is the first compilation in this environment; records that it was.
 
-    The note is an empty file beside the compiled code, for this version of everything. Where none
-    can be written, or nothing is kept, it is news to every process.
+    The record is an empty file beside the compiled code, for these versions of penchant, numba and
+    Python. Where none can be written, or nothing is cached, every process counts as the first.
     """
     if cache_path is None:
         return True
     note = os.path.join(_cache_root(cache_path), f"penchant-said-{_versions()}")
     try:
         os.makedirs(os.path.dirname(note), exist_ok=True)
+        # Exclusive creation is atomic: of several processes that start together one is the first.
         os.close(os.open(note, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
         return False
@@ -234,7 +241,7 @@ def is_first_compilation(cache_path: str | None) -> bool:
 
 
 def _cache_root(cache_path: str) -> str:
-    """The folder that all compiled code of this environment is in."""
+    """Folder that holds all compiled code of this environment."""
     package = os.path.dirname(os.path.abspath(__file__))
     for folder in (*_private_cache_folders, str(getattr(numba.config, "CACHE_DIR", ""))):
         if folder and cache_path.startswith(folder):
@@ -249,9 +256,9 @@ def _versions() -> str:
 
 
 def print_once(words: str) -> None:
-    """Say it on stderr, the first time only."""
+    """Print the words to stderr, the first time only."""
     if words in _printed or sys.stderr is None:
         return
     _printed.add(words)
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError):  # stderr may be closed
         print(words, file=sys.stderr)

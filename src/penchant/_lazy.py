@@ -1,4 +1,4 @@
-"""Public names loaded at first use: imports and `penchant --help` answer at once."""
+"""Lazy loading of public names (PEP 562), so that imports and `penchant --help` answer at once."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     package
         Name of the module.
     """
+    # The source, not `import`: the lines under TYPE_CHECKING are never run.
     source = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]  # files have it
     homes = {name: home for home, name in EXPORT_LINE.findall(source)}
 
-    def elsewhere(name: str) -> str:
+    def submodule_hint(name: str) -> str:
         parts = [part for part, home in homes.items() if home == package]
         found = [] if name.startswith("_") else [f"{package}.{part}" for part in parts]
         having = [part for part in found if name in import_module(part).__all__]
@@ -33,11 +34,13 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
 
     def find(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{elsewhere(name)}")
-        if homes[name] == package:  # a part of the package, itself a module
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}{submodule_hint(name)}"
+            )
+        if homes[name] == package:  # a module of the package
             return import_module(f"{package}.{name}")
         found = getattr(import_module(homes[name]), name)
-        setattr(sys.modules[package], name, found)  # it is not looked for again
+        setattr(sys.modules[package], name, found)  # later accesses do not call this function
         return found
 
     return find, lambda: sorted(homes), sorted(homes)

@@ -1,4 +1,4 @@
-"""Checks of arguments that every layer asks for: whole numbers, levels, processors, randomness."""
+"""Checks of arguments that every layer has: whole numbers, levels, threads, random generators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from penchant.errors import DataError, argument
 
 
 def whole_number(value: Any, name: str, least: int) -> int:
-    """A whole number that is not below the least one allowed."""
+    """Check that a value is a whole number, `least` or more, and return it as int."""
     try:
         whole = int(value)
     except (TypeError, ValueError, OverflowError):
@@ -23,14 +23,14 @@ def whole_number(value: Any, name: str, least: int) -> int:
 
 
 def check_level(level: float) -> None:
-    """A confidence level lies between 0 and 1."""
+    """Raise unless a confidence level lies between 0 and 1."""
     if isinstance(level, bool) or not 0 < level < 1:
         hint = f" Did you mean {level / 100:g}?" if 1 < level < 100 else " Use 0.95, for example."
         raise DataError(f"{argument('level')} must lie between 0 and 1; got {level}.{hint}")
 
 
 def check_threads(threads: int | None) -> None:
-    """At least one processor works, if it is said how many."""
+    """Raise unless the number of threads is None or at least 1."""
     if threads is not None and threads < 1:
         raise DataError(
             f"{argument('threads')} must be at least 1; got {threads}. Leave it out to use all."
@@ -38,7 +38,7 @@ def check_threads(threads: int | None) -> None:
 
 
 def check_rng(rng: Any) -> None:
-    """Randomness is a generator, not its seed."""
+    """Raise unless `rng` is a generator of NumPy: seeds are not taken, as calls would repeat."""
     if not isinstance(rng, np.random.Generator):
         written = f"np.random.default_rng({rng})" if isinstance(rng, int) else "default_rng(1)"
         raise DataError(

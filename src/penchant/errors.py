@@ -23,8 +23,8 @@ __all__ = [
     "SeparationError",
 ]
 
-MAX_LISTED = 10
-MAX_NAMES_IN_FULL = 50
+MAX_LISTED = 10  # places of an error in a message: enough to see a pattern
+MAX_NAMES_IN_FULL = 50  # columns: their names are worth listing up to some lines of text
 
 
 class DataError(ValueError):
@@ -60,7 +60,7 @@ _COMMA_IN_NAME = re.compile(r"[^\d], ")  # not that of "decision 0, option 2"
 
 
 def format_list(places: Iterable[str], total: int | None = None) -> str:
-    """Up to ten places in words, then how many there are in all.
+    """Join up to ten places, then tell how many there are in all.
 
     >>> format_list(["row 2", "row 5"])
     'row 2, row 5'
@@ -76,13 +76,14 @@ def format_list(places: Iterable[str], total: int | None = None) -> str:
         if count <= MAX_LISTED:
             shown.append(place)
     count = count if total is None else total
+    # Names with commas in them are separated by semicolons.
     bare = (_BRACKETS.sub("", str(place)) for place in shown)
     between = "; " if any(map(_COMMA_IN_NAME.search, bare)) else ", "
     return between.join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
 
 
 def format_names(columns: Iterable[Any]) -> str:
-    """The names of the columns of a table; the first of them where there are very many.
+    """Join the names of columns; only the first ten if there are very many.
 
     >>> format_names(["price", "wait"])
     'price, wait'
@@ -94,7 +95,7 @@ def format_names(columns: Iterable[Any]) -> str:
 
 
 def closest_match_hint(word: str, known: Iterable[str]) -> str:
-    """The known word most like `word`, as a hint, or nothing.
+    """Hint at the known word most like `word`; empty if none is alike.
 
     >>> closest_match_hint("prise", ["price", "wait"])
     " Did you mean 'price'?"
@@ -103,12 +104,13 @@ def closest_match_hint(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-_wording = {"options": False}  # of the whole process: threads that work speak to the same reader
+# Of the whole process, not of a thread or context: worker threads report to the same reader.
+_wording = {"options": False}
 
 
 @contextmanager
 def command_line_wording() -> Iterator[None]:
-    """Speak to somebody who types a command.
+    """Word messages for the command line: options instead of arguments.
 
     >>> with command_line_wording():
     ...     argument("weight_kind", "probability"), quoted_argument("subject")
@@ -122,12 +124,12 @@ def command_line_wording() -> Iterator[None]:
 
 
 def either(python: str, typed: str) -> str:
-    """What one writes in Python, or what one types."""
+    """Choose between the wording for Python and that for the command line."""
     return typed if _wording["options"] else python
 
 
 def argument(name: str, value: str | int | tuple[str, ...] | None = None) -> str:
-    """An argument, with a value that it may be given.
+    """Name of an argument, with a value if given, as the reader writes it.
 
     >>> argument("level"), argument("weight_kind", "probability")
     ('level', "weight_kind='probability'")
@@ -143,7 +145,7 @@ def argument(name: str, value: str | int | tuple[str, ...] | None = None) -> str
 
 
 def quoted_argument(name: str) -> str:
-    """An argument, told from the words around it.
+    """Name of an argument in backticks, where the words around it do not show what it is.
 
     >>> quoted_argument("subject")
     '`subject`'
@@ -152,37 +154,37 @@ def quoted_argument(name: str) -> str:
 
 
 def prior_argument() -> str:
-    """The argument that a prior of the parameters is given by."""
+    """Argument for a prior of the parameters."""
     return either("parameter_prior", "--prior")
 
 
 def weak_prior_argument() -> str:
-    """The prior that gives everybody an estimate."""
+    """Argument for the weak prior, with which every subject has an estimate."""
     return either("parameter_prior=ScaledPrior()", "--prior weak")
 
 
 def drop_set_argument() -> str:
-    """What leaves decisions with missing cells out."""
+    """Argument that leaves out decisions with missing cells."""
     return either("missing='drop_set'", "--missing drop-set")
 
 
 def prior_advice() -> str:
-    """The advice to have any prior."""
+    """Advice to use a prior."""
     return either("give a parameter_prior", "use --prior weak")
 
 
 def profile_interval_advice(verb: str = "Read") -> str:
-    """The advice to read the intervals of the profile."""
+    """Advice to use profile likelihood intervals."""
     return either(f"{verb} the profile intervals", f"{verb} --intervals profile")
 
 
 def interval_kind_argument(kind: str) -> str:
-    """A kind of intervals."""
+    """Argument for a kind of intervals."""
     return either(f"kind={kind!r}", f"--intervals {kind}")
 
 
 def linearisation_advice() -> str:
-    """The advice where a linearised fit is not valid."""
+    """Advice where a linearised fit is not valid."""
     return either(
         "re-linearise or use the exact fit",
         "linearise about another prior, or leave --linearized out",

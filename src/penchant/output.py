@@ -1,4 +1,4 @@
-"""One way to show a result: text, HTML, LaTeX, JSON, data frames; and progress on the way.
+"""Results as text, HTML, LaTeX, JSON and data frames, in one way; notes about data; progress.
 
 Choices, episodes, offers and readings remember the data frame library that their table came from,
 and so does whatever a public function makes of them: `preserve_frame_backend` decorates all such
@@ -29,15 +29,15 @@ from penchant.errors import DataError, either
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
-BACKEND_ATTRIBUTE = "_frame_kind"  # where an object remembers it
+BACKEND_ATTRIBUTE = "_frame_kind"  # attribute of an object with the backend of its table
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
 def make_frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = None) -> Any:
-    """A data frame with these columns: a pandas one, unless another kind is asked for.
+    """Make a data frame with these columns, by pandas unless another backend is given.
 
-    What comes back never depends on what else is installed.
+    The type never depends on which libraries happen to be installed.
     """
     chosen = backend or "pandas"
     if chosen not in BACKENDS:
@@ -55,9 +55,9 @@ def make_frame(columns: Mapping[str, Sequence[Any]], backend: Backend | None = N
 
 
 def frame_backend(given: Any) -> Backend | None:
-    """The kind of frame that something is, or was made from; None where there is none.
+    """Backend of the data frame that something is, or was made from; None without any.
 
-    Of several things, as in a list or by name, the first one's.
+    Of a list or a mapping, that of its first item.
 
     >>> import pyarrow as pa
     >>> frame_backend(pa.table({"x": [1]})), frame_backend([1.0, 2.0]), frame_backend("file.csv")
@@ -77,7 +77,7 @@ def frame_backend(given: Any) -> Backend | None:
 
 
 def with_frame_backend(found: T, kind: Backend | None) -> T:
-    """The same, which remembers the kind of frame that it comes from; so do results in it."""
+    """Store the backend in a result, or each of a list, and in the results among its attributes."""
     for one in found if isinstance(found, (list, tuple)) else (found,):
         if not _can_hold_backend(one):
             continue
@@ -95,25 +95,25 @@ def _can_hold_backend(one: Any) -> bool:
 
 
 def preserve_frame_backend(verb: Verb) -> Verb:
-    """Decorate a function whose result shall come as the kind of frame that it was given.
+    """Decorate a function so that its result has the data frame backend of its arguments.
 
-    The first argument that knows a kind says it.
+    The first argument with a backend decides.
     """
 
     @functools.wraps(verb)
-    def remembering(*given: Any, **named: Any) -> Any:
+    def preserving(*given: Any, **named: Any) -> Any:
         kinds = (frame_backend(one) for one in (*given, *named.values()))
         return with_frame_backend(
             verb(*given, **named), next((k for k in kinds if k is not None), None)
         )
 
-    return cast(Verb, remembering)
+    return cast(Verb, preserving)
 
 
-MIN_SCIENTIFIC = 1e6  # below which numbers are written without a power of ten
+MIN_SCIENTIFIC = 1e6  # smaller numbers are written without a power of ten, as people write them
 MISSING_CELL = "-"
-MAX_LINE_WIDTH = 88  # of words
-MAX_TABLE_WIDTH = 80  # of a table, for the terminals of everybody
+MAX_LINE_WIDTH = 88  # characters of captions and notes: long lines are hard to read
+MAX_TABLE_WIDTH = 80  # characters of rows: the default width of terminals
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,14 @@ class Table:
     words: int = MAX_LINE_WIDTH
 
     def text(self, widest: int | None = None) -> str:
-        """For the terminal, no line wider than this."""
+        """Text for the terminal, with captions and notes no wider than `widest`."""
         columns = zip(self.header, *(row for row in self.rows if not _is_title(row)), strict=True)
         widths = [max(len(cell) for cell in column) for column in columns]
         body: list[str] = []
-        close = sum(widths) + len(widths) - 1
+        close = sum(widths) + len(widths) - 1  # width with one space between columns
         blocks = _column_blocks(self.header, widths, MAX_TABLE_WIDTH)
         gap = "  "
+        # One block with single spaces is easier to read than two blocks with double ones.
         if len(blocks) > 1 and close <= MAX_TABLE_WIDTH:
             blocks, gap = [list(range(len(widths)))], " "
         for shown in blocks:
@@ -163,7 +164,7 @@ class Table:
         return "\n".join([*head, *body, *notes])
 
     def html(self) -> str:
-        """For a notebook; every label is escaped."""
+        """HTML table for a notebook; every label is escaped."""
 
         def cells(row: Sequence[str], tag: str) -> str:
             made = []
@@ -183,7 +184,7 @@ class Table:
         )
 
     def latex(self) -> str:
-        """For a paper: booktabs, one row per parameter."""
+        """LaTeX table for a paper (booktabs)."""
         lines = [
             r"\begin{tabular}{l" + "r" * (len(self.header) - 1) + "}",
             r"\toprule",
@@ -197,7 +198,7 @@ class Table:
 
 
 def _wrapped(words: str, widest: int) -> list[str]:
-    """Lines of words, as they are where they fit, and with the rest below set in."""
+    """Wrap words to lines, with all but the first indented; unchanged if they fit."""
     if len(words) <= widest:
         return [words]
     return textwrap.wrap(words, widest, subsequent_indent="    ", break_on_hyphens=False)
@@ -210,9 +211,10 @@ def _is_title(row: Sequence[str]) -> bool:
 def _column_blocks(
     header: Sequence[str], widths: Sequence[int], widest: int = MAX_TABLE_WIDTH
 ) -> list[list[int]]:
-    """Columns that stand side by side; those too many for a line go below, after the first again.
+    """Indices of the columns of each block of a table too wide for one line.
 
-    What is in parentheses, such as a standard error, stays with the column before it.
+    Every block begins with the first column. A column whose header is in parentheses, such as a
+    standard error, stays with the column before it.
 
     >>> _column_blocks(["who", "a", "(s.e.)", "b", "(s.e.)"], [9, 30, 20, 30, 20])
     [[0, 1, 2], [0, 3, 4]]
@@ -240,7 +242,7 @@ def _padded_line(row: Sequence[str], widths: Sequence[int], gap: str) -> str:
 
 
 def _facts_in_two_columns(facts: Sequence[str], widest: int = MAX_TABLE_WIDTH) -> list[str]:
-    """Facts in two columns; in one, where two are too wide."""
+    """Lines with the facts in two columns, or in one if two are too wide."""
     half = (len(facts) + 1) // 2
     left, right = facts[:half], [*facts[half:], ""][:half]
     width = max((len(fact) for fact in left), default=0) + 4
@@ -256,7 +258,7 @@ def _escape_latex(cell: str) -> str:
 
 
 def format_number(value: float, digits: int = 5) -> str:
-    """A number for reading; infinite and absent ones in words.
+    """Format a number to `digits` significant digits; NaN as a missing cell.
 
     >>> format_number(0.0001234567), format_number(float("inf"))
     ('0.00012346', 'inf')
@@ -272,19 +274,19 @@ def format_number(value: float, digits: int = 5) -> str:
 
 
 def format_p_value(value: float) -> str:
-    """A p-value for reading: three digits, never 0."""
+    """Format a p-value to three decimals, never as 0."""
     if np.isnan(value):
         return MISSING_CELL
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def to_json_label(label: Any) -> Any:
-    """A subject's label as JSON has it."""
+    """Convert a label of NumPy to a type of JSON."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def to_json_numbers(value: Any) -> Any:
-    """Floats and arrays as JSON has them."""
+    """Convert floats and arrays for JSON, which has no NaN (None here) and no infinity (text)."""
     if value is None:
         return None
     if isinstance(value, np.ndarray):
@@ -296,46 +298,46 @@ def to_json_numbers(value: Any) -> Any:
 
 
 def from_json_numbers(value: Any) -> Any:
-    """Inverse of `to_json_numbers`: arrays of floats."""
+    """Inverse of `to_json_numbers`: floats and arrays of floats."""
     if isinstance(value, list):
         return np.array([from_json_numbers(v) for v in value], dtype=np.float64)
     return math.nan if value is None else float(value)
 
 
 CONTENT_KEY = "content"
-MAX_FRAME_ROWS_SHOWN = 20
+MAX_FRAME_ROWS_SHOWN = 20  # of a summary, which should fit on a screen
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
 class FrameExport:
-    """A result that is a data frame, too: of the kind that the data came in, or as asked for.
+    """Base of results with a data frame, by the backend that the data came in or another.
 
     `to_frame()` gives a pandas frame for data that came as one, a polars frame for polars, a
     pyarrow table for pyarrow, and a pandas frame for files, arrays and whatever else.
     """
 
     def to_pandas(self) -> Any:
-        """The frame of `to_frame` as a pandas one."""
+        """Data frame of pandas."""
         return self.to_frame(backend="pandas")
 
     def to_polars(self) -> Any:
-        """The frame of `to_frame` as a polars one."""
+        """Data frame of polars."""
         return self.to_frame(backend="polars")
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """A data frame."""
+        """Data frame of the backend given, else of that of the data."""
         raise NotImplementedError
 
 
 class JsonDocument:
-    """What is kept as JSON with all that it holds, and comes back from it."""
+    """Base of results that are written as JSON with all their fields, and read back."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
         return {**self.document(), CONTENT_KEY: encode(self)}
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Readable part of the JSON document, which `from_dict` does not need."""
         return {"format": "penchant-result", "version": 1}
 
     @classmethod
@@ -354,10 +356,10 @@ class JsonDocument:
 
 
 class Result(FrameExport, JsonDocument):
-    """A result that is read as a table, and kept as JSON with all that it holds."""
+    """Base of results with a summary table, a data frame and a JSON document."""
 
     def table(self) -> Table:
-        """The summary as a table; the frame, if the result has no other."""
+        """Table of the summary; by default the first rows of the data frame."""
         columns = self.to_frame(backend="pyarrow").to_pydict()
         found = list(zip(*columns.values(), strict=True))
         rows = tuple(tuple(map(format_cell, row)) for row in found[:MAX_FRAME_ROWS_SHOWN])
@@ -366,7 +368,7 @@ class Result(FrameExport, JsonDocument):
         return Table(repr(self).strip("<>"), (), tuple(map(str, columns)), rows, notes)
 
     def summary(self) -> str:
-        """Everything one reads first, as text."""
+        """Text with what a reader wants to know first."""
         return self.table().text()
 
     def __str__(self) -> str:
@@ -376,19 +378,19 @@ class Result(FrameExport, JsonDocument):
         return self.table().html()
 
     def to_latex(self) -> str:
-        """The table for a paper (booktabs)."""
+        """LaTeX table for a paper (booktabs)."""
         return self.table().latex()
 
 
 def format_cell(value: Any) -> str:
-    """A cell of a table in words."""
+    """Format the value of a cell of a table."""
     if value is None:
         return MISSING_CELL
     return format_number(value) if isinstance(value, float) else str(value)
 
 
 def encode(value: Any) -> Any:
-    """Values as JSON has them, with what they were."""
+    """Convert a value to types of JSON, tagged with its type so that `decode` restores it."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, (bool, int, str)):
@@ -418,7 +420,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Inverse of `encode`; objects of others come back as their words."""
+    """Inverse of `encode`; objects of other libraries come back as text."""
     if not isinstance(value, Mapping):
         return value
     if "number" in value:
@@ -443,7 +445,7 @@ def _is_arrow(value: Any) -> bool:
 
 
 def _decode_arrow_table(value: Mapping[str, Any]) -> Any:
-    """A table of Arrow; columns of kinds that have no short name are what their cells are."""
+    """Decode an Arrow table; types that Arrow cannot name by an alias are inferred from cells."""
     import pyarrow as pa
 
     columns = []
@@ -457,11 +459,15 @@ def _decode_arrow_table(value: Mapping[str, Any]) -> Any:
 
 
 def _decode_object(value: Mapping[str, Any]) -> Any:
-    """An object of this library: no other code runs, whatever a file says."""
+    """Decode a record of this library.
+
+    A file is not trusted: only dataclasses and named tuples of penchant are made, so that no other
+    code can run, whatever it says.
+    """
     module, _, name = str(value["class"]).rpartition(".")
     kind: Any = None
     if module.startswith("penchant."):
-        with suppress(ModuleNotFoundError):  # another version may have it elsewhere
+        with suppress(ModuleNotFoundError):  # another version may have the class elsewhere
             kind = getattr(import_module(module), name, None)
     if (
         not isinstance(kind, type)
@@ -475,6 +481,7 @@ def _decode_object(value: Mapping[str, Any]) -> Any:
     if "document" in value:
         return kind.from_dict(value["document"])  # type: ignore[attr-defined]  # written by it
     held = {name: decode(one) for name, one in value["fields"].items()}
+    # Fields that a later version has dropped, or that the class computes, are not passed.
     if is_dataclass(kind):
         made = {field.name for field in fields(kind) if field.init}
         held = {name: one for name, one in held.items() if name in made}
@@ -482,7 +489,7 @@ def _decode_object(value: Mapping[str, Any]) -> Any:
 
 
 def _is_data_field(value: Any, name: str) -> bool:
-    """Whether a field is the data behind a result rather than a word about where they are from."""
+    """Whether a field holds the data behind a result, which are not written, not their name."""
     return name == "source" and not isinstance(getattr(value, name), str)
 
 
@@ -502,7 +509,7 @@ Hashes = NDArray[np.uint64]
 
 
 def format_count(n: int, noun: str) -> str:
-    """Write a number and its noun.
+    """Format a count with its noun.
 
     >>> format_count(1, "decision"), format_count(1200, "row")
     ('1 decision', '1,200 rows')
@@ -511,7 +518,7 @@ def format_count(n: int, noun: str) -> str:
 
 
 def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
-    """Say that one estimate stands for several people, who may want different things.
+    """Note that one estimate is made of several subjects, whose parameters may differ.
 
     >>> pooled_notes(16)
     ('16 subjects pooled as one, with the same parameters; fit_each fits each.',)
@@ -532,7 +539,7 @@ def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
 
 
 def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
-    """Decisions with one option teach nothing; if all are so, there is nothing to estimate."""
+    """Note how many decisions have one option; raise if all have, as there is no information."""
     single = int(np.count_nonzero(sizes == 1))
     if single == len(sizes):
         raise DataError(
@@ -546,16 +553,17 @@ def single_option_notes(sizes: IntVector) -> tuple[str, ...]:
 
 
 def weight_notes(weights: Vector | None) -> tuple[str, ...]:
-    """Decisions of weight zero are there, but do not count."""
+    """Note how many decisions have weight zero."""
     none = 0 if weights is None else int((weights == 0).sum())
     return (f"{format_count(none, 'decision')} with weight 0: not counted.",) if none else ()
 
 
 def repeat_notes(rows: Matrix, first_row: IntVector, chosen: IntVector) -> tuple[str, ...]:
-    """Decisions that equal another in all variables and the choice, where most do."""
+    """Note how many decisions equal another in all variables and the choice, if most do."""
     n = len(chosen)
     picked = _row_hashes(rows[first_row[:-1] + chosen])
-    if 2 * _count_distinct(picked) >= n:  # decisions are no fewer than the rows chosen in them
+    # Quick way out: there are at least as many distinct decisions as distinct chosen rows.
+    if 2 * _count_distinct(picked) >= n:
         return ()
     repeated = n - _count_distinct(_decision_hashes(_row_hashes(rows), first_row, chosen))
     if 2 * repeated <= n:
@@ -571,7 +579,10 @@ def _count_distinct(hashes: Hashes) -> int:
 
 
 def _row_hashes(rows: Matrix) -> Hashes:
-    """Hash each row to 64 bits that differ, almost surely, where rows differ."""
+    """Hash each row to 64 bits, by a random linear combination modulo 2^64 and a final mix.
+
+    The multiplier is that of Fibonacci hashing (Knuth 1973): 2^64 over the golden ratio.
+    """
     factors = np.random.default_rng(1).integers(1, 2**63, rows.shape[1], dtype=np.uint64) * 2 + 1
     hashes: Hashes = np.ascontiguousarray(rows).view(np.uint64) @ factors
     hashes ^= hashes >> np.uint64(32)
@@ -580,6 +591,7 @@ def _row_hashes(rows: Matrix) -> Hashes:
 
 
 def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Hashes:
+    """Hash each decision: a sum of its rows' hashes that depends on their order and the choice."""
     row[first_row[:-1] + chosen] *= np.uint64(0xD1B54A32D192ED03)
     row ^= row >> np.uint64(29)
     position = np.arange(len(row), dtype=np.int64)
@@ -589,15 +601,15 @@ def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Ha
     return hashes
 
 
-MIN_PROGRESS_TOTAL = 2
-_active_progress: list[str] = []  # what is being shown: the outermost work only
+MIN_PROGRESS_TOTAL = 2  # a bar with one step would jump from empty to full
+_active_progress: list[str] = []  # work with a bar: the outermost only
 
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of things just done.
+    """Show a progress bar; yield a function to call with the number of steps just done.
 
-    Work inside other work that shows its progress shows none of its own.
+    There is none outside a terminal, or inside other work that has one.
     """
     if total < MIN_PROGRESS_TOTAL or _active_progress or not sys.stderr.isatty():
         yield lambda done: None

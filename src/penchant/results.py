@@ -1,7 +1,7 @@
-"""What functions return, by name, for annotations; and what takes a result further.
+"""Classes of results, for annotations, and functions of results.
 
-Nobody makes these objects by hand: `fit_each` returns `Estimates`, `recover` a `Recovery`. The
-functions take what others returned: `profile_curve` an estimate, `growth_orders` regrets.
+Objects of these classes are returned by functions: `fit_each` returns `Estimates`, `recover` a
+`Recovery`. The functions take such results: `profile_curve` an estimate, `growth_orders` regrets.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,7 @@
-"""Tail probabilities of the normal, chi-square, t and F distributions, and the points they cut off.
+"""Survival functions (sf) of the normal, chi-square, t and F distributions, and inverses (isf).
 
-They are those of `scipy.stats`, which takes longer to load than most fits take.
+They equal those of `scipy.stats`, whose import takes longer than most fits, and call the same
+functions of `scipy.special`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def normal_sf(z: Any) -> Any:
 
 
 def normal_isf(p: Any) -> Any:
-    """The z above which a standard normal lies with probability p."""
+    """Value that a standard normal exceeds with probability p."""
     return -special.ndtri(p)
 
 
@@ -27,18 +28,19 @@ def chi_square_sf(x: Any, df: Any) -> Any:
 
 
 def chi_square_isf(p: Any, df: Any) -> Any:
-    """The x above which chi-square lies with probability p."""
+    """Value that chi-square with `df` degrees of freedom exceeds with probability p."""
     return special.chdtri(df, p)
 
 
 def t_sf(t: Any, df: Any) -> Any:
     """P(T > t) of Student's t with `df` degrees of freedom, which may be infinite."""
     t, df = np.asarray(t, dtype=np.float64), np.asarray(df, dtype=np.float64)
+    # stdtr is NaN at infinitely many degrees of freedom, where t is normal.
     return np.where(np.isposinf(df), special.ndtr(-t), special.stdtr(df, -t))[()]
 
 
 def t_isf(p: Any, df: Any) -> Any:
-    """The t above which Student's t lies with probability p."""
+    """Value that Student's t with `df` degrees of freedom exceeds with probability p."""
     p, df = np.asarray(p, dtype=np.float64), np.asarray(df, dtype=np.float64)
     return np.where(np.isposinf(df), -special.ndtri(p), -special.stdtrit(df, p))[()]
 

@@ -69,7 +69,7 @@ def test_a_model_of_a_scan_says_what_it_needs(tmp_path, monkeypatch):
         pn.errors.DataError, match="method, constraints, covariance, start and max_steps"
     ):
         pn.fit(scanned, pn.QLearning(2), covariance="robust")
-    monkeypatch.setattr(subject_estimates, "MAX_ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(subject_estimates, "MAX_HISTORY_ROWS", 100)
     words = "data must have at most 100 rows for one set of parameters of a model, which holds"
     with pytest.raises(pn.errors.DataError, match=words):
         pn.fit(scanned, pn.QLearning(2))

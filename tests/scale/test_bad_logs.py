@@ -183,7 +183,7 @@ def test_a_sort_without_duckdb_says_what_it_would_take(tmp_path, monkeypatch):
 
 
 def test_a_population_of_too_many_rows_says_what_to_do(folder, monkeypatch):
-    monkeypatch.setattr(subject_estimates, "MAX_ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(subject_estimates, "MAX_HISTORY_ROWS", 100)
     words = "data must have at most 100 rows for a population, which holds them in memory; got 144"
     with pytest.raises(pn.errors.DataError, match=words):
         pn.fit_population(pn.scan(folder, subject="who"), pn.QLearning(2))

@@ -58,7 +58,7 @@ class EventContext(NamedTuple):
 
     @property
     def arrays(self) -> tuple[Any, ...]:
-        """All arrays, for hashes and locks."""
+        """Arrays of the context, for hashes and locks."""
         mask = () if self.available is None else (self.available,)
         return (*self.before.values(), *self.after.values(), *mask)
 

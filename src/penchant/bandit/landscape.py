@@ -202,7 +202,7 @@ class GaussianNoise:
         object.__setattr__(self, "variance", variance)
 
     def draw(self, *, rng: np.random.Generator) -> float:
-        """One deviation from the mean reward."""
+        """Draw a deviation from the mean reward."""
         return float(rng.normal(0.0, np.sqrt(self.variance)))
 
 
@@ -233,7 +233,7 @@ class IntegerNoise:
         return self.largest * (self.largest + 1) / 3
 
     def draw(self, *, rng: np.random.Generator) -> float:
-        """One deviation from the mean reward."""
+        """Draw a deviation from the mean reward."""
         return float(rng.integers(-self.largest, self.largest, endpoint=True))
 
 
@@ -279,7 +279,7 @@ class Landscape:
 
     @property
     def n_options(self) -> int:
-        """How many options there are."""
+        """Number of options."""
         return len(self.mean_rewards)
 
     @property

@@ -1,4 +1,4 @@
-"""One estimate per subject of files, by batches of subjects, with results in a Parquet file.
+"""Estimates of every subject of files, by batches of subjects, with results in a Parquet file.
 
 Batches are done by threads, an executor or a cluster. The result of each goes to a small file of
 its own, written whole or not at all, with a fingerprint (SHA-256) of what it was made from; a call
@@ -288,7 +288,7 @@ SUMMARY_QUANTILES = (0.1, 0.5, 0.9)  # the median, and where four in five estima
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StoredEstimates(FrameExport):
-    """One row per subject in a Parquet file: status, parameters, errors, intervals, message.
+    """Parquet file with a row per subject: status, parameters, errors, intervals, message.
 
     Only the columns asked for are read into memory. `Estimates.to_frame` has the same columns.
 
@@ -335,7 +335,7 @@ class StoredEstimates(FrameExport):
         return row_groups(self.path, columns)
 
     def to_frame(self, backend: Backend | None = None, columns: Sequence[str] | None = None) -> Any:
-        """All rows in memory."""
+        """Data frame with all rows."""
         names = None if columns is None else list(columns)
         table = pq.read_table(self.path, columns=names, partitioning=None)
         table = table.replace_schema_metadata(None)
@@ -437,7 +437,7 @@ class StoredEstimates(FrameExport):
         return f"<StoredEstimates of {format_count(len(self), 'subject')}: {said}>"
 
 
-MAX_ROWS_IN_MEMORY = 20_000_000  # some GB as histories: what a laptop holds
+MAX_HISTORY_ROWS = 20_000_000  # some GB as histories: what a laptop holds
 
 
 class SubjectReader(Protocol):
@@ -509,9 +509,9 @@ class SubjectFiles:
             if edges[-1]:
                 spans.append(Span(file, 0, edges[-1], edges))
         n_rows = sum(span.n_rows for span in spans)
-        if n_rows > MAX_ROWS_IN_MEMORY:
+        if n_rows > MAX_HISTORY_ROWS:
             raise DataError(
-                f"data must have at most {MAX_ROWS_IN_MEMORY:,} rows for {what}, which holds them "
+                f"data must have at most {MAX_HISTORY_ROWS:,} rows for {what}, which holds them "
                 "in "
                 f"memory; got {n_rows:,}. Scan the files of some subjects: some thousand tell as "
                 "much of it."
