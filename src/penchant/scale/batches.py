@@ -113,7 +113,7 @@ def errors_with_file_rows(parts: Sequence[Rows]) -> Iterator[None]:
         yield
     except DataError as error:
         words = _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), str(error))
-        if words == str(error):
+        if words == str(error):  # it names no row: name the files at least
             words = f"{words} In {', '.join(dict.fromkeys(part.file for part in parts))}."
         raise DataError(words) from None
 
@@ -174,10 +174,9 @@ def sorted_copy(
 ) -> StoredFile:
     """Parquet file with these columns of all files, sorted by `by`; reused if it exists already.
 
-    Rows that agree in `by` stay in the order of files and rows, which two more columns hold. The
-    name holds a hash of what the files were, so a copy of files that changed is not taken for one
-    of the new ones.
+    Rows that agree in `by` stay in the order of files and rows, which two more columns hold.
     """
+    # The hash is part of the name: a copy of files that have changed since is not reused.
     content_hash = _content_hash(files, columns, by)
     hashed = path.with_name(f"{path.name}.{content_hash[:16]}")
     if not hashed.exists():
@@ -254,7 +253,7 @@ def _write_sorted(
 def _check_disk_space(path: Path, cost: SortCost) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
-    if free < 2 * cost.n_bytes:
+    if free < 2 * cost.n_bytes:  # the spilled rows and the copy
         raise DataError(
             f"{path.parent} must have room to sort {cost.words()}; got "
             f"{free / BYTES_PER_MEGABYTE:,.0f} MB free. Make room, or sort the files."
@@ -272,10 +271,7 @@ def _sql_string(path: Path) -> str:
 def _stream_rows(
     files: Sequence[StoredFile], columns: Sequence[str], refused: list[DataError]
 ) -> pa.RecordBatchReader:
-    """Stream all rows with the file and row of each.
-
-    An error is also appended to `refused`, as DuckDB only passes its text on.
-    """
+    """Stream all rows with the file and row of each; errors are also appended to `refused`."""
     schema = pa.unify_schemas(
         [
             pa.schema([_without_dictionary(file.schema().field(name)) for name in columns])
@@ -300,7 +296,7 @@ def _stream_rows(
                             if pa.types.is_floating(schema.field(name).type):
                                 _check_exact(Rows(table, file.name, begin), name)
                     except DataError as error:
-                        refused.append(error)
+                        refused.append(error)  # DuckDB only passes its text on
                         raise
                     table = table.cast(schema, safe=False)  # checked above; `safe` refuses more
                     places: dict[str, Any] = {
@@ -317,6 +313,7 @@ def _stream_rows(
 
 def _without_dictionary(field: pa.Field) -> pa.Field:
     kind = field.type
+    # Some files may encode text by a dictionary, and others not.
     return pa.field(field.name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
@@ -348,14 +345,9 @@ def subject_batches(
     limits: BatchLimits,
     folder: Path,
 ) -> tuple[SubjectBatch, ...]:
-    """Divide the files into batches; sort a copy first if rows of a subject do not stand together.
+    """Divide the files into batches of whole subjects.
 
-    Parameters
-    ----------
-    columns
-        Columns that a sorted copy needs.
-    folder
-        Folder of the sorted copy.
+    If rows of a subject do not stand together, a sorted copy of `columns` is made in `folder`.
     """
     found = _BatchBuilder(subject, limits)
     with progress("Looking for subjects", len(files)) as advance:
@@ -413,7 +405,7 @@ class _BatchBuilder:
                     begin = start
                 self.n_subjects += 1
             self.last = column[len(column) - 1].as_py()
-        self._add(file, begin, edges[-1], edges)
+        self._add(file, begin, edges[-1], edges)  # the batch stays open: files may be small
 
     def _is_full(self, n_more: int) -> bool:
         many = self.n_rows + n_more >= self.limits.rows or self.n_subjects >= self.limits.subjects

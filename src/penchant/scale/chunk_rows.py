@@ -94,10 +94,8 @@ class ChoiceLayout:
 
 
 def _explanatory_matrix(parts: Sequence[ChoicePart], n_rows: int) -> Matrix:
-    """Copy columns into a matrix, block by block of rows, while a block is in the cache.
-
-    Copying whole columns would touch every cache line of the matrix once per column.
-    """
+    """Copy columns into a matrix, block by block of rows."""
+    # Copying whole columns would load every cache line of the matrix once per column.
     matrix = np.empty((n_rows, len(parts[0].variables)))
     before = 0
     for part in parts:
@@ -142,10 +140,8 @@ def check_one_type(
     names: Sequence[str],
     labels: Collection[str] = (),
 ) -> None:
-    """Raise if a column has another type than in the files seen so far, which `seen` remembers.
-
-    Integers and floats may mix, except in labels, where 1 and 1.0 would be two.
-    """
+    """Raise if a column has another type than in the files before, which `seen` remembers."""
+    # Integers and floats may mix, except in labels, where 1 and 1.0 would be two.
     for name in names:
         word = type_name(schema.field(name).type)
         if name not in labels and word == "whole numbers":
@@ -196,7 +192,7 @@ def number_column(
 ) -> Vector:
     """Column of numbers, finite in rows on offer; not checked again if `validated`."""
     column = decoded_array(rows.table[name])
-    if validated and column.type == pa.float64() and not column.null_count:
+    if validated and column.type == pa.float64() and not column.null_count:  # without a copy
         return np.asarray(column.to_numpy())
     check_present(rows, name, role, on_offer)
     values = exact_column(rows, name, role)
@@ -227,7 +223,7 @@ def exact_column(rows: Rows, name: str, role: str) -> Vector:
             "leave it out."
         )
     values = np.asarray(pc.cast(column, pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    if not pa.types.is_floating(column.type):
+    if not pa.types.is_floating(column.type):  # only integers and decimals can be rounded
         large = np.flatnonzero(np.abs(values) >= EXACT_INTEGERS)
         cells = column.take(pa.array(large)).to_numpy(zero_copy_only=False)
         exact_floats(cells, label, lambda k: rows.locate(large[k]))
@@ -261,6 +257,7 @@ def chosen_holds_labels(rows: Rows, layout: ChoiceLayout) -> bool:
     if any(value not in (0, 1) for value in values):
         return True
     options = set(decoded_array(rows.table[layout.columns.option]).drop_null().unique().to_pylist())
+    # Labels 0 and 1 look like flags, but are the same in all rows of a decision.
     starts = decision_starts(rows.table, layout.key)
     same = len(decision_starts(rows.table, (*layout.key, name))) == len(starts)
     return same and len(starts) < len(rows.table) and set(values) <= options
@@ -340,7 +337,7 @@ def choice_part(
     on_offer = None
     if columns.available is not None:
         on_offer = flag_column(rows, columns.available, "available")
-        on_offer = None if on_offer.all() else on_offer
+        on_offer = None if on_offer.all() else on_offer  # the common case copies nothing
     starts = decision_starts(rows.table, layout.key) if starts is None else starts
     first_row = np.append(starts, len(rows.table))
     picked = chosen_flags(rows, layout)
@@ -390,6 +387,7 @@ def choice_part(
 
 def _check_one_chosen(rows: Rows, picked: BoolVector, starts: IntVector, sizes: IntVector) -> None:
     counts = np.add.reduceat(picked.astype(np.int64), starts)
+    # Decisions of which nothing was on offer need no choice.
     wrong = np.flatnonzero((counts != 1) & ((sizes > 0) | (counts > 1)))
     if wrong.size:
         k = wrong[0]
@@ -405,7 +403,7 @@ def _shared_value(
     """Value of each decision; raise if its rows on offer differ."""
     sizes = np.diff(np.append(starts, len(values)))
     first = starts
-    if on_offer is not None:  # the first row on offer; any, where none is
+    if on_offer is not None:  # the first row on offer; any, of a decision without one
         kept = np.append(np.flatnonzero(on_offer), len(values) - 1)
         first = kept[np.searchsorted(kept[:-1], starts)]
     odd = values != np.repeat(values[first], sizes)

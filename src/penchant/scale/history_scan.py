@@ -26,8 +26,7 @@ from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns
 
 T = TypeVar("T")
-# Searches of the subjects of a batch run together; more do not make them faster, and a batch is
-# what is done again after an interruption.
+# Searches of a batch run together; more are no faster, and a batch is lost by an interruption.
 MAX_SUBJECTS_PER_BATCH = 256
 OFFER_ROLES = ("subject", "block", "chosen", "scored")
 
@@ -114,7 +113,7 @@ class HistoryScan(SubjectScanBase):
             for file in self.files:
                 edges = file.group_edges()
                 for begin, end in pairwise(edges):
-                    if end > begin:
+                    if end > begin:  # row groups may be empty
                         yield Rows(file.read(columns, begin, end, edges), file.name, begin)
                 advance(1)
 
@@ -133,7 +132,7 @@ def scan_histories(
         sides = 0 if locations is None else np.shape(locations)[1]
         found = play_columns(names, {part: given.get(part) for part in USUAL}, coordinates=sides)
         arguments: dict[str, Any] = {**found.arguments(), **policies}
-        columns = sorted(found.used(), key=names.index)
+        columns = sorted(found.used(), key=names.index)  # as in the file: part of the fingerprint
         subject = found.subject
     else:
         parts = {part: given.get(part) for part in OFFER_ROLES}
@@ -151,7 +150,7 @@ def scan_histories(
 
 def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
     """Number of rows of all files; raise if a column is missing in one, or of another type."""
-    plain = [flagged(name)[0] for name in columns]
+    plain = [flagged(name)[0] for name in columns]  # "not forced" is the column forced
     seen: dict[str, tuple[str, str]] = {}
     n_rows = 0
     for file in files:

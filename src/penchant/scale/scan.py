@@ -63,19 +63,13 @@ VALUES_PER_SLICE = 2**22
 class ChunkTask:
     """Read a chunk and apply `work` to it; picklable, so that any worker process can call it.
 
-    Attributes
-    ----------
-    work
-        Function of `Choices`. If its results can be added it has an attribute `added`, the sum of
-        two of them; if it can do without a matrix of variables, `of_columns`, which takes
-        `ChoiceColumns`.
-    validated
-        Whether an earlier pass has checked these rows.
+    Work whose results can be added has an attribute `added`, the sum of two of them; work that
+    needs no matrix of variables has `of_columns`, which takes `ChoiceColumns`.
     """
 
     layout: ChoiceLayout
     work: Callable[[Choices], Any]
-    validated: bool
+    validated: bool  # whether an earlier pass has checked these rows
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
         """Result of the work on the chunk; summed over slices where results can be added."""
@@ -98,9 +92,9 @@ def chunk_slices(
 ) -> Iterator[list[ChoicePart]]:
     """Yield slices of a chunk, each a list of parts with about `n_rows` rows in all.
 
-    Slices end at multiples of `n_rows` of the chunk, wherever its files end, so that sums over them
-    do not depend on how rows were divided into files. `without_labels` leaves the columns out that
-    name decisions and subjects, where the number of rows per decision is known without them.
+    Slices end at multiples of `n_rows` of the chunk, so that sums over them do not depend on how
+    rows are divided into files. `without_labels` leaves out the columns that name decisions and
+    subjects, where the number of rows per decision is known.
     """
     parts: list[ChoicePart] = []
     before = 0
@@ -359,6 +353,7 @@ def scan(
     """
     if chunk_rows < 1:
         raise DataError(f"chunk_rows must be at least 1; got {chunk_rows}. 1,000,000 is usual.")
+    # Arguments by the kinds of data they belong to, for the refusals below.
     own = {"option": option, "explanatory": explanatory, "weight": weight, "offset": offset}
     own |= {"available": available}
     columns = {"subject": subject, "chosen": chosen, "decision": decision, "scored": scored}
@@ -368,6 +363,7 @@ def scan(
     policies |= {"shown": shown, "missing_reward": missing_reward}
     policies = {name: value for name, value in policies.items() if value is not None}
     files = stored_files(path, cache)
+    # Files need not be read for their kind: arguments or the names of columns tell.
     found = kind or _infer_kind(files[0], {**own, **columns})
     if found == "choices":
         _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
@@ -402,7 +398,7 @@ def _infer_kind(file: StoredFile, given: Mapping[str, Any]) -> str:
     if given["explanatory"] is not None or given["option"] is not None:
         return "choices"
     names = list(file.schema().names)
-    if is_offers(names):
+    if is_offers(names):  # the stricter of the two tests first
         return "offers"
     return "play" if is_play(names) else "choices"
 
@@ -452,7 +448,7 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
                 spans += cutting.spans(chunk_rows)
                 before = cutting
             advance(1)
-    if not spans:
+    if not spans:  # files of 0 rows each
         raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
     first = spans[0]
     # Decided once, so that no later chunk, in which labels happen to be 0 and 1, is read otherwise.
@@ -470,7 +466,7 @@ def _merge_small_spans(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Sp
         n_rows = span.end - span.begin
         if chunks and n_rows <= room:
             chunks[-1] = (*chunks[-1], span)
-            room -= n_rows
+            room -= n_rows  # rows that the chunk may still take
         else:
             chunks.append((span,))
             room = chunk_rows - n_rows
@@ -525,7 +521,7 @@ class _DecisionStarts:
             starts.append(here + begin)
             labels.append(table.take(pa.array(here)))
             last = _name_at(table, layout.key, len(table) - 1)
-        if last is None:
+        if last is None:  # no rows
             return cls(file, edges, np.empty(0, dtype=np.int64), (), ())
         found, names = np.concatenate(starts), pa.concat_tables(labels)
         _check_contiguous(file, names, found, layout)
@@ -537,10 +533,8 @@ class _DecisionStarts:
         return self.edges[-1]
 
     def spans(self, chunk_rows: int) -> list[Span]:
-        """Divide the file into spans of `chunk_rows` to twice as many rows.
-
-        A row group is decompressed as a whole, so spans end with row groups where they can.
-        """
+        """Divide the file into spans of `chunk_rows` to twice as many rows."""
+        # A row group is decompressed as a whole, so spans end with row groups where they can.
         wanted, begin = [0], 0
         for first, last in pairwise(self.edges):
             while last - max(begin, first) > 2 * chunk_rows or last - begin > 2 * chunk_rows:
@@ -555,7 +549,7 @@ class _DecisionStarts:
         rows = np.append(self.starts, self.n_rows)
         found = []
         for one, other in pairwise(decisions):
-            # With equally many rows per decision, later passes need not read the names again.
+            # With as many rows in every decision, later passes need not read the names.
             size = int(sizes[one]) if (sizes[one:other] == sizes[one]).all() else 0
             found.append(Span(self.file, int(rows[one]), int(rows[other]), self.edges, size))
         return found

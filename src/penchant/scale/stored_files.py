@@ -83,7 +83,7 @@ class StoredFile:
             with self.system.open_input_file(self.path) as stream:
                 yield pq.ParquetFile(stream) if self.kind == "parquet" else pa.ipc.open_file(stream)
         except (pa.ArrowException, OSError) as error:
-            reason = str(error).split("\n")[0][:200]
+            reason = str(error).split("\n")[0][:200]  # Arrow may append details, line by line
             raise DataError(
                 f"{self.name} must be a sound {self.kind.title()} file; got a damaged one "
                 f"({reason}). Copy or write it again."
@@ -166,6 +166,7 @@ def _expand_path(path: Any, cache: Any) -> list[StoredFile]:
         return _remote_files(text, cache)
     if os.path.isdir(text):
         return _folder_files(text, cache)
+    # A file whose name has brackets in it is that file, not a pattern.
     names = [text] if os.path.exists(text) else sorted(glob.glob(text, recursive=True))
     if not names and glob.has_magic(text):
         raise DataError(f"path must name files; got {text!r}, which matches none. Correct it.")
@@ -227,7 +228,7 @@ def _open_filesystem(address: str) -> tuple[fs.FileSystem, str]:
     try:
         system, path = fs.FileSystem.from_uri(address)
         return system, path
-    except pa.ArrowInvalid:
+    except pa.ArrowInvalid:  # a scheme that pyarrow does not know
         try:
             import fsspec
 
@@ -273,6 +274,7 @@ def _folder_files(folder: str, cache: Any) -> list[StoredFile]:
 
 
 def _is_hidden(name: str) -> bool:
+    # As in Hive and Spark: _SUCCESS, _metadata, .part files.
     return any(part.startswith(("_", ".")) and part != "." for part in Path(name).parts)
 
 
@@ -334,10 +336,7 @@ def _parquet_copy(path: str, cache: Any) -> str:
 
 @contextmanager
 def _cached_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, Path | None]]:
-    """Yield the path of a cached copy and, if there is none yet, the file to write it to.
-
-    That file becomes the copy when the block ends without an error, so a copy is always complete.
-    """
+    """Yield the path of a cached copy and, if there is none yet, the file to write it to."""
     folder = Path(cache) if cache is not None else cache_folder()
     words = "\0".join(map(str, made_of))
     copy = folder / f"{hashlib.sha256(words.encode()).hexdigest()[:32]}.parquet"
@@ -345,10 +344,10 @@ def _cached_copy(made_of: tuple[Any, ...], cache: Any) -> Iterator[tuple[Path, P
         yield copy, None
         return
     folder.mkdir(parents=True, exist_ok=True)
-    unfinished = copy.with_suffix(f".{os.getpid()}")
+    unfinished = copy.with_suffix(f".{os.getpid()}")  # two processes may write the same copy
     try:
         yield copy, unfinished
-        os.replace(unfinished, copy)
+        os.replace(unfinished, copy)  # only after success: a copy is always complete
     finally:
         unfinished.unlink(missing_ok=True)
 

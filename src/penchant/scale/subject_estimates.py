@@ -41,8 +41,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
 
 T = TypeVar("T")
-# Tasks submitted beyond the one waited for: threads stay busy while a slow task is ahead of the
-# others, and few results wait in memory.
+# Threads stay busy while a slow task is waited for, and few results wait in memory.
 TASKS_AHEAD_PER_THREAD = 4
 MAX_TASKS_SUBMITTED = 4096  # to another engine at a time: more than a cluster has processors
 
@@ -73,11 +72,11 @@ def map_in_order(
         try:
             while futures:
                 found = futures[0].result()
-                futures.popleft()
+                futures.popleft()  # after `result`, so that an error leaves it to be cancelled
                 futures.extend(executor.submit(work, task) for task in islice(left, 1))
                 yield found
         finally:
-            for future in futures:
+            for future in futures:  # those of a caller who stopped early, or of an error
                 future.cancel()
 
 
@@ -103,7 +102,7 @@ def _executor(engine: Any, workers: int) -> Iterator[Any]:
         yield engine.get_executor(pure=False)
 
 
-FINGERPRINT_KEY = b"penchant made from"
+FINGERPRINT_KEY = b"penchant made from"  # metadata of a Parquet file
 TEXT_COLUMNS = ("status", "message", "intervals")
 INTEGER_COLUMNS = ("n_decisions", "iterations")
 
@@ -216,7 +215,7 @@ def _join_parts(output: OutputFile, n_parts: int, whole: str) -> None:
     """Join the parts to one file, a row group each, which `StoredEstimates.of` relies on."""
     schema = pa.unify_schemas(
         [pq.read_schema(_part_path(output, k)).remove_metadata() for k in range(n_parts)],
-        promote_options="permissive",
+        promote_options="permissive",  # labels of subjects may be integers in one, floats in others
     )
     schema = schema.with_metadata({FINGERPRINT_KEY: whole.encode()})
     with (
@@ -236,7 +235,7 @@ def cast_result_columns(table: pa.Table) -> pa.Table:
             kind = pa.string()
         elif name in INTEGER_COLUMNS:
             kind = pa.int64()
-        elif name == "subject":
+        elif name == "subject":  # of whatever type labels are
             continue
         table = table.set_column(place, name, table[name].cast(kind))
     return table
@@ -262,7 +261,7 @@ def canonical_form(value: Any) -> Any:
         return type(value).__qualname__, canonical_form(fields)
     if isinstance(value, Mapping):
         pairs = tuple((repr(key), canonical_form(item)) for key, item in value.items())
-        return "mapping", pairs, __version__
+        return "mapping", pairs, __version__  # results of another version are not reused
     if isinstance(value, (list, tuple)):
         return tuple(canonical_form(item) for item in value)
     if isinstance(value, (str, int, float, bool, type(None), np.generic)):
@@ -354,6 +353,7 @@ class StoredEstimates(FrameExport):
 
     def _find_row(self, subject: Any) -> tuple[int, dict[str, Any]]:
         """Row group and row of a subject."""
+        # A scan of one column: a file of a million subjects needs no index.
         for g, labels in enumerate(self.groups(["subject"])):
             where = [k for k, label in enumerate(labels["subject"].to_pylist()) if label == subject]
             if where:
@@ -464,6 +464,7 @@ class TemporaryFolder:
 
     def __init__(self) -> None:
         self.folder = Path(mkdtemp(prefix="penchant"))
+        # finalize, unlike __del__, also runs at the end of the interpreter.
         self.remove = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
 
@@ -555,6 +556,7 @@ class SubjectFiles:
                 "subject must be given for one estimate per subject of a scan; got None. "
                 "Name its column in scan(..., subject=)."
             )
+        # The sorted copy lies in the folder of parts, which another process may be removing.
         with locked(output.file) if output.file.parent.exists() else nullcontext():
             batches = subject_batches(
                 self.files, reader.columns, reader.subject, reader.limits, output.parts
