@@ -148,7 +148,7 @@ def serving(clock):
 
 def come(service, who="anna"):
     """Arrive, and start the first block; gives the token."""
-    reply = service.arrive(who).result()
+    reply = service.start_session(who).result()
     if reply["state"]["stage"] == "ready":
         service.begin(reply["token"], block=0, decision=0, tab=None).result()
     return reply["token"]

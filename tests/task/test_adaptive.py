@@ -11,7 +11,7 @@ pytest.importorskip("httpx", reason="penchant[test] is not installed")
 
 import penchant as pn
 from penchant.errors import DataError
-from penchant.task.exporting import export
+from penchant.task.export import export
 from penchant.task.plan import read_study_text
 
 PREFIX = "/api/v1"
@@ -71,7 +71,7 @@ def test_a_restart_goes_on_with_the_same_offer_and_the_export_tells_what_was_off
     serving, file, tmp_path
 ):
     service = serving(file, ADAPTIVE)
-    token = service.arrive("anna").result()["token"]
+    token = service.start_session("anna").result()["token"]
     offer = service.begin(token, block=0, decision=0, tab=None).result()["offer"]
     from penchant.task.service import Choice
 

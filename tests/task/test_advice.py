@@ -12,7 +12,7 @@ import penchant as pn
 from penchant.assistance.helper import Advice, Helper
 from penchant.errors import DataError
 from penchant.task import sessions
-from penchant.task.exporting import export
+from penchant.task.export import export
 from penchant.task.plan import read_study_text
 from penchant.task.sessions import RefusedError, is_assisted
 from task.conftest import PLAIN, come, take
@@ -144,7 +144,7 @@ def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, su
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
-    alone = sessions._machine(wanted.cell.blocks[1], wanted.seed)
+    alone = sessions._make_helper(wanted.cell.blocks[1], wanted.seed)
     for row in wanted.rows:
         if row["block"] > alone.episode_number:
             alone.end_episode()
@@ -165,15 +165,15 @@ def asked(service, token, block, decision, option):
         cell = service._cell(session)
         rows = service._with_proposals(connection, session, cell)
         seed = advising_seed(service, session)
-        return sessions.Asked(session.session, seed, cell, block, decision, option, rows)
+        return sessions.Proposal(session.session, seed, cell, block, decision, option, rows)
 
     return service._do(token, look).result()
 
 
 def advising_seed(service, session):
-    from penchant.task.kinds import whole
+    from penchant.task.tasks import random_integer
 
-    return whole(2**31, service._seed(session), "advice", session.session)
+    return random_integer(2**31, service._seed(session), "advice", session.session)
 
 
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):

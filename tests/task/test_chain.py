@@ -10,7 +10,7 @@ pytest.importorskip("uvicorn", reason="penchant[task] is not installed")
 
 import penchant as pn
 from penchant.cli.main import run
-from penchant.task.exporting import export
+from penchant.task.export import export
 from task.conftest import come, take
 
 STUDY = "[study]\nname = 'chain'\nseed = 4\n[[block]]\ntask = 'grid'\ndecisions = 90"

@@ -46,7 +46,7 @@ def test_the_same_decision_with_another_option_is_refused_with_what_is_stored(se
 
 def test_a_wrong_decision_or_stage_is_refused(serving, place):  # S11, S12, S13
     service = serving(place, WHOLE)
-    token = service.arrive("bea").result()["token"]
+    token = service.start_session("bea").result()["token"]
     assert refusal(lambda: take(service, token, 0, 1)) == (409, "stage")
     assert refusal(lambda: service.instructions(token, tab=None).result()) == (409, "stage")
     plain = serving(place)
@@ -70,7 +70,7 @@ def test_the_last_reply_carries_the_return_address(serving, file):
 
 def through(service, who):
     """From the arrival to the second block."""
-    token = service.arrive(who).result()["token"]
+    token = service.start_session(who).result()["token"]
     version = service.plan.consent_version
     service.consent(token, agrees=True, version=version, tab=None).result()
     service.instructions(token, tab=None).result()
@@ -92,7 +92,7 @@ def test_practice_pays_nothing_into_the_total(serving, file):
 
 def test_too_many_wrong_answers_screen_out(serving, file):
     service = serving(file, WHOLE)
-    token = service.arrive("fay").result()["token"]
+    token = service.start_session("fay").result()["token"]
     service.consent(token, agrees=True, version=service.plan.consent_version, tab=None).result()
     service.instructions(token, tab=None).result()
     first = service.check(token, [0], tab=None).result()
@@ -102,10 +102,10 @@ def test_too_many_wrong_answers_screen_out(serving, file):
 
 def test_without_consent_nothing_but_the_session_is_kept(serving, place):
     service = serving(place, WHOLE)
-    token = service.arrive("gus").result()["token"]
+    token = service.start_session("gus").result()["token"]
     with service.store.reading() as connection:
         assert connection.scalar(select(sessions.c.consent)) is None
-    assert refusal(lambda: service.note(token, [("blur", {})], tab=None).result())[0] == 409
+    assert refusal(lambda: service.log_events(token, [("blur", {})], tab=None).result())[0] == 409
     ended = service.consent(
         token, agrees=False, version=service.plan.consent_version, tab=None
     ).result()
@@ -114,7 +114,7 @@ def test_without_consent_nothing_but_the_session_is_kept(serving, place):
 
 def test_consent_to_other_words_does_not_count(serving, file):
     service = serving(file, WHOLE)
-    token = service.arrive("hal").result()["token"]
+    token = service.start_session("hal").result()["token"]
     asked = service.consent(token, agrees=True, version="0" * 16, tab=None)
     assert refusal(asked.result) == (409, "consent changed")
 
@@ -266,22 +266,22 @@ def test_clocks_that_step_leave_order_and_durations(serving, file, clock):  # S2
 def test_who_comes_with_a_known_id_is_refused_or_goes_on(serving, tmp_path):
     service = serving(str(tmp_path / "a.sqlite"))
     come(service, "kim")
-    assert refusal(service.arrive("kim").result) == (409, "already begun")
+    assert refusal(service.start_session("kim").result) == (409, "already begun")
     by_id = serving(
         str(tmp_path / "b.sqlite"), PLAIN.replace("seed = 11", 'seed = 11\nresume = "id"')
     )
     old = come(by_id, "kim")
     take(by_id, old, 0, 3)
-    reply = by_id.arrive("kim").result()
+    reply = by_id.start_session("kim").result()
     assert len(reply["state"]["history"]) == 1
     assert refusal(by_id.state(old).result) == (401, "token")
 
 
 def test_a_lost_reply_to_an_arrival_can_be_asked_for_again(serving, place):
     service = serving(place)
-    first = service.arrive("lea", "v" * 32).result()
-    assert service.arrive("lea", "v" * 32).result()["token"] == first["token"]
-    assert refusal(service.arrive("lea", "w" * 32).result) == (409, "already begun")
+    first = service.start_session("lea", "v" * 32).result()
+    assert service.start_session("lea", "v" * 32).result()["token"] == first["token"]
+    assert refusal(service.start_session("lea", "w" * 32).result) == (409, "already begun")
     assert count(service, sessions) == 1
 
 
@@ -305,4 +305,4 @@ def test_withdrawal_deletes_what_was_given(serving, place):  # S47
 def test_a_study_takes_no_more_people_than_it_says(serving, file):
     service = serving(file, PLAIN + "\n[limits]\nmost_sessions = 1")
     come(service, "one")
-    assert refusal(service.arrive("two").result) == (403, "full")
+    assert refusal(service.start_session("two").result) == (403, "full")

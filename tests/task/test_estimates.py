@@ -21,8 +21,8 @@ from penchant.errors import DataError
 from penchant.inference.fit import fit
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL
-from penchant.task.estimates import checked_settings
-from penchant.task.estimating import Watch, live_settings, run
+from penchant.task.estimation_worker import StoreWatch, live_settings, run
+from penchant.task.live_estimates import check_settings
 from penchant.task.players import Client, Player
 from task.conftest import PLAIN, come, take
 
@@ -50,29 +50,29 @@ def test_the_live_estimate_is_the_fit_of_what_is_stored(serving, file):
     service = serving(file, text)
     options = np.random.default_rng(3).integers(0, 15, 24)
     rows = played(service, "anna", [int(option) for option in options])
-    watch = Watch(service.store)
-    (session,) = watch.waiting()
-    found = watch.estimated(session)
+    watch = StoreWatch(service.store)
+    (session,) = watch.sessions_with_new_choices()
+    found = watch.estimate(session)
     model = UCL(locations=grid(5, 3), noise_variance=10.0, length_scale=4.0)
     expected = fit(Episode(options, [row["reward"] for row in rows]), model)
     assert (found["status"], found["decisions"]) == (expected.status, 24)
     estimates = [one["estimate"] for one in found["parameters"]]
     wanted = [p.estimate if np.isfinite(p.estimate) else None for p in expected.parameters]
     assert estimates == pytest.approx(wanted, rel=1e-6)
-    assert watch.waiting() == []  # nothing new
+    assert watch.sessions_with_new_choices() == []  # nothing new
 
 
 def test_what_estimates_of_a_study_need_is_compiled_before_the_first_choice(
     serving, file, monkeypatch
 ):
     service, compiled = serving(file, PLAIN), []
-    monkeypatch.setattr("penchant.task.estimating.compile_fits", compiled.append)
-    watch = Watch(service.store)
-    watch.prepare()
+    monkeypatch.setattr("penchant.task.estimation_worker.compile_fits", compiled.append)
+    watch = StoreWatch(service.store)
+    watch.compile_models()
     assert [type(model) for model in compiled] == [UCL]
     played(service, "anna", [0, 3, 4])
-    for session in watch.waiting():
-        watch.estimated(session)
+    for session in watch.sessions_with_new_choices():
+        watch.estimate(session)
     assert len(compiled) == 1
 
 
@@ -86,9 +86,9 @@ def test_several_blocks_are_one_estimate(serving, file):
         options = [int(option) for option in rng.integers(0, 2, 25)]
         rows = [take(service, token, t, o, block=block) for t, o in enumerate(options)]
         plays.append(Episode(options, [row["decision"]["reward"] for row in rows]))
-    watch = Watch(service.store)
-    (session,) = watch.waiting()
-    found = watch.estimated(session)
+    watch = StoreWatch(service.store)
+    (session,) = watch.sessions_with_new_choices()
+    found = watch.estimate(session)
     expected = fit(plays, QLearning(n_options=2))
     assert found["decisions"] == 50
     assert found["log_likelihood"] == pytest.approx(expected.log_likelihood, rel=1e-8)
@@ -102,9 +102,9 @@ def test_blocks_with_other_noise_are_not_in_the_estimate(serving, file):
         service.begin(token, block=block, decision=0, tab=None).result()
         for t in range(5):
             take(service, token, t, (t + block) % 6, block=block)
-    watch = Watch(service.store)
-    (session,) = watch.waiting()
-    assert watch.estimated(session)["decisions"] == 5
+    watch = StoreWatch(service.store)
+    (session,) = watch.sessions_with_new_choices()
+    assert watch.estimate(session)["decisions"] == 5
 
 
 def test_the_latest_choice_wins(serving, file, capsys):
@@ -144,7 +144,7 @@ def test_practice_and_offers_have_no_live_estimate(serving, file):
 )
 def test_models_of_observers_are_from_a_list(settings, said):
     with pytest.raises(DataError, match=said):
-        checked_settings(settings)
+        check_settings(settings)
 
 
 def asked(address, path, body=None, token="t" * 30):

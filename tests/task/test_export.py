@@ -13,7 +13,7 @@ pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 from sqlalchemy import insert
 
 from penchant.errors import DataError
-from penchant.task.exporting import export, inert
+from penchant.task.export import escape_formula, export
 from penchant.task.store import decisions, sessions
 from task.conftest import PLAIN, WHOLE, come, take
 from task.test_choices import through
@@ -116,7 +116,7 @@ def test_the_description_names_every_column(serving, file, tmp_path):  # Psych-D
 def test_events_are_lines_of_json(serving, file, tmp_path):
     service = serving(file)
     token = come(service)
-    service.note(token, [("blur", {"ms": 4.5})], tab=None).result()
+    service.log_events(token, [("blur", {"ms": 4.5})], tab=None).result()
     export(service.store, tmp_path / "out")
     lines = (tmp_path / "out" / "raw" / "events.jsonl").read_text().splitlines()
     kinds = [json.loads(line)["kind"] for line in lines]
@@ -133,14 +133,14 @@ def test_who_withdrew_is_not_exported(serving, file, tmp_path):
 
 
 def test_text_that_a_spreadsheet_would_run_is_escaped(serving, file, tmp_path):
-    assert [inert(text) for text in ("=1", "+1", "-1", "@x", "\tx")] == [
+    assert [escape_formula(text) for text in ("=1", "+1", "-1", "@x", "\tx")] == [
         "'=1",
         "'+1",
         "'-1",
         "'@x",
         "'\tx",
     ]
-    assert inert(-1) == -1 and inert("a=b") == "a=b"
+    assert escape_formula(-1) == -1 and escape_formula("a=b") == "a=b"
     service = serving(file, PLAIN.replace('"slope"', '"=cmd()"'))
     take(service, come(service), 0, 1)
     export(service.store, tmp_path / "out")

@@ -12,7 +12,7 @@ pytest.importorskip("httpx", reason="httpx is not installed")
 from sqlalchemy import select
 
 from penchant.task.routes import PREFIX
-from penchant.task.server import assets
+from penchant.task.server import load_assets
 from penchant.task.store import sessions
 from task.conftest import PLAIN, TIMED, WHOLE, come
 
@@ -188,7 +188,7 @@ def test_no_mean_that_was_not_drawn_appears_in_any_traffic(client):  # S43
     text = text.replace("[[block]]", "[conditions]\nfeedback = [0.25, 0.5]\n[[block]]")
     one = client(text)
     replies = [one.get("/").text, one.get(f"{PREFIX}/study").text]
-    replies += [one.get(f"/assets/{name}").text for name in assets()]
+    replies += [one.get(f"/assets/{name}").text for name in load_assets()]
     reply = one.post(f"{PREFIX}/sessions", json={"id": "anna"})
     replies.append(reply.text)
     headers = {"authorization": f"Bearer {reply.json()['token']}"}
@@ -268,7 +268,7 @@ def test_every_reply_has_the_strict_policy(client):
 
 
 def test_the_page_asks_no_other_host_and_has_no_inline_code():
-    for name, asset in assets().items():
+    for name, asset in load_assets().items():
         text = asset.data.decode()
         hosts = set(re.findall(r"https?://([^/\"'\s]+)", text)) - {"www.w3.org"}
         allowed = {"your.host", "app.prolific.com"}
@@ -383,7 +383,7 @@ def test_arrivals_are_limited(client, serving, file):
 
 def test_the_openapi_file_names_every_route_of_the_interface(client):
     one = client()
-    told = json.loads(assets()["openapi.json"].data)["paths"]
+    told = json.loads(load_assets()["openapi.json"].data)["paths"]
     described = {(method.upper(), path) for path, methods in told.items() for method in methods}
     routes = {(method, path) for method, path in api_routes(one) if path.startswith(PREFIX)}
     assert described == routes

@@ -30,7 +30,7 @@ class Interleaving(RuleBasedStateMachine):
         self.clock = SetClock()
         self.started = []
         self.restart()
-        self.token = self.service.arrive("anna").result()["token"]
+        self.token = self.service.start_session("anna").result()["token"]
         self.tab = self.service.open(self.token).result()["tab"]
         self.told = {}
         self.sent = []

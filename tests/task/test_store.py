@@ -15,16 +15,16 @@ from sqlalchemy import insert, select, text
 
 from penchant.errors import DataError
 from penchant.task.store import (
-    VERSION,
-    WAL_BYTES,
+    MAX_WAL_BYTES,
+    SCHEMA_VERSION,
     NotSavedError,
     Store,
     backup,
     decisions,
-    engine_for,
+    exclusive_lock,
     forget,
+    make_engine,
     meta,
-    owned,
     prepare,
     schema_version,
 )
@@ -119,9 +119,9 @@ def test_a_file_that_was_deleted_takes_no_more_writes(file):  # S04
 
 def test_a_second_server_of_the_same_file_is_refused(tmp_path):  # S03
     refused = pytest.raises(DataError, match="--store must be served by one server")
-    with owned(tmp_path / "s.sqlite"), refused, owned(tmp_path / "s.sqlite"):
+    with exclusive_lock(tmp_path / "s.sqlite"), refused, exclusive_lock(tmp_path / "s.sqlite"):
         pass
-    with owned(tmp_path / "s.sqlite"):
+    with exclusive_lock(tmp_path / "s.sqlite"):
         pass
 
 
@@ -154,16 +154,16 @@ def test_an_older_store_is_migrated_and_a_copy_kept(file, tmp_path):  # S06
     def add_column(connection):
         connection.execute(text("ALTER TABLE sessions ADD COLUMN note TEXT"))
 
-    engine = engine_for(file)
-    prepare(engine, version=VERSION + 1, migrations={VERSION: add_column})
-    assert schema_version(engine) == VERSION + 1
+    engine = make_engine(file)
+    prepare(engine, version=SCHEMA_VERSION + 1, migrations={SCHEMA_VERSION: add_column})
+    assert schema_version(engine) == SCHEMA_VERSION + 1
     (copy,) = tmp_path.glob("study.sqlite.version-*")
-    assert schema_version(engine_for(str(copy))) == VERSION
+    assert schema_version(make_engine(str(copy))) == SCHEMA_VERSION
     with engine.connect() as connection:
         connection.execute(text("SELECT note FROM sessions")).all()
     engine.dispose()
     with pytest.raises(
-        DataError, match=f"must be of version {VERSION} or older; got {VERSION + 1}"
+        DataError, match=f"must be of version {SCHEMA_VERSION} or older; got {SCHEMA_VERSION + 1}"
     ):
         Store(file)
 
@@ -175,10 +175,10 @@ def test_a_migration_that_fails_leaves_the_old_version(place):  # S06
         connection.execute(text("CREATE TABLE half (a INTEGER)"))
         raise RuntimeError("stop")
 
-    engine = engine_for(place)
+    engine = make_engine(place)
     with pytest.raises(RuntimeError):
-        prepare(engine, version=VERSION + 1, migrations={VERSION: breaks})
-    assert schema_version(engine) == VERSION
+        prepare(engine, version=SCHEMA_VERSION + 1, migrations={SCHEMA_VERSION: breaks})
+    assert schema_version(engine) == SCHEMA_VERSION
     with engine.connect() as connection, pytest.raises(Exception, match="half"):
         connection.execute(text("SELECT * FROM half"))
     engine.dispose()
@@ -214,7 +214,7 @@ def test_the_log_stays_bounded(file):  # S64
         rows = [{"key": f"{i}-{j}", "value": "x" * 10_000} for j in range(120)]
         store.write(lambda c, rows=rows: c.execute(insert(meta), rows).rowcount).result()
     written = 40 * 120 * 10_000
-    assert os.path.getsize(file + "-wal") < WAL_BYTES + 4 * 2**20 < written
+    assert os.path.getsize(file + "-wal") < MAX_WAL_BYTES + 4 * 2**20 < written
     store.close()
 
 

@@ -8,19 +8,19 @@ pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
 from penchant.errors import DataError
 from penchant.task.plan import (
-    DEMONSTRATION,
+    DEMONSTRATION_STUDY,
     new_study_text,
-    plan_of,
+    parse_plan,
     read_study_file,
     read_study_text,
 )
-from penchant.task.sections import lines_of_keys
+from penchant.task.sections import key_lines
 
 BLOCK = '\n[[block]]\ntask = "grid"\n'
 
 
 def test_the_study_without_a_file_is_the_papers_task():
-    plan = read_study_text(DEMONSTRATION)
+    plan = read_study_text(DEMONSTRATION_STUDY)
     assert [cell.labels for cell in plan.cells] == [{"landscape": "a"}, {"landscape": "b"}]
     (block,) = plan.cells[0].blocks
     assert (block.task.n_decisions, block.task.n_options(0), block.seconds) == (90, 100, None)
@@ -35,7 +35,7 @@ def test_a_new_study_file_passes_its_own_check():
 
 def test_a_study_read_from_its_document_is_the_same():
     plan = read_study_text(new_study_text())
-    again = plan_of(json.loads(json.dumps(plan.document)))
+    again = parse_plan(json.loads(json.dumps(plan.document)))
     assert again.version == plan.version and again.cells == plan.cells
 
 
@@ -109,7 +109,7 @@ def test_every_mistake_is_one_sentence_with_its_line(text, said):
 def test_lines_are_found_behind_texts_and_lists_of_many_lines():
     text = 'a = """\nb = 1\n[c]\n"""\n[d]\nlist = [\n  1, # [\n  2,\n]\ne = "#"'
     text += "\n[[f]]\ng = 1\n[[f]]\ng = 2"
-    lines = lines_of_keys(text)
+    lines = key_lines(text)
     assert lines[("d",)] == 5 and lines[("d", "list")] == 6 and lines[("d", "e")] == 10
     assert (lines[("f", 0, "g")], lines[("f", 1, "g")]) == (12, 14)
     assert ("b",) not in lines and ("c",) not in lines

@@ -5,8 +5,14 @@ import pytest
 
 pytest.importorskip("sqlalchemy", reason="penchant[task] is not installed")
 
-from penchant.task.kinds import RewardNoise, normal, order, uniform, whole
 from penchant.task.plan import read_study_text
+from penchant.task.tasks import (
+    RewardNoise,
+    random_integer,
+    random_normal,
+    random_permutation,
+    random_uniform,
+)
 
 
 def task_of(text):
@@ -14,17 +20,19 @@ def task_of(text):
 
 
 def test_numbers_from_keys_are_uniform_and_independent_of_neighbours():
-    drawn = np.array([uniform(3, "reward", 1, 0, t) for t in range(4000)])
+    drawn = np.array([random_uniform(3, "reward", 1, 0, t) for t in range(4000)])
     assert drawn.min() > 0 and drawn.max() < 1
     assert abs(drawn.mean() - 0.5) < 4 / np.sqrt(12 * 4000)  # four standard errors
     assert abs(np.corrcoef(drawn[1:], drawn[:-1])[0, 1]) < 4 / np.sqrt(4000)
-    normals = np.array([normal(3, t) for t in range(4000)])
+    normals = np.array([random_normal(3, t) for t in range(4000)])
     assert abs(normals.std() - 1) < 4 / np.sqrt(8000)
-    assert {whole(3, 1, t) for t in range(50)} == {0, 1, 2}
+    assert {random_integer(3, 1, t) for t in range(50)} == {0, 1, 2}
 
 
 def test_keys_of_other_kinds_are_other_keys():
-    assert uniform(1, "2") != uniform("1", 2) and uniform(1, 23) != uniform(12, 3)
+    assert random_uniform(1, "2") != random_uniform("1", 2) and random_uniform(
+        1, 23
+    ) != random_uniform(12, 3)
 
 
 def test_integer_noise_has_the_papers_variance():
@@ -58,7 +66,7 @@ def test_offers_are_shuffled_by_person_and_all_of_them_come():
     first = [task.offer(t, (1, "walk", 1, 0))["amount"][0] for t in range(12)]
     other = [task.offer(t, (1, "walk", 2, 0))["amount"][0] for t in range(12)]
     assert sorted(first) == sorted(other) == list(range(12)) and first != other
-    assert order(4, 1) == order(4, 1)
+    assert random_permutation(4, 1) == random_permutation(4, 1)
 
 
 def test_what_the_page_is_told_of_a_task_holds_no_mean():
@@ -66,4 +74,4 @@ def test_what_the_page_is_told_of_a_task_holds_no_mean():
         "[[block]]\ntask='grid'",
         "[[block]]\ntask='bandit'\nmeans=[31,62]",
     ):
-        assert set(task_of(text).shown()) <= {"kind", "width", "height", "options"}
+        assert set(task_of(text).page_settings()) <= {"kind", "width", "height", "options"}

@@ -20,8 +20,14 @@ from penchant.errors import DataError
 from penchant.files.atomic import check_writable, written
 from penchant.files.output import write_table
 from penchant.models.catalogue import entry_of
-from penchant.task.plan import DEMONSTRATION, Plan, new_study_text, read_study_file, read_study_text
-from penchant.task.players import Client, Played, Player, PlayerModel, play
+from penchant.task.plan import (
+    DEMONSTRATION_STUDY,
+    Plan,
+    new_study_text,
+    read_study_file,
+    read_study_text,
+)
+from penchant.task.players import Client, Player, PlayerModel, PlayerResult, play
 from penchant.workflow.recover import drawn_people
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
@@ -39,7 +45,7 @@ def check_extra() -> None:
 
 def planned(file: str | None) -> Plan:
     """The study of a file; the demonstration if there is none."""
-    return read_study_text(DEMONSTRATION) if file is None else read_study_file(file)
+    return read_study_text(DEMONSTRATION_STUDY) if file is None else read_study_file(file)
 
 
 def run_new(file: str | None) -> int:
@@ -129,7 +135,7 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     return PlayerModel(str(agent.model), make), people
 
 
-def _table(found: list[Played], people: dict[str, Any]) -> pa.Table:
+def _table(found: list[PlayerResult], people: dict[str, Any]) -> pa.Table:
     return pa.table(
         {
             "player": [one.player for one in found],
@@ -141,7 +147,7 @@ def _table(found: list[Played], people: dict[str, Any]) -> pa.Table:
     )
 
 
-def _say(found: list[Played]) -> int:
+def _say(found: list[PlayerResult]) -> int:
     counts = Counter(one.outcome or "not finished" for one in found)
     print(", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())))
     times = np.array([t for one in found for t in one.latencies])

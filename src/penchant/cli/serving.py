@@ -17,7 +17,7 @@ from penchant.cli.live_options import Served
 from penchant.cli.rehearsing import planned
 from penchant.cli.words import say
 from penchant.errors import DataError
-from penchant.task.exporting import Exported, export, overview
+from penchant.task.export import StoreExport, export, overview
 from penchant.task.plan import Plan
 from penchant.task.server import serve
 from penchant.task.store import Store, backup, forget
@@ -123,7 +123,7 @@ def _quiet_signals() -> Iterator[None]:
 def _say_status(store: str, *, as_json: bool) -> int:
     held = Store(store, must_exist=True)
     try:
-        plans = Exported(held).plans
+        plans = StoreExport(held).plans
         with held.reading() as connection:
             found = overview(connection, plans.__getitem__, time.time())
     finally:

@@ -19,19 +19,19 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from penchant.errors import DataError
-from penchant.task.kinds import ATTRIBUTES, KINDS, Task
-from penchant.task.sections import Section, lines_of_keys
+from penchant.task.sections import Section, key_lines
+from penchant.task.tasks import ATTRIBUTES, TASK_READERS, Task
 
 Outcome = Literal["completed", "screened out", "no consent", "withdrawn"]
 Resume = Literal["browser", "id", "never"]
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-IDS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+STUDY_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+PLATFORM_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 OUTCOMES: tuple[Outcome, ...] = ("completed", "screened out", "no consent", "withdrawn")
-PACE = ("seconds", "grace", "feedback")
-ADVICE = ("advice", "advice_mean", "advice_sd", "advice_length")
-ABOUT_BLOCK = ("task", "name", "title", "practice", *PACE, *ADVICE)
+PACE_KEYS = ("seconds", "grace", "feedback")
+ADVICE_KEYS = ("advice", "advice_mean", "advice_sd", "advice_length")
+BLOCK_KEYS = ("task", "name", "title", "practice", *PACE_KEYS, *ADVICE_KEYS)
 # What may differ between conditions: settings of the blocks, without those that name them.
-FIXED = ("task", "name", "title", "practice", "offer")
+UNVARIED_KEYS = ("task", "name", "title", "practice", "offer")
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Plan:
     @property
     def version(self) -> str:
         """A fingerprint of the whole study."""
-        return fingerprint(document_text(self.document))
+        return fingerprint(serialize_document(self.document))
 
 
 def fingerprint(text: str) -> str:
@@ -143,17 +143,17 @@ def fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def document_text(document: Mapping[str, Any]) -> str:
+def serialize_document(document: Mapping[str, Any]) -> str:
     """The document as it is kept in a store."""
     return json.dumps(document, sort_keys=True, ensure_ascii=False)
 
 
-def plan_of(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None) -> Plan:
+def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None) -> Plan:
     """Read a study, and refuse what cannot be in one sentence with its line."""
     top = Section(document, (), lines or {})
     study = top.section("study")
     name = study.text("name", "study", most=40)
-    if not NAME.fullmatch(name):
+    if not STUDY_NAME.fullmatch(name):
         study.refuse("name", "be 1 to 40 of a-z, 0-9 and -", 'Write name = "grid-2026".')
     check = top.section("check")
     limits, estimate = top.section("limits"), top.section("estimate")
@@ -162,20 +162,20 @@ def plan_of(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None)
         name=name,
         title=study.text("title", "A decision task", most=120),
         language=study.one_of("language", ("en",), "en"),
-        seed=study.whole("seed", 0, 2**62) if study.has("seed") else None,
+        seed=study.integer("seed", 0, 2**62) if study.has("seed") else None,
         contact=study.optional_text("contact", most=200),
         resume=study.one_of("resume", ("browser", "id", "never"), "browser"),
-        consent=_consent(top),
-        instructions=_instructions(top),
-        questions=tuple(_question(question) for question in check.sections("question")),
-        attempts=check.whole("attempts", 1, 20, 3),
-        cells=_cells(top),
-        endings=_endings(top),
-        id_parameter=_id_parameter(study),
-        show_estimate=estimate.yes("show_at_end", False),
-        estimate=_estimate(estimate),
-        sessions_per_minute=limits.whole("sessions_per_minute", 1, 1_000_000, 600),
-        most_sessions=limits.whole("most_sessions", 1, 10_000_000, 100_000),
+        consent=_read_consent(top),
+        instructions=_read_instructions(top),
+        questions=tuple(_read_question(question) for question in check.sections("question")),
+        attempts=check.integer("attempts", 1, 20, 3),
+        cells=_read_cells(top),
+        endings=_read_endings(top),
+        id_parameter=_read_id_parameter(study),
+        show_estimate=estimate.boolean("show_at_end", False),
+        estimate=_read_estimate(estimate),
+        sessions_per_minute=limits.integer("sessions_per_minute", 1, 1_000_000, 600),
+        most_sessions=limits.integer("most_sessions", 1, 10_000_000, 100_000),
     )
     for section in (study, check, limits, estimate):
         section.finish()
@@ -183,39 +183,39 @@ def plan_of(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None)
     return plan
 
 
-def _consent(top: Section) -> str | None:
+def _read_consent(top: Section) -> str | None:
     section = top.section("consent")
     text = section.text("text") if top.has("consent") else None
     section.finish(["text"])
     return text
 
 
-def _instructions(top: Section) -> tuple[str, ...]:
+def _read_instructions(top: Section) -> tuple[str, ...]:
     section = top.section("instructions")
     pages = tuple(section.texts("pages", [], 1 if top.has("instructions") else 0))
     section.finish()
     return pages
 
 
-def _id_parameter(study: Section) -> str:
+def _read_id_parameter(study: Section) -> str:
     value = study.text("id_parameter", "id", most=40)
-    if not IDS.fullmatch(value):
+    if not PLATFORM_ID.fullmatch(value):
         study.refuse("id_parameter", "be letters, digits, _ and -", 'Write "PROLIFIC_PID".')
     return value
 
 
-def _question(section: Section) -> Question:
+def _read_question(section: Section) -> Question:
     answers = section.texts("answers", least=2)
     found = Question(
         section.text("question", most=1000),
         tuple(answers),
-        section.whole("correct", 1, len(answers)) - 1,
+        section.integer("correct", 1, len(answers)) - 1,
     )
     section.finish()
     return found
 
 
-def _estimate(section: Section) -> dict[str, Any]:
+def _read_estimate(section: Section) -> dict[str, Any]:
     """The model of the live estimate; that of the task if none is named."""
     found: dict[str, Any] = {}
     if section.has("model"):
@@ -227,14 +227,14 @@ def _estimate(section: Section) -> dict[str, Any]:
     return found
 
 
-def _endings(top: Section) -> dict[Outcome, Ending]:
+def _read_endings(top: Section) -> dict[Outcome, Ending]:
     section = top.section("end")
     found: dict[Outcome, Ending] = {}
     for outcome in OUTCOMES:
         key = outcome.replace(" ", "_")
         one = section.section(key)
         address = one.optional_text("address")
-        if address is not None and not _is_safe_address(address):
+        if address is not None and not _is_safe_return_address(address):
             one.refuse("address", "begin with https://", "Give the whole return address.")
         found[outcome] = Ending(
             one.text("text", most=2000) if one.has("text") else "",
@@ -246,7 +246,7 @@ def _endings(top: Section) -> dict[Outcome, Ending]:
     return found
 
 
-def _is_safe_address(address: str) -> bool:
+def _is_safe_return_address(address: str) -> bool:
     try:
         parts = urlsplit(address)
         local = parts.hostname in ("localhost", "127.0.0.1")
@@ -257,7 +257,7 @@ def _is_safe_address(address: str) -> bool:
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
 
 
-def _cells(top: Section) -> tuple[Cell, ...]:
+def _read_cells(top: Section) -> tuple[Cell, ...]:
     """Every combination of the factors, with its blocks."""
     blocks = top.sections("block")
     if not blocks:
@@ -266,7 +266,7 @@ def _cells(top: Section) -> tuple[Cell, ...]:
     levels: dict[str, list[Any]] = {}
     for name, values in factors.values.items():
         factors.read.add(name)
-        if name in FIXED or not isinstance(values, list) or len(values) < 2:
+        if name in UNVARIED_KEYS or not isinstance(values, list) or len(values) < 2:
             factors.refuse(
                 name, "be a setting of blocks with a list of two or more values", "Correct it."
             )
@@ -275,7 +275,7 @@ def _cells(top: Section) -> tuple[Cell, ...]:
         levels[name] = values
     used: set[str] = set()
     cells = tuple(
-        Cell(labels, tuple(_block(block, labels, i, used) for i, block in enumerate(blocks)))
+        Cell(labels, tuple(_read_block(block, labels, i, used) for i, block in enumerate(blocks)))
         for labels in (
             dict(zip(levels, combination, strict=True))
             for combination in itertools.product(*levels.values())
@@ -291,10 +291,12 @@ def _cells(top: Section) -> tuple[Cell, ...]:
     return cells
 
 
-def _advice(section: Section, kind: str, practice: bool, seconds: float | None) -> dict[str, Any]:
+def _read_advice(
+    section: Section, kind: str, practice: bool, seconds: float | None
+) -> dict[str, Any]:
     """Whether a machine may suggest, and what it believes before play."""
     advice = section.one_of("advice", ("off", "suggest"), "off")
-    section.read.update(ADVICE)
+    section.read.update(ADVICE_KEYS)
     if advice == "off":
         return {}
     if kind != "grid" or practice or seconds is not None:
@@ -309,35 +311,35 @@ def _advice(section: Section, kind: str, practice: bool, seconds: float | None) 
     return found
 
 
-def _block(given: Section, labels: Mapping[str, Any], place: int, used: set[str]) -> Block:
+def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set[str]) -> Block:
     """A block, with the settings of a condition where it has none of its own; notes those used."""
-    practice = given.yes("practice", False)
+    practice = given.boolean("practice", False)
     added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
     lines = dict(given.lines)
     for key in added:
         lines[(*given.path, key)] = lines.get(("conditions", key), 0)
     section = Section({**added, **given.values}, given.path, lines, given.read)
     section.read.add("practice")
-    kind = section.one_of("task", tuple(KINDS))
+    kind = section.one_of("task", tuple(TASK_READERS))
     seconds = section.number("seconds", 0.2, 3600) if section.values.get("seconds") else None
     section.read.add("seconds")
     block = Block(
-        name=section.text("name", f"{'practice' if practice else 'block'}-{place + 1}", most=40),
+        name=section.text("name", f"{'practice' if practice else 'block'}-{index + 1}", most=40),
         title=section.text("title", most=120) if section.has("title") else "",
         practice=practice,
-        task=KINDS[kind](section),
+        task=TASK_READERS[kind](section),
         seconds=seconds,
         grace=section.number("grace", 0.1, 60, 2.0),
         feedback=section.number("feedback", 0.0, 30, 0.6),
-        **_advice(section, kind, practice, seconds),
+        **_read_advice(section, kind, practice, seconds),
     )
     used |= set(added) & section.read
-    given.finish(ABOUT_BLOCK)
+    given.finish(BLOCK_KEYS)
     return block
 
 
-_SYNTAX = re.compile(r"^(.*?) \(at line (\d+), column \d+\)$")
-LARGEST = 4_000_000  # bytes of a study file, or of a table that it names
+_TOML_ERROR = re.compile(r"^(.*?) \(at line (\d+), column \d+\)$")
+MAX_FILE_BYTES = 4_000_000  # bytes of a study file, or of a table that it names
 
 
 def read_study_file(path: str | Path) -> Plan:
@@ -349,7 +351,7 @@ def read_study_file(path: str | Path) -> Plan:
         TOML file; tables that it names lie beside it.
     """
     file = Path(path)
-    return read_study_text(_text(file, "STUDY.toml"), folder=file.parent)
+    return read_study_text(_read_text(file, "STUDY.toml"), folder=file.parent)
 
 
 def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
@@ -364,20 +366,22 @@ def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = _SYNTAX.match(str(error))
-        what, line = said.groups() if said else (_without_place(error), len(text.splitlines()))
+        said = _TOML_ERROR.match(str(error))
+        what, line = (
+            said.groups() if said else (_message_without_position(error), len(text.splitlines()))
+        )
         raise DataError(
             f"the study file must be TOML; got {what} at line {line}. Correct this line."
         ) from None
-    lines = lines_of_keys(text)
-    return plan_of(_with_tables(document, lines, folder), lines)
+    lines = key_lines(text)
+    return parse_plan(_inline_tables(document, lines, folder), lines)
 
 
-def _without_place(error: Exception) -> str:
+def _message_without_position(error: Exception) -> str:
     return str(error).replace(" (at end of document)", "").rstrip(".")
 
 
-def _text(file: Path, what: str) -> str:
+def _read_text(file: Path, what: str) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -385,8 +389,10 @@ def _text(file: Path, what: str) -> str:
             f"{what} must be a file that can be read; got {file}: {error.strerror}. "
             "penchant serve --new writes one."
         ) from None
-    if len(data) > LARGEST:
-        raise DataError(f"{what} must have at most {LARGEST} bytes; got {len(data)}. Shorten it.")
+    if len(data) > MAX_FILE_BYTES:
+        raise DataError(
+            f"{what} must have at most {MAX_FILE_BYTES} bytes; got {len(data)}. Shorten it."
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -396,7 +402,7 @@ def _text(file: Path, what: str) -> str:
         ) from None
 
 
-def _with_tables(
+def _inline_tables(
     document: dict[str, Any], lines: Mapping[Any, int], folder: Path
 ) -> dict[str, Any]:
     """The document with the tables in it that its blocks name by means_file and offers_file."""
@@ -408,20 +414,20 @@ def _with_tables(
             continue
         section = Section(block, ("block", i), lines)
         if "means_file" in block:
-            rows = _rows(section, "means_file", folder, ("option", "mean_reward"))
+            rows = _read_rows(section, "means_file", folder, ("option", "mean_reward"))
             options = [row["option"] for row in rows]
             if options != list(range(len(rows))):
                 section.refuse("means_file", "have options 0, 1, 2 ... in order", "Sort its rows.")
             block["means"] = [row["mean_reward"] for row in rows]
             block.setdefault("landscape", Path(str(block.pop("means_file"))).stem[:40])
         if "offers_file" in block:
-            rows = _rows(section, "offers_file", folder, ("amount_1", "amount_2"))
-            block["offer"] = [_offer(row) for row in rows]
+            rows = _read_rows(section, "offers_file", folder, ("amount_1", "amount_2"))
+            block["offer"] = [_offer_from_row(row) for row in rows]
             del block["offers_file"]
     return document
 
 
-def _offer(row: Mapping[str, float]) -> dict[str, list[float]]:
+def _offer_from_row(row: Mapping[str, float]) -> dict[str, list[float]]:
     found = {}
     for name in ATTRIBUTES:
         values = [row[f"{name}_{i}"] for i in range(1, 11) if f"{name}_{i}" in row]
@@ -430,7 +436,7 @@ def _offer(row: Mapping[str, float]) -> dict[str, list[float]]:
     return found
 
 
-def _rows(
+def _read_rows(
     section: Section, key: str, folder: Path, wanted: tuple[str, ...]
 ) -> list[dict[str, float]]:
     """Rows of a CSV file beside the study file, all numbers."""
@@ -438,7 +444,7 @@ def _rows(
     if Path(name).is_absolute() or ".." in Path(name).parts:
         section.refuse(key, "lie beside the study file or below it", "Give its name only.")
     try:
-        text = _text(folder / name, name)
+        text = _read_text(folder / name, name)
     except DataError as error:
         section.refuse(key, f"be a table that can be read ({error})", "Correct the name.")
     reader = csv.DictReader(text.splitlines())
@@ -454,7 +460,7 @@ def _rows(
     return rows
 
 
-DEMONSTRATION = """
+DEMONSTRATION_STUDY = """
 [study]
 name = "demonstration"
 title = "Find the best squares"

@@ -51,9 +51,9 @@ class PlayerModel:
             raise
 
 
-API = "/api/v1"
-PATIENCE = 120.0  # seconds for which a request is tried again
-AT_ONCE = 16
+API_PREFIX = "/api/v1"
+RETRY_SECONDS = 120.0  # seconds for which a request is tried again
+MAX_CONCURRENT_PLAYERS = 16
 
 
 class GaveUpError(RuntimeError):
@@ -63,7 +63,7 @@ class GaveUpError(RuntimeError):
 class Client:
     """A browser without a window: one connection, requests tried again until they are answered."""
 
-    def __init__(self, address: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, address: str, *, patience: float = RETRY_SECONDS) -> None:
         self.parts = urlsplit(address)
         if self.parts.scheme not in ("http", "https") or not self.parts.hostname:
             raise DataError(
@@ -75,18 +75,18 @@ class Client:
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send, and what was answered."""
-        return self._asked("POST", path, json.dumps(body).encode())
+        return self._request("POST", path, json.dumps(body).encode())
 
     def get(self, path: str) -> dict[str, Any]:
         """What is there."""
-        return self._asked("GET", path, None)
+        return self._request("GET", path, None)
 
-    def _asked(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+    def _request(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
         end = time.monotonic() + self.patience
         pause = 0.05
         while True:
             try:
-                status, reply, wait = self._once(method, path, body)
+                status, reply, wait = self._request_once(method, path, body)
             except (OSError, http.client.HTTPException, ValueError):
                 status, reply, wait = 0, {}, None
                 self.close()
@@ -99,7 +99,7 @@ class Client:
             time.sleep(max(wait or 0.0, pause * random.uniform(0.5, 1.5)))
             pause = min(2 * pause, 2.0)
 
-    def _once(
+    def _request_once(
         self, method: str, path: str, body: bytes | None
     ) -> tuple[int, dict[str, Any], float | None]:
         if self._connection is None:
@@ -125,7 +125,7 @@ class Client:
 
 
 @dataclass
-class Played:
+class PlayerResult:
     """What became of a player.
 
     Attributes
@@ -164,12 +164,12 @@ class Player:
     parameters: Mapping[str, float] = field(default_factory=dict)
     answers: Sequence[int] | None = None
 
-    def play(self) -> Played:
+    def play(self) -> PlayerResult:
         """Play from the arrival to the end."""
-        found = Played(self.name, "")
+        found = PlayerResult(self.name, "")
         try:
-            self._arrive()
-            state = self.client.post(f"{API}/session/open", {})
+            self._start_session()
+            state = self.client.post(f"{API_PREFIX}/session/open", {})
             while state["stage"] != "end":
                 state = self._step(state, found)
             found.outcome = state["end"]["outcome"]
@@ -179,20 +179,22 @@ class Player:
             self.client.close()
         return found
 
-    def _arrive(self) -> None:
+    def _start_session(self) -> None:
         visit = self.rng.bytes(16).hex()
-        reply = self.client.post(f"{API}/sessions", {"id": self.name, "visit": visit})
+        reply = self.client.post(f"{API_PREFIX}/sessions", {"id": self.name, "visit": visit})
         if "token" not in reply:
             raise GaveUpError(str(reply["error"]["message"]))
         self.client.token = reply["token"]
 
-    def _step(self, state: dict[str, Any], found: Played) -> dict[str, Any]:
+    def _step(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:
         post, own = self.client.post, {"tab": state["tab"]}
         if state["stage"] == "consent":
             version = state["consent"]["version"]
-            return post(f"{API}/session/consent", {"agrees": True, "version": version, **own})
+            return post(
+                f"{API_PREFIX}/session/consent", {"agrees": True, "version": version, **own}
+            )
         if state["stage"] == "instructions":
-            return post(f"{API}/session/instructions", own)
+            return post(f"{API_PREFIX}/session/instructions", own)
         if state["stage"] == "check":
             return self._check(state)
         return self._block(state, found)
@@ -202,25 +204,25 @@ class Player:
         given = list(self.answers or [0] * len(questions))
         while True:
             body = {"answers": given, "tab": state["tab"]}
-            reply = self.client.post(f"{API}/session/check", body)
+            reply = self.client.post(f"{API_PREFIX}/session/check", body)
             if reply.get("stage") != "check" or not reply.get("wrong"):
-                return self.client.get(f"{API}/session")
+                return self.client.get(f"{API_PREFIX}/session")
             for i in reply["wrong"]:
                 given[i] = (given[i] + 1) % len(questions[i]["answers"])
 
-    def _block(self, state: dict[str, Any], found: Played) -> dict[str, Any]:
+    def _block(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:
         """Play a block to its end."""
         block, decision, offer = state["block"], state["decision"], state["offer"]
         choose = self._chooser(block["task"], state["history"])
-        place = {"block": block["index"], "decision": decision}
-        started = self.client.post(f"{API}/session/begin", {**place, "tab": state["tab"]})
+        position = {"block": block["index"], "decision": decision}
+        started = self.client.post(f"{API_PREFIX}/session/begin", {**position, "tab": state["tab"]})
         if started["status"] == 409:
-            return self.client.get(f"{API}/session")
+            return self.client.get(f"{API_PREFIX}/session")
         while True:
             option = choose.option(offer)
             began = time.perf_counter()
             reply = self.client.post(
-                f"{API}/session/decisions",
+                f"{API_PREFIX}/session/decisions",
                 {
                     "block": block["index"],
                     "decision": decision,
@@ -231,7 +233,7 @@ class Player:
             )
             found.latencies.append(time.perf_counter() - began)
             if "decision" not in reply:
-                return self.client.get(f"{API}/session")
+                return self.client.get(f"{API_PREFIX}/session")
             found.decisions += 1
             taken = reply["decision"]
             choose.learn(taken["option"], taken["reward"])
@@ -289,9 +291,9 @@ def play(
     address: str,
     players: Sequence[Callable[[Client], Player]],
     *,
-    at_once: int = AT_ONCE,
-    patience: float = PATIENCE,
-) -> list[Played]:
+    at_once: int = MAX_CONCURRENT_PLAYERS,
+    patience: float = RETRY_SECONDS,
+) -> list[PlayerResult]:
     """Let players play, some at a time; what became of each.
 
     Parameters

@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from penchant.task.plan import IDS
+from penchant.task.plan import PLATFORM_ID
 
-URL_BYTES = 4 * 1024
-HEADER_BYTES = 16 * 1024
-AT_ONCE = 400
-BODY_SECONDS = 15.0
+MAX_URL_BYTES = 4 * 1024
+MAX_HEADER_BYTES = 16 * 1024
+MAX_CONCURRENT_REQUESTS = 400
+BODY_TIMEOUT_SECONDS = 15.0
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -27,7 +27,7 @@ CONTENT_POLICY = (
 )
 
 
-def headers_for(ancestors: str = "'none'") -> dict[str, str]:
+def security_headers(ancestors: str = "'none'") -> dict[str, str]:
     """Headers of every reply.
 
     Parameters
@@ -47,7 +47,7 @@ def headers_for(ancestors: str = "'none'") -> dict[str, str]:
     return found if ancestors != "'none'" else {**found, "x-frame-options": "DENY"}
 
 
-def problem(
+def error_response(
     status: int, code: str, message: str, *, wait: float | None = None, **more: object
 ) -> JSONResponse:
     """A reply that says what is wrong."""
@@ -56,12 +56,12 @@ def problem(
     return JSONResponse(body, status, headers=headers)
 
 
-class Buckets:
+class TokenBucket:
     """How often each key may act: `burst` at once, then `rate` a second.
 
     Examples
     --------
-    >>> buckets = Buckets(rate=1.0, burst=2)
+    >>> buckets = TokenBucket(rate=1.0, burst=2)
     >>> [buckets.wait("anna", now=0.0) for _ in range(3)]
     [0.0, 0.0, 1.0]
     >>> buckets.wait("anna", now=1.0)
@@ -84,14 +84,16 @@ class Buckets:
         return wait
 
 
-class Border:
+class LimitsMiddleware:
     """The outermost layer: what is too long, too slow or too much does not come in."""
 
-    def __init__(self, app: ASGIApp, headers: Mapping[str, str], at_once: int = AT_ONCE) -> None:
+    def __init__(
+        self, app: ASGIApp, headers: Mapping[str, str], at_once: int = MAX_CONCURRENT_REQUESTS
+    ) -> None:
         self.app = app
         self.headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-        self.at_once = at_once
-        self.inside = 0
+        self.max_concurrent = at_once
+        self.n_active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request, or refuse it."""
@@ -101,8 +103,8 @@ class Border:
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name for name, _ in message["headers"]}
-                added = [pair for pair in self.headers if pair[0] not in given]
+                present = {name for name, _ in message["headers"]}
+                added = [pair for pair in self.headers if pair[0] not in present]
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
 
@@ -111,43 +113,47 @@ class Border:
             await refused(scope, receive, sending)
             return
         streams = scope["path"].startswith("/researcher/")  # which stay for hours
-        self.inside += not streams
+        self.n_active += not streams
         try:
-            await self.app(scope, _in_time(receive), sending)
+            await self.app(scope, _with_timeout(receive), sending)
         except TimeoutError:
-            await problem(408, "slow", "the body came too slowly")(scope, receive, sending)
+            await error_response(408, "slow", "the body came too slowly")(scope, receive, sending)
         finally:
-            self.inside -= not streams
+            self.n_active -= not streams
 
     def _refused(self, scope: Scope) -> JSONResponse | None:
-        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > URL_BYTES:
-            return problem(414, "address", f"the address must have at most {URL_BYTES} bytes")
-        if sum(len(k) + len(v) for k, v in scope["headers"]) > HEADER_BYTES:
-            return problem(431, "headers", f"headers must have at most {HEADER_BYTES} bytes")
-        if self.inside >= self.at_once:
-            return problem(503, "busy", "the server is busy; nothing was saved", wait=1)
+        if len(scope.get("raw_path", b"")) + len(scope["query_string"]) > MAX_URL_BYTES:
+            return error_response(
+                414, "address", f"the address must have at most {MAX_URL_BYTES} bytes"
+            )
+        if sum(len(k) + len(v) for k, v in scope["headers"]) > MAX_HEADER_BYTES:
+            return error_response(
+                431, "headers", f"headers must have at most {MAX_HEADER_BYTES} bytes"
+            )
+        if self.n_active >= self.max_concurrent:
+            return error_response(503, "busy", "the server is busy; nothing was saved", wait=1)
         return None
 
 
-def _in_time(receive: Receive) -> Receive:
+def _with_timeout(receive: Receive) -> Receive:
     """Wait for the body of a request, but not for ever."""
-    end = time.monotonic() + BODY_SECONDS
-    whole = False
+    end = time.monotonic() + BODY_TIMEOUT_SECONDS
+    complete = False
 
     async def receiving() -> Message:
-        nonlocal whole
-        if whole:
+        nonlocal complete
+        if complete:
             return await receive()
         async with asyncio.timeout(max(0.0, end - time.monotonic())):
             message = await receive()
-        whole = message["type"] != "http.request" or not message.get("more_body", False)
+        complete = message["type"] != "http.request" or not message.get("more_body", False)
         return message
 
     return receiving
 
 
-LARGEST = 16 * 1024
-SAFE = 2**53
+MAX_BODY_BYTES = 16 * 1024
+MAX_SAFE_INTEGER = 2**53
 
 
 class BodyError(Exception):
@@ -162,12 +168,12 @@ class BodyError(Exception):
         self.wait = wait
 
 
-def refuse(field: str, rule: str) -> NoReturn:
+def refuse_field(field: str, rule: str) -> NoReturn:
     """Refuse a field."""
     raise BodyError(422, f"{field} must {rule}", field)
 
 
-async def json_body(request: Request) -> Body:
+async def read_json_body(request: Request) -> Body:
     """The body of a request: an object, at most 16 KiB long, without a key twice."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
@@ -177,17 +183,17 @@ async def json_body(request: Request) -> Body:
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
-        if len(data) > LARGEST:
-            raise BodyError(413, f"the body must have at most {LARGEST} bytes")
-    return Body(parsed(bytes(data)))
+        if len(data) > MAX_BODY_BYTES:
+            raise BodyError(413, f"the body must have at most {MAX_BODY_BYTES} bytes")
+    return Body(parse_object(bytes(data)))
 
 
-def parsed(data: bytes) -> dict[str, Any]:
+def parse_object(data: bytes) -> dict[str, Any]:
     """The object that some bytes are.
 
     Examples
     --------
-    >>> parsed(b'{"option": 3}')
+    >>> parse_object(b'{"option": 3}')
     {'option': 3}
     """
     try:
@@ -198,24 +204,24 @@ def parsed(data: bytes) -> dict[str, Any]:
     except ValueError as error:  # thousands of digits
         raise BodyError(422, f"body must be JSON: {error}", "body") from None
     if text[end:].strip(" \t\r\n"):
-        refuse("body", "end after its object")
+        refuse_field("body", "end after its object")
     if not isinstance(value, dict):
-        refuse("body", "be an object")
+        refuse_field("body", "be an object")
     return value
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            refuse(key[:40], "be given once")
+            refuse_field(key[:40], "be given once")
         if isinstance(value, float) and not math.isfinite(value):
-            refuse(key[:40], "be a finite number")
+            refuse_field(key[:40], "be a finite number")
         found[key] = value
     return found
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=lambda _: math.nan)
+_decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs, parse_constant=lambda _: math.nan)
 
 
 class Body:
@@ -228,67 +234,67 @@ class Body:
         """Whether the field is there."""
         return field in self._values
 
-    def whole(self, field: str, least: int, most: int) -> int:
+    def integer(self, field: str, least: int, most: int) -> int:
         """A whole number."""
         value = self._take(field)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            refuse(field, f"be a whole number in {least}..{most}")
+            refuse_field(field, f"be a whole number in {least}..{most}")
         return value
 
-    def optional_whole(self, field: str, least: int, most: int) -> int | None:
+    def optional_integer(self, field: str, least: int, most: int) -> int | None:
         """A whole number, if it is given."""
-        return self.whole(field, least, most) if self.has(field) else None
+        return self.integer(field, least, most) if self.has(field) else None
 
     def number(self, field: str) -> float:
         """A finite number of a usual size."""
         value = self._take(field)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
-            refuse(field, "be a finite number")
+            refuse_field(field, "be a finite number")
         return float(value)
 
-    def yes(self, field: str, default: bool | None = None) -> bool:
+    def boolean(self, field: str, default: bool | None = None) -> bool:
         """True or false."""
         value = self._take(field) if default is None or self.has(field) else default
         if not isinstance(value, bool):
-            refuse(field, "be true or false")
+            refuse_field(field, "be true or false")
         return value
 
     def text(self, field: str, most: int) -> str:
         """Words."""
         value = self._take(field)
         if not isinstance(value, str) or not 0 < len(value) <= most:
-            refuse(field, f"be a text of 1 to {most} characters")
+            refuse_field(field, f"be a text of 1 to {most} characters")
         return value
 
-    def identity(self, field: str) -> str | None:
+    def platform_id(self, field: str) -> str | None:
         """An id of a recruiting platform, if it is given."""
         if not self.has(field):
             return None
         value = self._take(field)
-        if not isinstance(value, str) or not IDS.fullmatch(value):
-            refuse(field, "be 1 to 64 letters, digits, _ or -")
+        if not isinstance(value, str) or not PLATFORM_ID.fullmatch(value):
+            refuse_field(field, "be 1 to 64 letters, digits, _ or -")
         return value
 
     def items(self, field: str, most: int) -> list[Any]:
         """A list."""
         value = self._take(field)
         if not isinstance(value, list) or len(value) > most:
-            refuse(field, f"be a list of at most {most}")
+            refuse_field(field, f"be a list of at most {most}")
         return value
 
     def object(self, field: str) -> Body:
         """An object in this one; empty if it is not given."""
         value = self._take(field) if self.has(field) else {}
         if not isinstance(value, dict):
-            refuse(field, "be an object")
+            refuse_field(field, "be an object")
         return Body(value)
 
     def finish(self) -> None:
         """Refuse fields that nobody asked for."""
         for field in self._values:
-            refuse(field[:40], "not be sent")
+            refuse_field(field[:40], "not be sent")
 
     def _take(self, field: str) -> Any:
         if field not in self._values:
-            refuse(field, "be given")
+            refuse_field(field, "be given")
         return self._values.pop(field)

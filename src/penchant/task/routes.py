@@ -21,27 +21,35 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from penchant.errors import DataError
-from penchant.task.estimates import Estimates, checked_settings, n_options_of
-from penchant.task.exporting import csv_lines, overview, person
-from penchant.task.requests import SAFE, Body, BodyError, Buckets, json_body, problem, refuse
+from penchant.task.export import csv_lines, overview, person
+from penchant.task.live_estimates import LiveEstimates, check_settings, count_options
+from penchant.task.requests import (
+    MAX_SAFE_INTEGER,
+    Body,
+    BodyError,
+    TokenBucket,
+    error_response,
+    read_json_body,
+    refuse_field,
+)
 from penchant.task.service import Choice, Service
 from penchant.task.sessions import RefusedError
 from penchant.task.store import Store, observations, observers
 
 PREFIX = "/api/v1"
-EVENTS = ("blur", "focus", "hidden", "visible", "resize", "fullscreen", "offline", "online")
-MOST_MARKS = 200
+PAGE_EVENTS = ("blur", "focus", "hidden", "visible", "resize", "fullscreen", "offline", "online")
+MAX_MARKS = 200
 
 
-class Participants:
+class ParticipantRoutes:
     """What people may do, each with the token of their own session."""
 
     def __init__(self, service: Service, results: Any = None) -> None:
         self.service = service
         self.results = results
         rate = service.plan.sessions_per_minute / 60
-        self._arrivals = Buckets(rate, max(10.0, service.plan.sessions_per_minute / 2))
-        self._requests = Buckets(rate=40.0, burst=80.0)
+        self._arrivals = TokenBucket(rate, max(10.0, service.plan.sessions_per_minute / 2))
+        self._requests = TokenBucket(rate=40.0, burst=80.0)
 
     def routes(self) -> list[Route]:
         """All routes, each by its one method."""
@@ -53,7 +61,7 @@ class Participants:
             "instructions": self.instructions,
             "check": self.check,
             "begin": self.begin,
-            "events": self.note,
+            "events": self.log_events,
             "withdraw": self.withdraw,
         }
         return [
@@ -62,7 +70,7 @@ class Participants:
                 for name, endpoint in posts.items()
             ),
             Route(f"{PREFIX}/study", self.study, methods=["GET"]),
-            Route(f"{PREFIX}/sessions", self.arrive, methods=["POST"]),
+            Route(f"{PREFIX}/sessions", self.start_session, methods=["POST"]),
             Route(f"{PREFIX}/session", self.state, methods=["GET"]),
             Route(f"{PREFIX}/session/estimate", self.estimate, methods=["GET"]),
             Route(f"{PREFIX}/session/advice", self.advice, methods=["GET"]),
@@ -74,78 +82,78 @@ class Participants:
         found = {"title": plan.title, "language": plan.language, "id_parameter": plan.id_parameter}
         return JSONResponse(found)
 
-    async def arrive(self, request: Request) -> JSONResponse:
+    async def start_session(self, request: Request) -> JSONResponse:
         """Begin a session."""
         check_origin(request)
-        body = await json_body(request)
-        platform_id, visit = body.identity("id"), body.identity("visit")
+        body = await read_json_body(request)
+        platform_id, visit = body.platform_id("id"), body.platform_id("visit")
         if visit is not None and len(visit) < 22:
-            refuse("visit", "have at least 22 characters, drawn at random")
+            refuse_field("visit", "have at least 22 characters, drawn at random")
         body.finish()
         host = request.client.host if request.client else ""
         wait = self._arrivals.wait(host)
         if wait:
-            return problem(429, "rate", "too many people come at once", wait=wait)
-        return JSONResponse(await kept(self.service.arrive(platform_id, visit)), 201)
+            return error_response(429, "rate", "too many people come at once", wait=wait)
+        return JSONResponse(await await_commit(self.service.start_session(platform_id, visit)), 201)
 
     async def state(self, request: Request) -> JSONResponse:
         """Where the person is."""
-        return await self._done(self.service.state(self._token(request)))
+        return await self._respond(self.service.state(self._token(request)))
 
     async def open(self, request: Request) -> JSONResponse:
         """Go on in this window."""
-        token, body = await self._asked(request)
+        token, body = await self._read_request(request)
         body.finish()
-        return await self._done(self.service.open(token))
+        return await self._respond(self.service.open(token))
 
     async def consent(self, request: Request) -> JSONResponse:
         """The answer to the question of consent."""
-        token, body = await self._asked(request)
-        agrees, version, tab = body.yes("agrees"), body.text("version", 64), _tab(body)
+        token, body = await self._read_request(request)
+        agrees, version, tab = body.boolean("agrees"), body.text("version", 64), _read_tab(body)
         body.finish()
         done = self.service.consent(token, agrees=agrees, version=version, tab=tab)
-        return await self._done(done)
+        return await self._respond(done)
 
     async def instructions(self, request: Request) -> JSONResponse:
         """The instructions were read."""
-        token, body = await self._asked(request)
-        tab = _tab(body)
+        token, body = await self._read_request(request)
+        tab = _read_tab(body)
         body.finish()
-        return await self._done(self.service.instructions(token, tab=tab))
+        return await self._respond(self.service.instructions(token, tab=tab))
 
     async def check(self, request: Request) -> JSONResponse:
         """Answers to the comprehension check."""
-        token, body = await self._asked(request)
+        token, body = await self._read_request(request)
         answers = body.items("answers", 100)
         for i, answer in enumerate(answers):
             if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < 1000:
-                refuse("answers", f"be whole numbers from 0 on (at {i})")
-        tab = _tab(body)
+                refuse_field("answers", f"be whole numbers from 0 on (at {i})")
+        tab = _read_tab(body)
         body.finish()
-        return await self._done(self.service.check(token, answers, tab=tab))
+        return await self._respond(self.service.check(token, answers, tab=tab))
 
     async def begin(self, request: Request) -> JSONResponse:
         """Start a block, or go on."""
-        token, body = await self._asked(request)
-        block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
-        tab = _tab(body)
+        token, body = await self._read_request(request)
+        block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
+        tab = _read_tab(body)
         body.finish()
         done = self.service.begin(token, block=block, decision=decision, tab=tab)
-        return await self._done(done)
+        return await self._respond(done)
 
     async def decide(self, request: Request) -> JSONResponse:
         """A choice."""
-        token, body = await self._asked(request)
-        choice = _choice(body)
-        tab = _tab(body)
+        token, body = await self._read_request(request)
+        choice = _read_choice(body)
+        tab = _read_tab(body)
         body.finish()
-        return await self._done(self.service.decide(token, choice, tab=tab))
+        return await self._respond(self.service.decide(token, choice, tab=tab))
 
     async def propose(self, request: Request) -> JSONResponse:
         """A choice before it is taken: what the machine says of it."""
-        token, body = await self._asked(request)
-        block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
-        option, tab = body.whole("option", 0, SAFE), _tab(body)
+        token, body = await self._read_request(request)
+        block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
+        option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_tab(body)
         body.finish()
         said = await asyncio.to_thread(
             self.service.propose, token, block, decision, option, tab=tab
@@ -154,36 +162,36 @@ class Participants:
 
     async def advice(self, request: Request) -> JSONResponse:
         """All that the machine said to this person."""
-        return await self._done(self.service.advice_log(self._token(request)))
+        return await self._respond(self.service.advice_log(self._token(request)))
 
-    async def note(self, request: Request) -> JSONResponse:
+    async def log_events(self, request: Request) -> JSONResponse:
         """What happened to the page."""
-        token, body = await self._asked(request)
-        given = [_event(event, i) for i, event in enumerate(body.items("events", 50))]
-        tab = _tab(body)
+        token, body = await self._read_request(request)
+        given = [_read_event(event, i) for i, event in enumerate(body.items("events", 50))]
+        tab = _read_tab(body)
         body.finish()
-        return await self._done(self.service.note(token, given, tab=tab))
+        return await self._respond(self.service.log_events(token, given, tab=tab))
 
     async def withdraw(self, request: Request) -> JSONResponse:
         """Stop, and delete what was given."""
-        token, body = await self._asked(request)
-        _tab(body)  # any window may
+        token, body = await self._read_request(request)
+        _read_tab(body)  # any window may
         body.finish()
-        return await self._done(self.service.withdraw(token))
+        return await self._respond(self.service.withdraw(token))
 
     async def estimate(self, request: Request) -> JSONResponse:
         """The person's own estimate, after the end, if the study says so."""
         token = self._token(request)
-        state = await kept(self.service.state(token))
+        state = await await_commit(self.service.state(token))
         if not state.get("end", {}).get("estimate"):
             raise RefusedError(403, "estimate", "this study shows no estimate")
-        found = None if self.results is None else self.results.of_token(token)
+        found = None if self.results is None else self.results.latest_by_token(token)
         return JSONResponse({"estimate": found})
 
-    async def _asked(self, request: Request) -> tuple[str, Body]:
+    async def _read_request(self, request: Request) -> tuple[str, Body]:
         check_origin(request)
         token = self._token(request)
-        return token, await json_body(request)
+        return token, await read_json_body(request)
 
     def _token(self, request: Request) -> str:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
@@ -194,11 +202,11 @@ class Participants:
             raise BodyError(429, "requests come too fast", wait=wait)
         return token
 
-    async def _done(self, future: Future[dict[str, Any]]) -> JSONResponse:
-        return JSONResponse(await kept(future))
+    async def _respond(self, future: Future[dict[str, Any]]) -> JSONResponse:
+        return JSONResponse(await await_commit(future))
 
 
-async def kept(future: Future[Any]) -> Any:
+async def await_commit(future: Future[Any]) -> Any:
     """What the store says once it has it on the disk."""
     return await asyncio.wrap_future(future)
 
@@ -215,21 +223,21 @@ def check_origin(request: Request) -> None:
         raise RefusedError(403, "origin", "requests of other sites are refused")
 
 
-def _tab(body: Body) -> int | None:
-    return body.optional_whole("tab", 0, SAFE)
+def _read_tab(body: Body) -> int | None:
+    return body.optional_integer("tab", 0, MAX_SAFE_INTEGER)
 
 
-def _choice(body: Body) -> Choice:
-    block, decision = body.whole("block", 0, 1000), body.whole("decision", 0, 10_000)
-    unmarked = body.yes("unmarked", False)
+def _read_choice(body: Body) -> Choice:
+    block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
+    unmarked = body.boolean("unmarked", False)
     if unmarked and body.has("option"):
-        refuse("option", "be left out with unmarked")
-    option = None if unmarked else body.whole("option", 0, SAFE)
-    ready = body.yes("ready", True)
-    return Choice(block, decision, option, ready, _client(body.object("client")))
+        refuse_field("option", "be left out with unmarked")
+    option = None if unmarked else body.integer("option", 0, MAX_SAFE_INTEGER)
+    ready = body.boolean("ready", True)
+    return Choice(block, decision, option, ready, _read_client(body.object("client")))
 
 
-def _client(body: Body) -> dict[str, Any]:
+def _read_client(body: Body) -> dict[str, Any]:
     """What the page measured by its own clock: when it was shown, marked, taken."""
     found: dict[str, Any] = {}
     for field in ("onset_ms", "taken_ms"):
@@ -238,12 +246,12 @@ def _client(body: Body) -> dict[str, Any]:
     if body.has("input"):
         found["input"] = body.text("input", 20)
         if found["input"] not in ("mouse", "touch", "pen", "keyboard", "simulated"):
-            refuse("input", "be mouse, touch, pen, keyboard or simulated")
+            refuse_field("input", "be mouse, touch, pen, keyboard or simulated")
     if body.has("marks"):
-        marks = body.items("marks", MOST_MARKS)
+        marks = body.items("marks", MAX_MARKS)
         for mark in marks:
             if not isinstance(mark, list) or len(mark) != 2 or not all(map(_is_time, mark)):
-                refuse("marks", "be pairs of an option and a time")
+                refuse_field("marks", "be pairs of an option and a time")
         found["marks"] = [[mark[0], round(mark[1], 2)] for mark in marks]
     body.finish()
     return found
@@ -253,39 +261,39 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
-def _event(value: Any, place: int) -> tuple[str, Mapping[str, Any]]:
+def _read_event(value: Any, index: int) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(value, dict):
-        refuse("events", f"be objects (at {place})")
+        refuse_field("events", f"be objects (at {index})")
     body = Body(value)
     kind = body.text("kind", 20)
-    if kind not in EVENTS:
-        refuse("kind", f"be one of {', '.join(EVENTS)}")
+    if kind not in PAGE_EVENTS:
+        refuse_field("kind", f"be one of {', '.join(PAGE_EVENTS)}")
     data: dict[str, Any] = {"ms": round(body.number("ms"), 2)}
     for field in ("width", "height"):
         if body.has(field):
-            data[field] = body.whole(field, 0, 100_000)
+            data[field] = body.integer(field, 0, 100_000)
     body.finish()
     return kind, data
 
 
-COOKIE = "penchant_researcher"
-HOURS = 12
+COOKIE_NAME = "penchant_researcher"
+COOKIE_HOURS = 12
 log = logging.getLogger("penchant.task")
 
 
-class Gate:
+class ResearcherGate:
     """Who is a researcher: whoever has the token, or a cookie that was made with it."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
-        self._attempts = Buckets(rate=0.1, burst=8)
+        self._attempts = TokenBucket(rate=0.1, burst=8)
 
     def check(self, request: Request) -> None:
         """Refuse everybody else."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             self.check_token(request, token)
-        elif not self._is_cookie(request.cookies.get(COOKIE, "")):
+        elif not self._is_cookie(request.cookies.get(COOKIE_NAME, "")):
             raise RefusedError(401, "researcher", "the researcher's token must be given")
 
     def check_token(self, request: Request, token: str) -> None:
@@ -300,7 +308,7 @@ class Gate:
 
     def cookie(self, now: float | None = None) -> str:
         """A cookie that says until when it counts."""
-        until = str(int((time.time() if now is None else now) + HOURS * 3600))
+        until = str(int((time.time() if now is None else now) + COOKIE_HOURS * 3600))
         return f"{until}.{self._signature(until)}"
 
     def _is_cookie(self, value: str) -> bool:
@@ -313,14 +321,14 @@ class Gate:
         return hmac.new(self._token, f"cookie {until}".encode(), hashlib.sha256).hexdigest()
 
 
-class Researchers:
+class ResearcherRoutes:
     """What the researcher may see."""
 
     def __init__(
         self,
         service: Service,
-        estimates: Estimates | None,
-        gate: Gate,
+        estimates: LiveEstimates | None,
+        gate: ResearcherGate,
         page: Callable[[int], Response],
         stopping: Callable[[], bool],
     ) -> None:
@@ -330,7 +338,7 @@ class Researchers:
     def routes(self) -> list[Route]:
         """All routes, each by its one method."""
         return [
-            Route("/researcher", self.shown, methods=["GET"]),
+            Route("/researcher", self.show_page, methods=["GET"]),
             Route("/researcher/login", self.login, methods=["POST"]),
             Route("/researcher/logout", self.logout, methods=["POST"]),
             Route("/researcher/overview", self.overview, methods=["GET"]),
@@ -339,7 +347,7 @@ class Researchers:
             Route("/researcher/export/choices.csv", self.export, methods=["GET"]),
         ]
 
-    async def shown(self, request: Request) -> Response:
+    async def show_page(self, request: Request) -> Response:
         """The page; without a token only the form that asks for it."""
         try:
             self.gate.check(request)
@@ -350,16 +358,16 @@ class Researchers:
     async def login(self, request: Request) -> Response:
         """Take the token, give a cookie."""
         check_origin(request)
-        body = await json_body(request)
+        body = await read_json_body(request)
         token = body.text("token", 200)
         body.finish()
         self.gate.check_token(request, token)
         reply = JSONResponse({"ok": True})
         secure = request.url.scheme == "https"
         reply.set_cookie(
-            COOKIE,
+            COOKIE_NAME,
             self.gate.cookie(),
-            max_age=HOURS * 3600,
+            max_age=COOKIE_HOURS * 3600,
             path="/researcher",
             secure=secure,
             httponly=True,
@@ -371,7 +379,7 @@ class Researchers:
         """Take the cookie back."""
         check_origin(request)
         reply = JSONResponse({"ok": True})
-        reply.delete_cookie(COOKIE, path="/researcher", httponly=True, samesite="strict")
+        reply.delete_cookie(COOKIE_NAME, path="/researcher", httponly=True, samesite="strict")
         return reply
 
     async def overview(self, request: Request) -> JSONResponse:
@@ -383,7 +391,7 @@ class Researchers:
         """One person, with choices and the estimate."""
         self.gate.check(request)
         found = await asyncio.to_thread(self._person, request.path_params["session"])
-        return problem(404, "person", "nobody has this number") if found is None else found
+        return error_response(404, "person", "nobody has this number") if found is None else found
 
     async def stream(self, request: Request) -> StreamingResponse:
         """The overview again and again, as it changes."""
@@ -414,10 +422,10 @@ class Researchers:
     def _overview(self) -> dict[str, Any]:
         now = time.time()
         with self.service.store.reading() as connection:
-            found = overview(connection, self.service.plan_named, now)
+            found = overview(connection, self.service.plan_of_version, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
-            estimate = None if self.estimates is None else self.estimates.of(one["session"])
+            estimate = None if self.estimates is None else self.estimates.latest(one["session"])
             one["estimate"] = estimate and {
                 "status": estimate.get("status"),
                 "decisions": estimate.get("decisions"),
@@ -436,48 +444,48 @@ class Researchers:
 
     def _person(self, session: int) -> JSONResponse | None:
         with self.service.store.reading() as connection:
-            found = person(connection, session, self.service.plan_named, time.time())
+            found = person(connection, session, self.service.plan_of_version, time.time())
         if found is None:
             return None
-        estimate = None if self.estimates is None else self.estimates.of(session)
+        estimate = None if self.estimates is None else self.estimates.latest(session)
         found["estimate"] = estimate and {**estimate, "age": self._age(found, time.time())}
         return JSONResponse(found)
 
 
 _OBSERVER = re.compile(r"[A-Za-z0-9_-]{16,64}")
-SECONDS = 60.0
-MOST = 10_000
+ESTIMATE_TIMEOUT_SECONDS = 60.0
+MAX_OBSERVATIONS = 10_000
 
 
-class Observing:
+class ObserverRoutes:
     """An observer watches one operator of another interface; the researcher's token opens it."""
 
-    def __init__(self, store: Store, estimates: Estimates | None, gate: Gate) -> None:
+    def __init__(self, store: Store, estimates: LiveEstimates | None, gate: ResearcherGate) -> None:
         self.store, self.estimates, self.gate = store, estimates, gate
 
     def routes(self) -> list[Route]:
         """All routes, each by its one method."""
         one = f"{PREFIX}/observers/{{observer}}"
         return [
-            Route(f"{PREFIX}/observers", self.make, methods=["POST"]),
+            Route(f"{PREFIX}/observers", self.create, methods=["POST"]),
             Route(f"{one}/observations", self.observe, methods=["POST"]),
-            Route(f"{one}/observations", self.observed, methods=["GET"]),
+            Route(f"{one}/observations", self.observation_count, methods=["GET"]),
             Route(f"{one}/estimate", self.estimate, methods=["GET"]),
             Route(f"{one}/prediction", self.prediction, methods=["GET"]),
         ]
 
-    async def make(self, request: Request) -> JSONResponse:
+    async def create(self, request: Request) -> JSONResponse:
         """Begin to watch somebody."""
         self.gate.check(request)
-        body = await json_body(request)
-        settings = _settings(body)
+        body = await read_json_body(request)
+        settings = _read_settings(body)
         observer = secrets.token_urlsafe(18)
 
         def work(connection: Connection) -> None:
             row = {"observer": observer, "model": json.dumps(settings), "made": time.time()}
             connection.execute(insert(observers).values(row))
 
-        await kept(self.store.write(work))
+        await await_commit(self.store.write(work))
         if self.estimates is not None:
             # compiled now, and not before the first estimate; nobody waits for the answer
             self.estimates.ask({"observer": observer, "want": "start"})
@@ -485,34 +493,36 @@ class Observing:
 
     async def observe(self, request: Request) -> JSONResponse:
         """Take a choice and its reward; the same again changes nothing."""
-        observer = self._named(request)
-        body = await json_body(request)
-        number = body.whole("number", 0, MOST - 1)
-        chosen, reward = body.whole("chosen", 0, 10_000), body.number("reward")
+        observer = self._observer_name(request)
+        body = await read_json_body(request)
+        number = body.integer("number", 0, MAX_OBSERVATIONS - 1)
+        chosen, reward = body.integer("chosen", 0, 10_000), body.number("reward")
         body.finish()
-        done = self.store.write(lambda c: _observed(c, observer, number, chosen, reward))
-        return JSONResponse(await kept(done))
+        done = self.store.write(lambda c: _store_observation(c, observer, number, chosen, reward))
+        return JSONResponse(await await_commit(done))
 
-    async def observed(self, request: Request) -> JSONResponse:
+    async def observation_count(self, request: Request) -> JSONResponse:
         """How many observations there are: where to go on after a failure."""
-        observer = self._named(request)
-        return JSONResponse(await kept(self.store.write(lambda c: _counted(c, observer))))
+        observer = self._observer_name(request)
+        return JSONResponse(
+            await await_commit(self.store.write(lambda c: _observation_count(c, observer)))
+        )
 
     async def estimate(self, request: Request) -> JSONResponse:
         """What is known of the operator."""
-        return await self._asked(request, "estimate")
+        return await self._ask_worker(request, "estimate")
 
     async def prediction(self, request: Request) -> JSONResponse:
         """How likely each option is to be chosen next."""
-        return await self._asked(request, "prediction")
+        return await self._ask_worker(request, "prediction")
 
-    async def _asked(self, request: Request, want: str) -> JSONResponse:
-        observer = self._named(request)
+    async def _ask_worker(self, request: Request, want: str) -> JSONResponse:
+        observer = self._observer_name(request)
         if self.estimates is None:
             raise RefusedError(404, "estimates", "this server makes no estimates")
         try:
             asked = self.estimates.ask({"observer": observer, "want": want})
-            found = await asyncio.wait_for(asyncio.wrap_future(asked), SECONDS)
+            found = await asyncio.wait_for(asyncio.wrap_future(asked), ESTIMATE_TIMEOUT_SECONDS)
         except (TimeoutError, RuntimeError):
             raise RefusedError(503, "estimates", "no estimate can be made now") from None
         if found.get("error") == "no such observer":
@@ -521,7 +531,7 @@ class Observing:
             raise RefusedError(409, "estimate", str(found["error"])[:300])
         return JSONResponse(found)
 
-    def _named(self, request: Request) -> str:
+    def _observer_name(self, request: Request) -> str:
         self.gate.check(request)
         observer = str(request.path_params["observer"])
         if not _OBSERVER.fullmatch(observer):
@@ -529,7 +539,7 @@ class Observing:
         return observer
 
 
-def _settings(body: Body) -> dict[str, Any]:
+def _read_settings(body: Body) -> dict[str, Any]:
     given = body.object("settings")
     settings: dict[str, Any] = {"model": body.text("model", 40)}
     for name in ("n_options", "grid", "noise_variance", "length_scale"):
@@ -537,19 +547,19 @@ def _settings(body: Body) -> dict[str, Any]:
             settings[name] = (
                 given.text(name, 12)
                 if name == "grid"
-                else given.whole(name, 2, 10_000)
+                else given.integer(name, 2, 10_000)
                 if name == "n_options"
                 else given.number(name)
             )
     given.finish()
     body.finish()
     try:
-        return checked_settings(settings)
+        return check_settings(settings)
     except DataError as error:
-        refuse("settings", f"be those of a model: {error}")
+        refuse_field("settings", f"be those of a model: {error}")
 
 
-def _counted(connection: Connection, observer: str) -> dict[str, Any]:
+def _observation_count(connection: Connection, observer: str) -> dict[str, Any]:
     query = select(observers.c.observer).where(observers.c.observer == observer)
     if connection.scalar(query) is None:
         raise RefusedError(404, "observer", "no observer has this name")
@@ -559,13 +569,13 @@ def _counted(connection: Connection, observer: str) -> dict[str, Any]:
     return {"observations": connection.scalar(count) or 0}
 
 
-def _observed(
+def _store_observation(
     connection: Connection, observer: str, number: int, chosen: int, reward: float
 ) -> dict[str, Any]:
     settings = connection.scalar(select(observers.c.model).where(observers.c.observer == observer))
     if settings is None:
         raise RefusedError(404, "observer", "no observer has this name")
-    n = n_options_of(json.loads(settings))
+    n = count_options(json.loads(settings))
     if chosen >= n:
         raise RefusedError(422, "chosen", f"chosen must lie in 0..{n - 1}")
     stored = connection.execute(
@@ -574,11 +584,11 @@ def _observed(
         )
     ).first()
     if stored is None:
-        count = _counted(connection, observer)["observations"]
+        count = _observation_count(connection, observer)["observations"]
         if number != count:
             raise RefusedError(409, "number", f"the next observation is {count}")
         row = {"observer": observer, "number": number, "chosen": chosen, "reward": reward}
         connection.execute(insert(observations).values(**row, received=time.time()))
     elif tuple(stored) != (chosen, reward):
         raise RefusedError(409, "already observed", f"observation {number} is another one")
-    return _counted(connection, observer)
+    return _observation_count(connection, observer)

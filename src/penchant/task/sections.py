@@ -10,56 +10,58 @@ from typing import Any, NoReturn, TypeVar
 
 from penchant.errors import DataError, closest_match_hint
 
-Path = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
-_HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w"'-]+)*)\s*=(.*)$""")
-_PIECE = re.compile(r"\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'[^']*'|#.*|[\[\]{}]")
+_HEADER_LINE = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:#.*)?$")
+_KEY_LINE = re.compile(
+    r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*[\w"'-]+)*)\s*=(.*)$"""
+)
+_VALUE_PIECE = re.compile(r"\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'[^']*'|#.*|[\[\]{}]")
 
 
-def lines_of_keys(text: str) -> dict[Path, int]:
+def key_lines(text: str) -> dict[KeyPath, int]:
     r"""The line, from 1, in which each table and key of a TOML text begins.
 
     Examples
     --------
-    >>> lines_of_keys('[study]\nname = "a"\n[[block]]\ntask = "grid"')
+    >>> key_lines('[study]\nname = "a"\n[[block]]\ntask = "grid"')
     {('study',): 1, ('study', 'name'): 2, ('block', 0): 3, ('block', 0, 'task'): 4}
     """
-    found: dict[Path, int] = {}
-    here: Path = ()
-    counts: dict[Path, int] = {}
-    for number, line in _outside_values(text):
-        header, key = _HEADER.match(line), _KEY.match(line)
+    found: dict[KeyPath, int] = {}
+    here: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
+    for number, line in _lines_outside_values(text):
+        header, key = _HEADER_LINE.match(line), _KEY_LINE.match(line)
         if header:
-            here = _names(header.group(2))
+            here = _split_key(header.group(2))
             if header.group(1) == "[[":
                 counts[here] = counts.get(here, -1) + 1
                 here = (*here, counts[here])
             found.setdefault(here, number)
         elif key:
-            found.setdefault((*here, *_names(key.group(1))), number)
+            found.setdefault((*here, *_split_key(key.group(1))), number)
     return found
 
 
-def _names(words: str) -> Path:
+def _split_key(words: str) -> KeyPath:
     return tuple(word.strip().strip("\"'") for word in words.split("."))
 
 
-def _outside_values(text: str) -> Iterator[tuple[int, str]]:
+def _lines_outside_values(text: str) -> Iterator[tuple[int, str]]:
     """Lines that do not go on with a value of an earlier line."""
     depth, quoted = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         if not depth and not quoted:
             yield number, line
-        key = _KEY.match(line) if not depth and not quoted else None
+        key = _KEY_LINE.match(line) if not depth and not quoted else None
         rest = key.group(2) if key else line
         if not depth and not quoted and key is None:
             continue
-        for piece in _PIECE.finditer(rest):
-            depth, quoted = _after(piece.group(), depth, quoted)
+        for piece in _VALUE_PIECE.finditer(rest):
+            depth, quoted = _bracket_state(piece.group(), depth, quoted)
 
 
-def _after(piece: str, depth: int, quoted: str) -> tuple[int, str]:
+def _bracket_state(piece: str, depth: int, quoted: str) -> tuple[int, str]:
     """How many brackets are open, and which quote, behind a piece of a value."""
     if quoted:
         return depth, "" if piece == quoted else quoted
@@ -92,8 +94,8 @@ class Section:
     """
 
     values: Mapping[str, Any]
-    path: Path = ()
-    lines: Mapping[Path, int] = field(default_factory=dict)
+    path: KeyPath = ()
+    lines: Mapping[KeyPath, int] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
 
     def name(self, key: str = "") -> str:
@@ -113,11 +115,11 @@ class Section:
         given = self.values.get(key) if got is None else got
         shown = repr(given) if len(repr(given)) <= 60 else f"{repr(given)[:57]}..."
         shown = "none" if given is None else shown.lower() if isinstance(given, bool) else shown
-        raise DataError(f"{self.name(key)} must {rule}; got {shown}{self.place(key)}. {fix}")
+        raise DataError(f"{self.name(key)} must {rule}; got {shown}{self.line_suffix(key)}. {fix}")
 
-    def place(self, key: str = "") -> str:
+    def line_suffix(self, key: str = "") -> str:
         """The line of a key, or of what it stands in."""
-        path: Path = (*self.path, key) if key else self.path
+        path: KeyPath = (*self.path, key) if key else self.path
         while path:
             if path in self.lines:
                 return f" at line {self.lines[path]}"
@@ -171,14 +173,14 @@ class Section:
         hint = closest_match_hint(str(value), known).strip() or "Choose one."
         self.refuse(key, f"be one of {', '.join(known)}", hint, value)
 
-    def yes(self, key: str, default: bool) -> bool:
+    def boolean(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self._value(key, default)
         if not isinstance(value, bool):
             self.refuse(key, "be true or false", "Write it without quotes.")
         return value
 
-    def whole(self, key: str, least: int, most: int, default: int | None = None) -> int:
+    def integer(self, key: str, least: int, most: int, default: int | None = None) -> int:
         """A whole number."""
         value = self._value(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -211,7 +213,7 @@ class Section:
                 )
                 raise DataError(
                     f"{self.name() or 'the file'} must have known keys; got {key!r}"
-                    f"{self.place(key)}. {hint}"
+                    f"{self.line_suffix(key)}. {hint}"
                 )
 
     def _value(self, key: str, default: Any) -> Any:

@@ -26,15 +26,21 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from penchant.errors import DataError
-from penchant.task.estimates import Estimates
+from penchant.task.live_estimates import LiveEstimates
 from penchant.task.plan import Plan
-from penchant.task.requests import AT_ONCE, BodyError, Border, headers_for, problem
-from penchant.task.routes import Gate, Observing, Participants, Researchers
+from penchant.task.requests import (
+    MAX_CONCURRENT_REQUESTS,
+    BodyError,
+    LimitsMiddleware,
+    error_response,
+    security_headers,
+)
+from penchant.task.routes import ObserverRoutes, ParticipantRoutes, ResearcherGate, ResearcherRoutes
 from penchant.task.service import Service
 from penchant.task.sessions import RefusedError, compile_advice
-from penchant.task.store import BusyError, NotSavedError, Store, owned
+from penchant.task.store import BusyError, NotSavedError, Store, exclusive_lock
 
-KINDS = {
+MEDIA_TYPES = {
     "html": "text/html; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
     "css": "text/css; charset=utf-8",
@@ -52,7 +58,7 @@ class _Asset:
     tag: str
 
 
-def assets() -> dict[str, _Asset]:
+def load_assets() -> dict[str, _Asset]:
     """Files that the browser may load, by their path; nothing else is ever read from the disk."""
     found: dict[str, _Asset] = {}
 
@@ -61,10 +67,10 @@ def assets() -> dict[str, _Asset]:
             ending = item.name.rsplit(".", 1)[-1]
             if item.is_dir() and not item.name.startswith("_"):
                 collect(item, f"{path}{item.name}/")
-            elif item.is_file() and ending in KINDS:
+            elif item.is_file() and ending in MEDIA_TYPES:
                 data = item.read_bytes()
                 tag = hashlib.sha256(data).hexdigest()[:16]
-                found[f"{path}{item.name}"] = _Asset(data, KINDS[ending], f'"{tag}"')
+                found[f"{path}{item.name}"] = _Asset(data, MEDIA_TYPES[ending], f'"{tag}"')
 
     collect(files("penchant.task") / "page", "")
     return found
@@ -74,9 +80,9 @@ def make_app(
     service: Service,
     *,
     token: str,
-    estimates: Estimates | None = None,
+    estimates: LiveEstimates | None = None,
     frame_ancestors: str = "'none'",
-    at_once: int = AT_ONCE,
+    at_once: int = MAX_CONCURRENT_REQUESTS,
     stopping: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
     """The application of a study.
@@ -96,8 +102,8 @@ def make_app(
     stopping
         Whether streams shall end.
     """
-    held = assets()
-    gate = Gate(token)
+    held = load_assets()
+    gate = ResearcherGate(token)
 
     def page(name: str, status: int = 200) -> Response:
         return Response(held[name].data, status, media_type=held[name].kind)
@@ -108,7 +114,7 @@ def make_app(
     async def asset(request: Request) -> Response:
         found = held.get(request.path_params["path"])
         if found is None or found.kind.startswith("text/html"):
-            return problem(404, "path", "there is no such page")
+            return error_response(404, "path", "there is no such page")
         headers = {"etag": found.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == found.tag:
             return Response(status_code=304, headers=headers)
@@ -117,71 +123,71 @@ def make_app(
     async def health(request: Request) -> Response:
         return JSONResponse({"ok": True})
 
-    researchers = Researchers(
+    researchers = ResearcherRoutes(
         service, estimates, gate, lambda status: page("researcher.html", status), stopping
     )
     routes: list[BaseRoute] = [
-        *Participants(service, estimates).routes(),
+        *ParticipantRoutes(service, estimates).routes(),
         Route("/", index, methods=["GET"]),
         Route("/health", health, methods=["GET"]),
         Route("/assets/{path:path}", asset, methods=["GET"]),
-        *Observing(service.store, estimates, gate).routes(),
+        *ObserverRoutes(service.store, estimates, gate).routes(),
         *researchers.routes(),
     ]
     app = Starlette(routes=routes, exception_handlers=_HANDLERS)
-    return Border(app, headers_for(frame_ancestors), at_once)
+    return LimitsMiddleware(app, security_headers(frame_ancestors), at_once)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _handle_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
     more: dict[str, Any] = {"field": error.code} if error.status == 422 else {}
     wait = 60.0 if error.status == 429 else 1.0 if error.status == 503 else None
-    reply = problem(error.status, error.code, str(error), wait=wait, **more)
+    reply = error_response(error.status, error.code, str(error), wait=wait, **more)
     if error.reply:
         body = {"error": {"code": error.code, "message": str(error)}, **error.reply}
         return JSONResponse(body, error.status)
     return reply
 
 
-async def _unreadable(request: Request, error: Exception) -> Response:
+async def _handle_bad_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, BodyError)
     more = {} if error.field is None else {"field": error.field}
-    return problem(error.status, "request", str(error), wait=error.wait, **more)
+    return error_response(error.status, "request", str(error), wait=error.wait, **more)
 
 
-async def _not_saved(request: Request, error: Exception) -> Response:
+async def _handle_not_saved(request: Request, error: Exception) -> Response:
     log.error("not saved: %s", error)
-    return problem(503, "not saved", "this was not saved; try again", wait=2)
+    return error_response(503, "not saved", "this was not saved; try again", wait=2)
 
 
-async def _busy(request: Request, error: Exception) -> Response:
-    return problem(503, "busy", "the server is busy; nothing was saved", wait=1)
+async def _handle_busy(request: Request, error: Exception) -> Response:
+    return error_response(503, "busy", "the server is busy; nothing was saved", wait=1)
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _handle_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return problem(error.status_code, "http", str(error.detail))
+    return error_response(error.status_code, "http", str(error.detail))
 
 
-async def _unexpected(request: Request, error: Exception) -> Response:
+async def _handle_unexpected(request: Request, error: Exception) -> Response:
     log.error("unexpected %s at %s", type(error).__name__, request.url.path, exc_info=error)
-    return problem(500, "internal", "the server has failed; this may not be saved")
+    return error_response(500, "internal", "the server has failed; this may not be saved")
 
 
 _HANDLERS: Mapping[Any, Any] = {
-    RefusedError: _refused,
-    BodyError: _unreadable,
-    NotSavedError: _not_saved,
-    BusyError: _busy,
-    SQLAlchemyError: _not_saved,
-    HTTPException: _http,
-    Exception: _unexpected,
+    RefusedError: _handle_refusal,
+    BodyError: _handle_bad_request,
+    NotSavedError: _handle_not_saved,
+    BusyError: _handle_busy,
+    SQLAlchemyError: _handle_not_saved,
+    HTTPException: _handle_http_error,
+    Exception: _handle_unexpected,
 }
 
 
-REQUEST_SECONDS = 20.0
-INCOMPLETE = 64 * 1024
-SWITCH_SECONDS = 0.0002
+REQUEST_TIMEOUT_SECONDS = 20.0
+MAX_INCOMPLETE_BYTES = 64 * 1024
+THREAD_SWITCH_SECONDS = 0.0002
 
 
 class Protocol(H11Protocol):
@@ -190,7 +196,7 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Give a new connection so long to ask for something."""
         super().connection_made(transport)
-        self._patience = self.loop.call_later(REQUEST_SECONDS, self._give_up)
+        self._patience = self.loop.call_later(REQUEST_TIMEOUT_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
@@ -247,19 +253,19 @@ def serve(
         Called with the address, once people may come.
     """
     # The thread that answers must not wait 5 ms for the one that writes each time it looks up.
-    sys.setswitchinterval(SWITCH_SECONDS)
+    sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
     with ExitStack() as stack:
         held = Store(store)
         stack.callback(held.close)
         if held.file is not None:
-            stack.enter_context(owned(held.file))
+            stack.enter_context(exclusive_lock(held.file))
         service = Service(held, plan)
         compile_advice(plan)
-        listening = stack.enter_context(_socket(host, port))
+        listening = stack.enter_context(_listening_socket(host, port))
         estimates = None
         if with_estimates:
-            estimates = Estimates(held)
+            estimates = LiveEstimates(held)
             estimates.start()
             stack.callback(estimates.stop)
         servers: list[_Server] = []
@@ -280,7 +286,7 @@ def serve(
             timeout_keep_alive=75,
             timeout_graceful_shutdown=8,
             server_header=False,
-            h11_max_incomplete_event_size=INCOMPLETE,
+            h11_max_incomplete_event_size=MAX_INCOMPLETE_BYTES,
         )
         shown = f"[{host}]" if ":" in host else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
@@ -300,7 +306,7 @@ class _Server(uvicorn.Server):
             self._told()
 
 
-def _socket(host: str, port: int) -> socket.socket:
+def _listening_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # named TCP, so that replies are sent at once and not gathered first
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -14,53 +14,63 @@ from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 
-from penchant.task.exporting import OFFER
-from penchant.task.kinds import Past, whole
-from penchant.task.plan import Block, Cell, Plan, document_text, plan_of
+from penchant.task.export import OFFER_KEY
+from penchant.task.plan import Block, Cell, Plan, parse_plan, serialize_document
 from penchant.task.sessions import (
     ADVICE,
     PROPOSED,
-    Advisers,
-    Asked,
+    AdviserCache,
     Clock,
     Moment,
+    Proposal,
     RefusedError,
     Session,
-    begun,
-    checked,
-    consented,
-    decided,
+    after_begin,
+    after_check,
+    after_consent_answer,
+    after_decision,
+    after_end,
+    after_reading,
+    check_decision,
+    check_stage,
+    check_tab,
     decision_view,
+    draw_least_filled,
     end_view,
-    ended,
     episode_number,
-    expect,
-    expect_decision,
-    expect_tab,
     first_stage,
-    instructed,
     is_assisted,
     is_overdue,
-    least_filled,
     session_view,
 )
 from penchant.task.store import Store, decisions, events, meta, people, sessions, studies
+from penchant.task.tasks import OfferHistory, random_integer
 
 Result = TypeVar("Result")
-KEPT = ("stage", "outcome", "consent", "cell", "attempts", "block", "decision", "tab", "total")
+STATE_COLUMNS = (
+    "stage",
+    "outcome",
+    "consent",
+    "cell",
+    "attempts",
+    "block",
+    "decision",
+    "tab",
+    "total",
+)
 Reply = dict[str, Any]
 
 # Statements of every choice, made once: making them takes longer than carrying them out.
-_BY_TOKEN = select(sessions).where(sessions.c.token == bindparam("key"))
-_BY_NUMBER = select(sessions).where(sessions.c.session == bindparam("key"))
-_KEEP = update(sessions).where(sessions.c.session == bindparam("whose"))
-_STORED = select(decisions).where(
+_SELECT_BY_TOKEN = select(sessions).where(sessions.c.token == bindparam("key"))
+_SELECT_BY_NUMBER = select(sessions).where(sessions.c.session == bindparam("key"))
+_UPDATE_SESSION = update(sessions).where(sessions.c.session == bindparam("whose"))
+_SELECT_DECISION = select(decisions).where(
     decisions.c.session == bindparam("whose"),
     decisions.c.block == bindparam("which_block"),
     decisions.c.decision == bindparam("which"),
 )
-_TAKE = insert(decisions)
-_LOG = insert(events)
+_INSERT_DECISION = insert(decisions)
+_INSERT_EVENT = insert(events)
 
 
 @dataclass(frozen=True)
@@ -98,14 +108,14 @@ class Service:
         self.clock = clock or Clock()
         self._secret = store.setting("pseudonyms").encode()
         self._store_seed = int(store.setting("seed"))
-        self._plans = lru_cache(maxsize=16)(self._stored_plan)
+        self._plans = lru_cache(maxsize=16)(self._load_plan)
         self._version = plan.version
-        self._advisers = Advisers()
-        self._keep_version()
+        self._advisers = AdviserCache()
+        self._store_plan()
 
     # -- people ------------------------------------------------------------------------------------
 
-    def arrive(self, platform_id: str | None, visit: str | None = None) -> Future[Reply]:
+    def start_session(self, platform_id: str | None, visit: str | None = None) -> Future[Reply]:
         """Begin a session, or take one up again where the study lets people.
 
         Parameters
@@ -118,24 +128,26 @@ class Service:
         """
         token = secrets.token_urlsafe(24)  # 192 bits
         if visit is not None:
-            token = self._signed(f"visit\x00{platform_id or ''}\x00{visit}")[:48]
+            token = self._keyed_hash(f"visit\x00{platform_id or ''}\x00{visit}")[:48]
 
         def work(connection: Connection) -> Reply:
             now = self.clock.now()
-            mine = self._by(connection, _BY_TOKEN, token_hash(token))
+            mine = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
             if mine is not None:
-                settled = self._settled(connection, mine, now)
-                return {"token": token, "state": self._view(connection, settled, now)}
-            known = self._known(connection, platform_id)
+                settled = self._apply_deadline(connection, mine, now)
+                return {"token": token, "state": self._state_view(connection, settled, now)}
+            known = self._find_by_platform_id(connection, platform_id)
             if known is not None:
-                return self._again(connection, known, token, now)
-            self._check_room(connection)
-            session = self._new(connection, platform_id, token, now)
-            return {"token": token, "state": self._view(connection, session, now)}
+                return self._resume(connection, known, token, now)
+            self._check_capacity(connection)
+            session = self._create_session(connection, platform_id, token, now)
+            return {"token": token, "state": self._state_view(connection, session, now)}
 
         return self.store.write(work)
 
-    def _known(self, connection: Connection, platform_id: str | None) -> Session | None:
+    def _find_by_platform_id(
+        self, connection: Connection, platform_id: str | None
+    ) -> Session | None:
         if platform_id is None:
             return None
         if not self.store.is_sqlite:  # of two servers one must come first
@@ -146,9 +158,9 @@ class Service:
             .order_by(people.c.session.desc())
             .limit(1)
         )
-        return None if found is None else self._by(connection, _BY_NUMBER, found)
+        return None if found is None else self._load_session(connection, _SELECT_BY_NUMBER, found)
 
-    def _again(self, connection: Connection, session: Session, token: str, now: Moment) -> Reply:
+    def _resume(self, connection: Connection, session: Session, token: str, now: Moment) -> Reply:
         if self.plan.resume != "id":
             raise RefusedError(
                 409, "already begun", "somebody with this id has begun; go on in that browser"
@@ -158,15 +170,15 @@ class Service:
             .where(sessions.c.session == session.session)
             .values(token=token_hash(token))
         )
-        settled = self._settled(connection, session, now)
-        return {"token": token, "state": self._view(connection, settled, now)}
+        settled = self._apply_deadline(connection, session, now)
+        return {"token": token, "state": self._state_view(connection, settled, now)}
 
-    def _check_room(self, connection: Connection) -> None:
+    def _check_capacity(self, connection: Connection) -> None:
         count = connection.scalar(select(func.count()).select_from(sessions)) or 0
         if count >= self.plan.most_sessions:
             raise RefusedError(403, "full", "this study takes no more people")
 
-    def _new(
+    def _create_session(
         self, connection: Connection, platform_id: str | None, token: str, now: Moment
     ) -> Session:
         who = platform_id if platform_id is not None else f"\x00{token}"
@@ -184,17 +196,19 @@ class Service:
         number = int(result.inserted_primary_key[0])  # type: ignore[index]  # one row was made
         if platform_id is not None:
             connection.execute(insert(people).values(session=number, platform_id=platform_id))
-        made = self._by(connection, _BY_NUMBER, number)
+        made = self._load_session(connection, _SELECT_BY_NUMBER, number)
         assert made is not None
         if made.stage == "ready":
-            made = self._keep(connection, made, self._assigned(connection, made), now)
+            made = self._save_session(
+                connection, made, self._assign_condition(connection, made), now
+            )
         return made
 
     def pseudonym(self, who: str) -> str:
         """A name that only this store can trace to a person."""
-        return "p" + self._signed(who)[:12]
+        return "p" + self._keyed_hash(who)[:12]
 
-    def _signed(self, words: str) -> str:
+    def _keyed_hash(self, words: str) -> str:
         return hmac.new(self._secret, words.encode(), hashlib.sha256).hexdigest()
 
     # -- what people do ----------------------------------------------------------------------------
@@ -203,91 +217,95 @@ class Service:
         """Go on in this window of the browser; older ones may not act any more."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            taken = self._keep(connection, session, replace(session, tab=session.tab + 1), now)
+            taken = self._save_session(
+                connection, session, replace(session, tab=session.tab + 1), now
+            )
             self._log(connection, taken, "opened", {"tab": taken.tab}, now)
-            return self._view(connection, taken, now)
+            return self._state_view(connection, taken, now)
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def state(self, token: str) -> Future[Reply]:
         """Where a person is."""
-        return self._do(token, self._view)
+        return self._transact(token, self._state_view)
 
     def consent(self, token: str, *, agrees: bool, version: str, tab: int | None) -> Future[Reply]:
         """Take the answer to the question of consent."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            expect_tab(session, tab)
-            after = consented(session, self._plan(session), agrees=agrees, version=version)
+            check_tab(session, tab)
+            after = after_consent_answer(
+                session, self._plan(session), agrees=agrees, version=version
+            )
             if not agrees:
                 connection.execute(delete(people).where(people.c.session == session.session))
             if after.stage == "ready":
-                after = self._assigned(connection, after)
-            kept = self._keep(connection, session, after, now)
+                after = self._assign_condition(connection, after)
+            kept = self._save_session(connection, session, after, now)
             self._log(connection, kept, "consent", {"agrees": agrees, "version": version}, now)
-            return self._view(connection, kept, now)
+            return self._state_view(connection, kept, now)
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def instructions(self, token: str, *, tab: int | None) -> Future[Reply]:
         """Note that the instructions were read."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            expect_tab(session, tab)
-            after = instructed(session, self._plan(session))
+            check_tab(session, tab)
+            after = after_reading(session, self._plan(session))
             if after.stage == "ready":
-                after = self._assigned(connection, after)
-            kept = self._keep(connection, session, after, now)
+                after = self._assign_condition(connection, after)
+            kept = self._save_session(connection, session, after, now)
             self._log(connection, kept, "instructions", {}, now)
-            return self._view(connection, kept, now)
+            return self._state_view(connection, kept, now)
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def check(self, token: str, answers: Sequence[int], *, tab: int | None) -> Future[Reply]:
         """Mark the comprehension check."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            expect_tab(session, tab)
-            after, wrong = checked(session, self._plan(session), answers)
+            check_tab(session, tab)
+            after, wrong = after_check(session, self._plan(session), answers)
             if after.stage == "ready":
-                after = self._assigned(connection, after)
-            kept = self._keep(connection, session, after, now)
+                after = self._assign_condition(connection, after)
+            kept = self._save_session(connection, session, after, now)
             self._log(connection, kept, "check", {"answers": list(answers), "wrong": wrong}, now)
-            return {**self._view(connection, kept, now), "wrong": wrong}
+            return {**self._state_view(connection, kept, now), "wrong": wrong}
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def begin(self, token: str, *, block: int, decision: int, tab: int | None) -> Future[Reply]:
         """Start a block, or go on after a pause."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            expect_tab(session, tab)
-            expect(session, "ready", "play")
+            check_tab(session, tab)
+            check_stage(session, "ready", "play")
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
-            kept = self._keep(connection, session, begun(session, now), now)
+            kept = self._save_session(connection, session, after_begin(session, now), now)
             if session.stage == "ready":
                 self._log(connection, kept, "begun", {"block": block, "decision": decision}, now)
-            return self._view(connection, kept, now)
+            return self._state_view(connection, kept, now)
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def decide(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
         """Take a choice, draw what it pays, and keep both; again gives the same."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            expect_tab(session, tab)
+            check_tab(session, tab)
             # what is next was not taken: its row and the session's are written together
-            place = choice.block, choice.decision
-            is_next = session.stage == "play" and place == (session.block, session.decision)
-            stored = None if is_next else self._stored(connection, session, *place)
+            position = choice.block, choice.decision
+            is_next = session.stage == "play" and position == (session.block, session.decision)
+            stored = None if is_next else self._load_decision(connection, session, *position)
             if stored is not None:
-                self._same(connection, session, choice, stored, now)
-                return self._reply(connection, session, stored, now)
-            expect_decision(session, choice.block, choice.decision)
+                self._check_same_choice(connection, session, choice, stored, now)
+                return self._decision_reply(connection, session, stored, now)
+            check_decision(session, choice.block, choice.decision)
             block = self._cell(session).blocks[session.block]
-            option = self._option(connection, session, block, choice)
-            after, row = self._take(
+            option = self._validated_option(connection, session, block, choice)
+            after, row = self._store_decision(
                 connection,
                 session,
                 option,
@@ -296,9 +314,9 @@ class Service:
                 ready=choice.ready,
                 client=choice.client or {},
             )
-            return self._reply(connection, after, row, now)
+            return self._decision_reply(connection, after, row, now)
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def propose(
         self, token: str, block: int, decision: int, option: int, *, tab: int | None
@@ -308,10 +326,10 @@ class Service:
         It is made outside the store's thread, and logged before it is answered.
         """
 
-        def look(connection: Connection, session: Session, now: Moment) -> Reply | Asked:
-            expect_tab(session, tab)
-            expect_decision(session, block, decision)
-            known = self._advised(connection, session, block, decision)
+        def prepare(connection: Connection, session: Session, now: Moment) -> Reply | Proposal:
+            check_tab(session, tab)
+            check_decision(session, block, decision)
+            known = self._load_advice(connection, session, block, decision)
             if known is not None:
                 if known[PROPOSED] != option:
                     raise RefusedError(409, "already proposed", f"{known[PROPOSED]} was proposed")
@@ -323,34 +341,34 @@ class Service:
             n = played.task.n_options(decision)
             if not 0 <= option < n:
                 raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
-            rows = self._with_proposals(connection, session, cell)
-            seed = whole(2**31, self._seed(session), "advice", session.session)
-            return Asked(session.session, seed, cell, block, decision, option, rows)
+            rows = self._advised_decisions(connection, session, cell)
+            seed = random_integer(2**31, self._seed(session), "advice", session.session)
+            return Proposal(session.session, seed, cell, block, decision, option, rows)
 
-        found = self._do(token, look).result()
-        if not isinstance(found, Asked):
+        found = self._transact(token, prepare).result()
+        if not isinstance(found, Proposal):
             return found
         made = self._advisers.advice(found)
 
         def keep(connection: Connection, session: Session, now: Moment) -> Reply:
-            expect_decision(session, block, decision)
-            known = self._advised(connection, session, block, decision)
+            check_decision(session, block, decision)
+            known = self._load_advice(connection, session, block, decision)
             if known is not None:
                 return known
             self._log(connection, session, ADVICE, made, now)
             return made
 
-        return self._do(token, keep).result()
+        return self._transact(token, keep).result()
 
     def advice_log(self, token: str) -> Future[Reply]:
         """All that the machine said to a person, for them to see; withdrawing deletes it."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            return {"advice": self._all_advice(connection, session)}
+            return {"advice": self._advice_events(connection, session)}
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
-    def _all_advice(self, connection: Connection, session: Session) -> list[Reply]:
+    def _advice_events(self, connection: Connection, session: Session) -> list[Reply]:
         found = connection.execute(
             select(events.c.data)
             .where(events.c.session == session.session, events.c.kind == ADVICE)
@@ -358,16 +376,16 @@ class Service:
         )
         return [json.loads(row.data) for row in found]
 
-    def _advised(
+    def _load_advice(
         self, connection: Connection, session: Session, block: int, decision: int
     ) -> Reply | None:
         """What was said of a proposal at a decision."""
-        for made in self._all_advice(connection, session):
+        for made in self._advice_events(connection, session):
             if (made["block"], made["decision"]) == (block, decision):
                 return made
         return None
 
-    def _with_proposals(
+    def _advised_decisions(
         self, connection: Connection, session: Session, cell: Cell
     ) -> list[dict[str, Any]]:
         """Decisions of the blocks with advice so far: what was proposed, done, and paid."""
@@ -382,7 +400,7 @@ class Service:
             if cell.blocks[row["block"]].advice == "suggest"
         ]
 
-    def note(
+    def log_events(
         self, token: str, given: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
     ) -> Future[Reply]:
         """Log what happened to the page: hidden, resized, off line."""
@@ -394,7 +412,7 @@ class Service:
                 self._log(connection, session, f"page: {kind}", data, now)
             return {"logged": len(given)}
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     def withdraw(self, token: str) -> Future[Reply]:
         """End the session, and delete what is known of the person."""
@@ -403,23 +421,23 @@ class Service:
             if session.outcome != "withdrawn":
                 for table in (decisions, events, people):
                     connection.execute(delete(table).where(table.c.session == session.session))
-                nothing = replace(ended(session, "withdrawn"), total=0.0)
-                session = self._keep(connection, session, nothing, now)
-            return self._view(connection, session, now)
+                nothing = replace(after_end(session, "withdrawn"), total=0.0)
+                session = self._save_session(connection, session, nothing, now)
+            return self._state_view(connection, session, now)
 
-        return self._do(token, act)
+        return self._transact(token, act)
 
     # -- inside a transaction ----------------------------------------------------------------------
 
-    def _do(
+    def _transact(
         self, token: str, act: Callable[[Connection, Session, Moment], Result]
     ) -> Future[Result]:
         def work(connection: Connection) -> Result | RefusedError:
             now = self.clock.now()
-            session = self._by(connection, _BY_TOKEN, token_hash(token))
+            session = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
             if session is None:
                 raise RefusedError(401, "token", "no session has this token")
-            settled = self._settled(connection, session, now)
+            settled = self._apply_deadline(connection, session, now)
             try:
                 return act(connection, settled, now)
             except RefusedError as refused:
@@ -427,9 +445,11 @@ class Service:
                     raise
                 return refused  # what the deadline took stays
 
-        return _raised(self.store.write(work))
+        return _raise_refusals(self.store.write(work))
 
-    def _by(self, connection: Connection, query: Select[Any], key: int | str) -> Session | None:
+    def _load_session(
+        self, connection: Connection, query: Select[Any], key: int | str
+    ) -> Session | None:
         if not self.store.is_sqlite:
             query = query.with_for_update()
         row = connection.execute(query, {"key": key}).mappings().first()
@@ -443,32 +463,34 @@ class Service:
             version=row["version"],
             pseudonym=row["pseudonym"],
             onset=onset,
-            **{name: row[name] for name in KEPT},
+            **{name: row[name] for name in STATE_COLUMNS},
         )
 
-    def _keep(
+    def _save_session(
         self, connection: Connection, before: Session, after: Session, now: Moment
     ) -> Session:
         onset = after.onset
-        changed: dict[str, Any] = {name: getattr(after, name) for name in KEPT}
+        changed: dict[str, Any] = {name: getattr(after, name) for name in STATE_COLUMNS}
         changed |= {"whose": before.session, "seen": now.wall}
         changed |= {"onset_wall": onset and onset.wall, "onset_steady": onset and onset.steady}
-        connection.execute(_KEEP, {**changed, "onset_boot": onset and onset.boot})
+        connection.execute(_UPDATE_SESSION, {**changed, "onset_boot": onset and onset.boot})
         return after
 
-    def _settled(self, connection: Connection, session: Session, now: Moment) -> Session:
+    def _apply_deadline(self, connection: Connection, session: Session, now: Moment) -> Session:
         """The session after what the server takes by itself where a deadline has passed."""
         if session.stage != "play":
             return session
         block = self._cell(session).blocks[session.block]
         if not is_overdue(session, block, now):
             return session
-        option = self._repeated(connection, session, block)
-        after, _ = self._take(connection, session, option, now, auto=True, ready=False, client={})
+        option = self._fallback_option(connection, session, block)
+        after, _ = self._store_decision(
+            connection, session, option, now, auto=True, ready=False, client={}
+        )
         self._log(connection, after, "deadline", {"decision": session.decision}, now)
         return after
 
-    def _take(
+    def _store_decision(
         self,
         connection: Connection,
         session: Session,
@@ -481,15 +503,18 @@ class Service:
     ) -> tuple[Session, dict[str, Any]]:
         cell = self._cell(session)
         task = cell.blocks[session.block].task
-        if task.adapts:
-            past = self._past(connection, session)
-            client = {**client, OFFER: task.place(session.decision, self.walk(session), past)}
+        if task.is_adaptive:
+            history = self._offer_history(connection, session)
+            client = {
+                **client,
+                OFFER_KEY: task.offer_index(session.decision, self.walk_key(session), history),
+            }
         if cell.blocks[session.block].advice == "suggest":
-            made = self._advised(connection, session, session.block, session.decision)
+            made = self._load_advice(connection, session, session.block, session.decision)
             if made is not None:
                 client = {**client, PROPOSED: made[PROPOSED], ADVICE: made}
         key = (self._seed(session), "reward", session.session, session.block, session.decision)
-        reward = task.reward(option, session.decision, self.walk(session), key)
+        reward = task.reward(option, session.decision, self.walk_key(session), key)
         row = {
             "session": session.session,
             "block": session.block,
@@ -501,29 +526,29 @@ class Service:
             "elapsed": None if session.onset is None else now.since(session.onset),
             "client": json.dumps(client),
         }
-        connection.execute(_TAKE, row)
-        after = decided(session, cell, reward, now, ready=ready)
-        return self._keep(connection, session, after, now), row
+        connection.execute(_INSERT_DECISION, row)
+        after = after_decision(session, cell, reward, now, ready=ready)
+        return self._save_session(connection, session, after, now), row
 
-    def _option(
+    def _validated_option(
         self, connection: Connection, session: Session, block: Block, choice: Choice
     ) -> int:
         n = block.task.n_options(session.decision)
         if choice.option is None:
             if block.seconds is None:
                 raise RefusedError(422, "option", "option must be given where time is not limited")
-            return self._repeated(connection, session, block)
+            return self._fallback_option(connection, session, block)
         if not 0 <= choice.option < n:
             raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
         if block.advice == "suggest":
-            made = self._advised(connection, session, session.block, session.decision)
+            made = self._load_advice(connection, session, session.block, session.decision)
             if made is not None and choice.option not in (made[PROPOSED], made["option"]):
                 raise RefusedError(
                     409, "already proposed", "option must be what was proposed or advised"
                 )
         return choice.option
 
-    def _repeated(self, connection: Connection, session: Session, block: Block) -> int:
+    def _fallback_option(self, connection: Connection, session: Session, block: Block) -> int:
         """The last choice of the block; before the first, any."""
         last = connection.scalar(
             select(decisions.c.option)
@@ -534,17 +559,17 @@ class Service:
         if last is not None:
             return int(last)
         n = block.task.n_options(session.decision)
-        return whole(n, self._seed(session), "first", session.session, session.block)
+        return random_integer(n, self._seed(session), "first", session.session, session.block)
 
-    def _stored(
+    def _load_decision(
         self, connection: Connection, session: Session, block: int, decision: int
     ) -> dict[str, Any] | None:
-        place = {"whose": session.session, "which_block": block, "which": decision}
-        row = connection.execute(_STORED, place).mappings()
+        key = {"whose": session.session, "which_block": block, "which": decision}
+        row = connection.execute(_SELECT_DECISION, key).mappings()
         found = row.first()
         return None if found is None else dict(found)
 
-    def _same(
+    def _check_same_choice(
         self,
         connection: Connection,
         session: Session,
@@ -557,24 +582,24 @@ class Service:
             return
         code = "too late" if stored["auto"] else "already decided"
         error = RefusedError(409, code, f"decision {choice.decision} is taken")
-        error.reply = self._reply(connection, session, stored, now)
+        error.reply = self._decision_reply(connection, session, stored, now)
         raise error
 
-    def _reply(
+    def _decision_reply(
         self, connection: Connection, session: Session, row: Mapping[str, Any], now: Moment
     ) -> Reply:
         """What was taken, and what comes next; whole where that is more than a decision."""
         block = self._cell(session).blocks[row["block"]]
         reply: Reply = {"decision": decision_view(row), "total": round(session.total, 6)}
         if session.stage in ("ready", "end"):
-            reply["state"] = self._view(connection, session, now)
+            reply["state"] = self._state_view(connection, session, now)
         else:
-            past = self._past(connection, session)
-            offer = block.task.offer(session.decision, self.walk(session), past)
+            history = self._offer_history(connection, session)
+            offer = block.task.offer(session.decision, self.walk_key(session), history)
             reply["next"] = {"block": session.block, "decision": session.decision, "offer": offer}
         return reply
 
-    def _view(self, connection: Connection, session: Session, now: Moment) -> Reply:
+    def _state_view(self, connection: Connection, session: Session, now: Moment) -> Reply:
         plan = self._plan(session)
         if session.stage == "end":
             assert session.outcome is not None
@@ -588,19 +613,21 @@ class Service:
                 .order_by(decisions.c.decision)
             )
             rows = list(found.mappings())
-        past = self._past(connection, session) if cell is not None else ()
-        view = session_view(plan, session, cell, rows, self.walk(session), now, past)
+        history = self._offer_history(connection, session) if cell is not None else ()
+        view = session_view(plan, session, cell, rows, self.walk_key(session), now, history)
         if cell is not None and "block" in view and cell.blocks[session.block].advice == "suggest":
-            seed = whole(2**31, self._seed(session), "advice", session.session)
+            seed = random_integer(2**31, self._seed(session), "advice", session.session)
             view["block"]["assisted"] = is_assisted(seed, episode_number(cell, session.block))
-            view["proposal"] = self._advised(connection, session, session.block, session.decision)
+            view["proposal"] = self._load_advice(
+                connection, session, session.block, session.decision
+            )
         return view
 
-    def _past(self, connection: Connection, session: Session) -> Past:
+    def _offer_history(self, connection: Connection, session: Session) -> OfferHistory:
         """Offers of the block that a person answered in time, where the next depends on them."""
         if session.stage not in ("ready", "play"):
             return ()
-        if not self._cell(session).blocks[session.block].task.adapts:
+        if not self._cell(session).blocks[session.block].task.is_adaptive:
             return ()
         found = connection.execute(
             select(decisions.c.client, decisions.c.option)
@@ -611,7 +638,7 @@ class Service:
             )
             .order_by(decisions.c.decision)
         )
-        return tuple((int(json.loads(row.client)[OFFER]), int(row.option)) for row in found)
+        return tuple((int(json.loads(row.client)[OFFER_KEY]), int(row.option)) for row in found)
 
     def _platform_id(self, connection: Connection, session: Session) -> str | None:
         query = select(people.c.platform_id).where(people.c.session == session.session)
@@ -626,11 +653,11 @@ class Service:
         now: Moment,
     ) -> None:
         row = {"session": session.session, "received": now.wall, "kind": kind}
-        connection.execute(_LOG, {**row, "data": json.dumps(data)})
+        connection.execute(_INSERT_EVENT, {**row, "data": json.dumps(data)})
 
     # -- plans -------------------------------------------------------------------------------------
 
-    def _assigned(self, connection: Connection, session: Session) -> Session:
+    def _assign_condition(self, connection: Connection, session: Session) -> Session:
         """The session in the condition that has the fewest people."""
         if not self.store.is_sqlite:
             connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
@@ -649,10 +676,10 @@ class Service:
         counts = [0] * len(plan.cells)
         for cell, n in counted:
             counts[cell] = n
-        chosen = least_filled(counts, self._seed(session), "cell", session.session)
+        chosen = draw_least_filled(counts, self._seed(session), "cell", session.session)
         return replace(session, cell=chosen)
 
-    def walk(self, session: Session) -> tuple[int | str, ...]:
+    def walk_key(self, session: Session) -> tuple[int | str, ...]:
         """The key of what is random in a block as a whole."""
         return (self._seed(session), "walk", session.session, session.block)
 
@@ -668,18 +695,18 @@ class Service:
         return self._plan(session).cells[session.cell]
 
     def _plan(self, session: Session) -> Plan:
-        return self.plan_named(session.version)
+        return self.plan_of_version(session.version)
 
-    def plan_named(self, version: str) -> Plan:
+    def plan_of_version(self, version: str) -> Plan:
         """The study of a version: the present one, or one that was served before."""
         return self.plan if version == self._version else self._plans(version)
 
-    def _stored_plan(self, version: str) -> Plan:
+    def _load_plan(self, version: str) -> Plan:
         with self.store.reading() as connection:
             query = select(studies.c.document).where(studies.c.version == version)
-            return plan_of(json.loads(cast(str, connection.scalar(query))))
+            return parse_plan(json.loads(cast(str, connection.scalar(query))))
 
-    def _keep_version(self) -> None:
+    def _store_plan(self) -> None:
         """Keep the study file, so that sessions go on with the one they began with."""
 
         def work(connection: Connection) -> None:
@@ -689,7 +716,7 @@ class Service:
                 connection.execute(
                     insert(studies).values(
                         version=version,
-                        document=document_text(self.plan.document),
+                        document=serialize_document(self.plan.document),
                         first_served=self.clock.now().wall,
                     )
                 )
@@ -697,11 +724,11 @@ class Service:
         self.store.write(work).result()
 
 
-def _raised(inner: Future[Result | RefusedError]) -> Future[Result]:
+def _raise_refusals(inner: Future[Result | RefusedError]) -> Future[Result]:
     """A future that raises a refusal which was kept for a result."""
     outer: Future[Result] = Future()
 
-    def told(done: Future[Result | RefusedError]) -> None:
+    def forward(done: Future[Result | RefusedError]) -> None:
         error = done.exception()
         result = None if error is not None else done.result()
         if isinstance(result, RefusedError):
@@ -711,5 +738,5 @@ def _raised(inner: Future[Result | RefusedError]) -> Future[Result]:
         else:
             outer.set_result(cast(Result, result))
 
-    inner.add_done_callback(told)
+    inner.add_done_callback(forward)
     return outer

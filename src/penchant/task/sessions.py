@@ -26,8 +26,8 @@ from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.task.kinds import GridTask, Key, Past, whole
 from penchant.task.plan import Block, Cell, Outcome, Plan
+from penchant.task.tasks import GridTask, Key, OfferHistory, random_integer
 
 
 @dataclass(frozen=True)
@@ -131,20 +131,20 @@ class Session:
 
 def first_stage(plan: Plan) -> Stage:
     """Where a person comes in."""
-    return "consent" if plan.consent is not None else after_consent(plan)
+    return "consent" if plan.consent is not None else stage_after_consent(plan)
 
 
-def after_consent(plan: Plan) -> Stage:
+def stage_after_consent(plan: Plan) -> Stage:
     """What comes after the consent."""
-    return "instructions" if plan.instructions else after_instructions(plan)
+    return "instructions" if plan.instructions else stage_after_instructions(plan)
 
 
-def after_instructions(plan: Plan) -> Stage:
+def stage_after_instructions(plan: Plan) -> Stage:
     """What comes after the instructions."""
     return "check" if plan.questions else "ready"
 
 
-def expect(session: Session, *stages: Stage) -> None:
+def check_stage(session: Session, *stages: Stage) -> None:
     """Refuse what does not belong to the stage."""
     if session.stage == "end" and "end" not in stages:
         raise RefusedError(410, "ended", "this session has ended")
@@ -152,31 +152,31 @@ def expect(session: Session, *stages: Stage) -> None:
         raise RefusedError(409, "stage", f"this is the stage {session.stage!r}")
 
 
-def expect_tab(session: Session, tab: int | None) -> None:
+def check_tab(session: Session, tab: int | None) -> None:
     """Refuse an older window of the browser."""
     if tab is not None and tab != session.tab:
         raise RefusedError(409, "superseded", "the study goes on in another window")
 
 
-def consented(session: Session, plan: Plan, *, agrees: bool, version: str) -> Session:
+def after_consent_answer(session: Session, plan: Plan, *, agrees: bool, version: str) -> Session:
     """After the answer to the question of consent."""
-    expect(session, "consent")
+    check_stage(session, "consent")
     if version != plan.consent_version:
         raise RefusedError(409, "consent changed", "the words of the consent have changed")
     if not agrees:
-        return ended(session, "no consent")
-    return replace(session, stage=after_consent(plan), consent=version)
+        return after_end(session, "no consent")
+    return replace(session, stage=stage_after_consent(plan), consent=version)
 
 
-def instructed(session: Session, plan: Plan) -> Session:
+def after_reading(session: Session, plan: Plan) -> Session:
     """After the last page of instructions."""
-    expect(session, "instructions")
-    return replace(session, stage=after_instructions(plan))
+    check_stage(session, "instructions")
+    return replace(session, stage=stage_after_instructions(plan))
 
 
-def checked(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[Session, list[int]]:
+def after_check(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[Session, list[int]]:
     """After the comprehension check, with the questions that were answered wrongly."""
-    expect(session, "check")
+    check_stage(session, "check")
     if len(answers) != len(plan.questions):
         raise RefusedError(422, "answers", f"answers must be {len(plan.questions)} numbers")
     for i, (answer, question) in enumerate(zip(answers, plan.questions, strict=True)):
@@ -189,36 +189,36 @@ def checked(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[Sessi
     if not wrong:
         return replace(tried, stage="ready"), wrong
     if tried.attempts >= plan.attempts:
-        return ended(tried, "screened out"), wrong
+        return after_end(tried, "screened out"), wrong
     return tried, wrong
 
 
-def ended(session: Session, outcome: Outcome) -> Session:
+def after_end(session: Session, outcome: Outcome) -> Session:
     """After the end."""
     return replace(session, stage="end", outcome=outcome, onset=None)
 
 
-def least_filled(counts: Sequence[int], *key: int | str) -> int:
+def draw_least_filled(counts: Sequence[int], *key: int | str) -> int:
     """One of the conditions with the fewest people, by chance among several.
 
     Examples
     --------
-    >>> least_filled([4, 3, 5], 7, "cell", 1)
+    >>> draw_least_filled([4, 3, 5], 7, "cell", 1)
     1
     """
     fewest = [i for i, count in enumerate(counts) if count == min(counts)]
-    return fewest[whole(len(fewest), *key)]
+    return fewest[random_integer(len(fewest), *key)]
 
 
-def begun(session: Session, now: Moment) -> Session:
+def after_begin(session: Session, now: Moment) -> Session:
     """After a person is ready for a decision; again is the same."""
-    expect(session, "ready", "play")
+    check_stage(session, "ready", "play")
     return session if session.stage == "play" else replace(session, stage="play", onset=now)
 
 
-def expect_decision(session: Session, block: int, decision: int) -> None:
+def check_decision(session: Session, block: int, decision: int) -> None:
     """Refuse any but the next decision."""
-    expect(session, "play")
+    check_stage(session, "play")
     if (block, decision) != (session.block, session.decision):
         raise RefusedError(
             409, "decision", f"the next decision is {session.decision} of block {session.block}"
@@ -239,7 +239,7 @@ def remaining(session: Session, block: Block, now: Moment) -> float | None:
     return max(0.0, block.seconds - now.since(session.onset))
 
 
-def decided(
+def after_decision(
     session: Session, cell: Cell, reward: float | None, now: Moment, *, ready: bool
 ) -> Session:
     """After a choice: the next decision, the next block, or the end.
@@ -254,14 +254,14 @@ def decided(
     after = replace(session, total=session.total + paid, decision=session.decision + 1)
     if after.decision < block.task.n_decisions:
         if block.seconds is None or ready:
-            return replace(after, onset=later(now, block.feedback))
+            return replace(after, onset=add_seconds(now, block.feedback))
         return replace(after, stage="ready", onset=None)
     if after.block + 1 < len(cell.blocks):
         return replace(after, stage="ready", block=after.block + 1, decision=0, onset=None)
-    return ended(after, "completed")
+    return after_end(after, "completed")
 
 
-def later(moment: Moment, seconds: float) -> Moment:
+def add_seconds(moment: Moment, seconds: float) -> Moment:
     """The moment so many seconds later."""
     return Moment(moment.wall + seconds, moment.steady + seconds, moment.boot)
 
@@ -273,10 +273,10 @@ def session_view(
     rows: Sequence[Mapping[str, Any]],
     walk: Key,
     now: Moment,
-    past: Past = (),
+    history: OfferHistory = (),
 ) -> dict[str, Any]:
     """The state of a session that goes on."""
-    view = _always(plan, session)
+    view = _common_view(plan, session)
     if session.stage == "consent":
         view["consent"] = {"text": plan.consent, "version": plan.consent_version}
     elif session.stage == "instructions":
@@ -290,7 +290,7 @@ def session_view(
         view["block"] = block_view(block, session.block, len(cell.blocks))
         view["decision"] = session.decision
         view["history"] = [decision_view(row) for row in rows]
-        view["offer"] = block.task.offer(session.decision, walk, past)
+        view["offer"] = block.task.offer(session.decision, walk, history)
         left_s = remaining(session, block, now)
         view["remaining_ms"] = None if left_s is None else round(1000 * left_s)
     return view
@@ -303,7 +303,7 @@ def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str,
     address = ending.address
     if address is not None and "{id}" in address:
         address = address.replace("{id}", quote(platform_id or "", safe=""))
-    view = _always(plan, session)
+    view = _common_view(plan, session)
     view["end"] = {
         "outcome": session.outcome,
         "text": ending.text,
@@ -314,7 +314,7 @@ def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str,
     return view
 
 
-def _always(plan: Plan, session: Session) -> dict[str, Any]:
+def _common_view(plan: Plan, session: Session) -> dict[str, Any]:
     study = {"title": plan.title, "contact": plan.contact, "resume": plan.resume}
     return {
         "stage": session.stage,
@@ -324,17 +324,17 @@ def _always(plan: Plan, session: Session) -> dict[str, Any]:
     }
 
 
-def block_view(block: Block, place: int, count: int) -> dict[str, Any]:
+def block_view(block: Block, index: int, count: int) -> dict[str, Any]:
     """What the page must know of a block to show it."""
     return {
-        "index": place,
+        "index": index,
         "count": count,
         "title": block.title,
         "practice": block.practice,
         "decisions": block.task.n_decisions,
         "seconds": block.seconds,
         "feedback_ms": round(1000 * block.feedback),
-        "task": block.task.shown(),
+        "task": block.task.page_settings(),
         "advice": block.advice == "suggest",
     }
 
@@ -345,13 +345,13 @@ def decision_view(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 ADVICE = "advice"  # kind of the event that is logged before an answer is given
-LATE = 0.05  # seconds after which advice is not given
-HELD = 200  # people whose machine is kept in memory
+MAX_ADVICE_SECONDS = 0.05  # seconds after which advice is not given
+MAX_CACHED_ADVISERS = 200  # people whose machine is kept in memory
 PROPOSED = "proposed"  # among what is kept of a choice
 
 
 @dataclass(frozen=True)
-class Asked:
+class Proposal:
     """A proposal, and what is stored of the session before it."""
 
     session: int
@@ -375,21 +375,21 @@ def is_assisted(seed: int, episode: int) -> bool:
     return bool(np.random.default_rng(seed).random(episode)[-1] >= 1 / UNASSISTED)
 
 
-class Advisers:
+class AdviserCache:
     """Machines of the people who play."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[int, tuple[int, Helper]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def advice(self, asked: Asked) -> dict[str, Any]:
+    def advice(self, asked: Proposal) -> dict[str, Any]:
         """What is said of a proposal, as it is logged and sent."""
         block = asked.cell.blocks[asked.block]
         begin = time.perf_counter()
         helper = self._helper(asked)
         found = helper.proposed(asked.option)
         took = time.perf_counter() - begin
-        if took > LATE and found.option is not None:
+        if took > MAX_ADVICE_SECONDS and found.option is not None:
             found = Advice(None, "silent", "The advice came too late, and is not given.")
         return {
             "block": asked.block,
@@ -397,7 +397,7 @@ class Advisers:
             PROPOSED: asked.option,
             "kind": found.kind,
             "option": found.option,
-            "reason": _words(found.reason, block),
+            "reason": _page_wording(found.reason, block),
             "gain": [found.gain_interval[0], found.gain, found.gain_interval[1]],
             "p_better": found.p_better,
             "p_accept": found.p_accept,
@@ -407,7 +407,7 @@ class Advisers:
             "ms": round(1000 * took, 2),
         }
 
-    def _helper(self, asked: Asked) -> Helper:
+    def _helper(self, asked: Proposal) -> Helper:
         """The machine before this proposal: that of the last one, or made of what is stored."""
         with self._lock:
             n, helper = self._held.pop(asked.session, (0, None))
@@ -415,7 +415,7 @@ class Advisers:
         if helper is not None and (n >= len(asked.rows) or helper.last != asked.rows[n][PROPOSED]):
             helper = None
         if helper is None:
-            n, helper = 0, _machine(asked.cell.blocks[asked.block], asked.seed)
+            n, helper = 0, _make_helper(asked.cell.blocks[asked.block], asked.seed)
         for row in asked.rows[n:]:
             while helper.episode_number < episode_number(asked.cell, int(row["block"])):
                 helper.end_episode()
@@ -426,12 +426,12 @@ class Advisers:
             helper.end_episode()
         with self._lock:
             self._held[asked.session] = len(asked.rows), helper
-            while len(self._held) > HELD:
+            while len(self._held) > MAX_CACHED_ADVISERS:
                 self._held.popitem(last=False)
         return helper
 
 
-def _machine(block: Block, seed: int) -> Helper:
+def _make_helper(block: Block, seed: int) -> Helper:
     """A machine that knows of a task what its owner wrote into the study file."""
     task = block.task
     assert isinstance(task, GridTask)
@@ -447,10 +447,10 @@ def compile_advice(plan: Plan) -> None:
     for cell in plan.cells:
         for block in cell.blocks:
             if block.advice == "suggest":
-                compile_fits(_machine(block, 0).model, MapPrior())
+                compile_fits(_make_helper(block, 0).model, MapPrior())
 
 
-def _words(reason: str, block: Block) -> str:
+def _page_wording(reason: str, block: Block) -> str:
     """The reason with squares called as the page calls them."""
     task = block.task
     assert isinstance(task, GridTask)

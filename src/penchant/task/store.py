@@ -48,13 +48,13 @@ from sqlalchemy.pool import NullPool, QueuePool
 from penchant.errors import DataError
 from penchant.files.atomic import written
 
-VERSION = 1
+SCHEMA_VERSION = 1
 MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
 """For each older version, what makes the next one of it."""
 
 metadata = MetaData()
-_whole = BigInteger().with_variant(Integer, "sqlite")  # where alone a key counts up by itself
-_session = "sessions.session"
+_key_type = BigInteger().with_variant(Integer, "sqlite")  # where alone a key counts up by itself
+_SESSION_KEY = "sessions.session"
 
 meta = Table(
     "meta",
@@ -72,7 +72,7 @@ studies = Table(
 sessions = Table(
     "sessions",
     metadata,
-    Column("session", _whole, primary_key=True, autoincrement=True),
+    Column("session", _key_type, primary_key=True, autoincrement=True),
     Column("token", Text, nullable=False, unique=True),  # a hash of it
     Column("version", Text, ForeignKey("studies.version"), nullable=False),
     Column("pseudonym", Text, nullable=False),
@@ -96,13 +96,13 @@ sessions = Table(
 people = Table(
     "people",
     metadata,
-    Column("session", _whole, ForeignKey(_session, ondelete="CASCADE"), primary_key=True),
+    Column("session", _key_type, ForeignKey(_SESSION_KEY, ondelete="CASCADE"), primary_key=True),
     Column("platform_id", Text, nullable=False, index=True),
 )
 decisions = Table(
     "decisions",
     metadata,
-    Column("session", _whole, ForeignKey(_session, ondelete="CASCADE"), primary_key=True),
+    Column("session", _key_type, ForeignKey(_SESSION_KEY, ondelete="CASCADE"), primary_key=True),
     Column("block", Integer, primary_key=True),
     Column("decision", Integer, primary_key=True),
     Column("option", Integer, nullable=False),
@@ -116,8 +116,8 @@ decisions = Table(
 events = Table(
     "events",
     metadata,
-    Column("event", _whole, primary_key=True, autoincrement=True),
-    Column("session", _whole, ForeignKey(_session, ondelete="CASCADE"), nullable=False),
+    Column("event", _key_type, primary_key=True, autoincrement=True),
+    Column("session", _key_type, ForeignKey(_SESSION_KEY, ondelete="CASCADE"), nullable=False),
     Column("received", Float, nullable=False),
     Column("kind", Text, nullable=False),
     Column("data", Text, nullable=False),
@@ -145,7 +145,7 @@ observations = Table(
 
 
 _URL = re.compile(r"^[a-z]+(\+[a-z0-9]+)?://")
-WAL_BYTES = 16 * 2**20
+MAX_WAL_BYTES = 16 * 2**20
 
 
 def is_address(store: str) -> bool:
@@ -153,7 +153,7 @@ def is_address(store: str) -> bool:
     return bool(_URL.match(store))
 
 
-def engine_for(store: str) -> Engine:
+def make_engine(store: str) -> Engine:
     """Make connections to a store; nothing is opened yet.
 
     Parameters
@@ -162,7 +162,7 @@ def engine_for(store: str) -> Engine:
         A file, or the address of a PostgreSQL database, postgresql://user@host/name.
     """
     if not is_address(store):
-        return _sqlite(Path(store))
+        return _sqlite_engine(Path(store))
     if not store.startswith(("postgresql://", "postgresql+psycopg://")):
         kind = store.split(":", 1)[0]
         raise DataError(
@@ -178,7 +178,7 @@ def engine_for(store: str) -> Engine:
         ) from None
 
 
-def _sqlite(file: Path) -> Engine:
+def _sqlite_engine(file: Path) -> Engine:
     engine = create_engine(
         f"sqlite:///{file}",
         poolclass=NullPool,
@@ -193,7 +193,7 @@ def _sqlite(file: Path) -> Engine:
             "synchronous = FULL",
             "foreign_keys = ON",
             "secure_delete = ON",
-            f"journal_size_limit = {WAL_BYTES}",
+            f"journal_size_limit = {MAX_WAL_BYTES}",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
 
@@ -208,7 +208,7 @@ def _sqlite(file: Path) -> Engine:
 def prepare(
     engine: Engine,
     *,
-    version: int = VERSION,
+    version: int = SCHEMA_VERSION,
     migrations: Mapping[int, Callable[[Connection], None]] = MIGRATIONS,
 ) -> None:
     """Make the tables, or bring an older store to the present version; a copy of it is kept."""
@@ -247,7 +247,7 @@ def schema_version(engine: Engine) -> int | None:
 
 
 def _create(engine: Engine, version: int) -> None:
-    with _writing(engine) as connection:
+    with _begin_write(engine) as connection:
         metadata.create_all(connection)
         if connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) is None:
             made = {
@@ -265,7 +265,7 @@ def _migrate(
     if engine.dialect.name == "sqlite":
         file = Path(str(engine.url.database))
         copy_sqlite(file, file.with_name(f"{file.name}.version-{found}-{int(time.time())}"))
-    with _writing(engine) as connection:
+    with _begin_write(engine) as connection:
         for step in range(found, version):
             if step not in migrations:
                 raise DataError(
@@ -276,7 +276,7 @@ def _migrate(
         connection.execute(update(meta).where(meta.c.key == "schema").values(value=str(version)))
 
 
-def _writing(engine: Engine) -> Any:
+def _begin_write(engine: Engine) -> Any:
     return engine.execution_options(writes=True).begin()
 
 
@@ -293,8 +293,8 @@ def copy_sqlite(file: Path, copy: Path) -> None:
 
 
 Result = TypeVar("Result")
-TOGETHER = 64  # writes in one commit
-WAITING = 512  # writes that may wait; more are refused
+MAX_WRITES_PER_COMMIT = 64  # writes in one commit
+MAX_QUEUED_WRITES = 512  # writes that may wait; more are refused
 
 
 class NotSavedError(RuntimeError):
@@ -306,7 +306,7 @@ class BusyError(RuntimeError):
 
 
 @dataclass
-class _Job:
+class _Write:
     work: Callable[[Connection], Any]
     done: Future[Any]
 
@@ -318,16 +318,18 @@ class Store:
     it: so one commit, a few milliseconds, serves everybody who came meanwhile.
     """
 
-    def __init__(self, store: str, *, waiting: int = WAITING, must_exist: bool = False) -> None:
+    def __init__(
+        self, store: str, *, waiting: int = MAX_QUEUED_WRITES, must_exist: bool = False
+    ) -> None:
         self.name = store
         self.file = None if is_address(store) else Path(store)
         if self.file is not None:
             _check_file(self.file, must_exist)
-        self.engine: Engine = engine_for(store)
+        self.engine: Engine = make_engine(store)
         prepare(self.engine)
-        self._inode = self._identity()
-        self._jobs: queue.Queue[_Job | None] = queue.Queue()
-        self._waiting = waiting
+        self._inode = self._file_identity()
+        self._queue: queue.Queue[_Write | None] = queue.Queue()
+        self._max_queued = waiting
         self._thread: threading.Thread | None = None
         self._closed = False
 
@@ -360,31 +362,31 @@ class Store:
         if self._closed:
             done.set_exception(BusyError("the server is stopping"))
             return done
-        if self._jobs.qsize() >= self._waiting:
+        if self._queue.qsize() >= self._max_queued:
             done.set_exception(BusyError("too many writes wait"))
             return done
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+            self._thread = threading.Thread(target=self._write_loop, name="store", daemon=True)
             self._thread.start()
-        self._jobs.put(_Job(work, done))
+        self._queue.put(_Write(work, done))
         return done
 
     def close(self) -> None:
         """Write what waits, then end."""
         self._closed = True
         if self._thread is not None:
-            self._jobs.put(None)
+            self._queue.put(None)
             self._thread.join()
             self._thread = None
         self.engine.dispose()
 
-    def _work(self) -> None:
+    def _write_loop(self) -> None:
         connection: Connection | None = None
-        while (first := self._jobs.get()) is not None:
+        while (first := self._queue.get()) is not None:
             jobs, last = [first], False
-            while len(jobs) < TOGETHER:
+            while len(jobs) < MAX_WRITES_PER_COMMIT:
                 try:
-                    job = self._jobs.get_nowait()
+                    job = self._queue.get_nowait()
                 except queue.Empty:
                     break
                 if job is None:
@@ -397,18 +399,18 @@ class Store:
         if connection is not None:
             connection.close()
 
-    def _commit(self, connection: Connection | None, jobs: list[_Job]) -> Connection | None:
+    def _commit(self, connection: Connection | None, jobs: list[_Write]) -> Connection | None:
         """Do all work in one transaction; a new connection is made after a failure."""
-        results: list[tuple[_Job, Any, BaseException | None]] = []
+        results: list[tuple[_Write, Any, BaseException | None]] = []
         try:
-            self._check_still_there()
+            self._check_file_exists()
             if connection is None:
                 connection = self.engine.execution_options(writes=True).connect()
             with connection.begin():
                 for job in jobs:
-                    results.append((job, *_in_savepoint(connection, job)))
-                self._check_still_there()
-            self._check_still_there()
+                    results.append((job, *_run_in_savepoint(connection, job)))
+                self._check_file_exists()
+            self._check_file_exists()
         except (SQLAlchemyError, sqlite3.Error, OSError, NotSavedError) as error:
             if connection is not None:
                 with suppress(SQLAlchemyError):
@@ -425,16 +427,16 @@ class Store:
                 job.done.set_result(result)
         return connection
 
-    def _identity(self) -> tuple[int, int] | None:
+    def _file_identity(self) -> tuple[int, int] | None:
         if self.file is None:
             return None
         found = os.stat(self.file)
         return found.st_dev, found.st_ino
 
-    def _check_still_there(self) -> None:
+    def _check_file_exists(self) -> None:
         """A file that was deleted takes writes which nobody will ever read."""
         try:
-            same = self._identity() == self._inode
+            same = self._file_identity() == self._inode
         except OSError:
             same = False
         if not same:
@@ -459,7 +461,7 @@ class _Savepoint:
         self._execute("RELEASE one")
 
 
-def _in_savepoint(connection: Connection, job: _Job) -> tuple[Any, BaseException | None]:
+def _run_in_savepoint(connection: Connection, job: _Write) -> tuple[Any, BaseException | None]:
     is_sqlite = connection.dialect.name == "sqlite"
     for attempt in (1, 2):
         inner = _Savepoint(connection) if is_sqlite else connection.begin_nested()
@@ -500,7 +502,7 @@ def _check_file(file: Path, must_exist: bool) -> None:
 
 
 @contextmanager
-def owned(file: Path) -> Iterator[None]:
+def exclusive_lock(file: Path) -> Iterator[None]:
     """Keep a second server from serving the same file."""
     lock = file.resolve().with_name(f".{file.name}.serving")
     try:
@@ -511,7 +513,7 @@ def owned(file: Path) -> Iterator[None]:
             "Choose another place."
         ) from None
     try:
-        if not _locked(handle):
+        if not _try_lock(handle):
             raise DataError(
                 f"--store must be served by one server; got {file}, which another serves. "
                 "Stop that one, or use PostgreSQL for several."
@@ -521,7 +523,7 @@ def owned(file: Path) -> Iterator[None]:
         os.close(handle)  # which frees it
 
 
-def _locked(handle: int) -> bool:
+def _try_lock(handle: int) -> bool:
     try:
         import fcntl
     except ModuleNotFoundError:  # another system than Unix

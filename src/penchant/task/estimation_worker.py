@@ -1,8 +1,9 @@
-"""Estimates in a process of their own, so that no request waits for one.
+"""Live estimates in a process of their own, so that no request waits for one.
 
-`python -m penchant.task.estimating STORE` watches the store, estimates whoever has made a choice,
-the one who waits longest first and always from the latest choice, and prints a line of JSON for
-each. Questions come as lines of JSON on stdin and are answered first; it ends when stdin does.
+`python -m penchant.task.estimation_worker STORE` polls the store and fits every session that has
+new choices, the longest waiting first and always with all choices made by then; it prints one line
+of JSON per fit. Questions come as lines of JSON on stdin and are answered first; the process ends
+when stdin does.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from penchant.inference.live import fit_so_far
 from penchant.inference.precompilation import compile_fits
 from penchant.models.catalogue import entry_of
 from penchant.softmax.estimate import Estimate
-from penchant.task.estimates import checked_settings
-from penchant.task.plan import Cell, Plan, plan_of
+from penchant.task.live_estimates import check_settings
+from penchant.task.plan import Cell, Plan, parse_plan
 from penchant.task.store import (
     NotSavedError,
     Store,
@@ -39,19 +40,19 @@ from penchant.task.store import (
     studies,
 )
 
-PAUSE = 0.2
-KEPT = 1000  # models that are kept in memory
+POLL_SECONDS = 0.2
+MAX_CACHED_MODELS = 1000  # models that are kept in memory
 
 
-def model_of(settings: Mapping[str, Any]) -> Any:
+def make_model(settings: Mapping[str, Any]) -> Any:
     """A model of a history of play, from plain values.
 
     Examples
     --------
-    >>> model_of({"model": "q-learning", "n_options": 2}).n_options
+    >>> make_model({"model": "q-learning", "n_options": 2}).n_options
     2
     """
-    given = checked_settings(settings)
+    given = check_settings(settings)
     entry = entry_of(str(given.pop("model")))
     if "grid" in given:
         width, _, height = str(given.pop("grid")).partition("x")
@@ -89,14 +90,14 @@ def _finite(value: float) -> float | None:
 Play = Sequence[tuple[int, float | None, bool]]  # option, reward, scored
 
 
-def estimate_of(model: Any, plays: Sequence[Play]) -> Estimate:
+def fit_plays(model: Any, plays: Sequence[Play]) -> Estimate:
     """The fit of all plays of a person."""
     return fit_so_far([_episode(play) for play in plays if play], model)
 
 
-def prediction_of(model: Any, play: Play) -> list[float] | None:
+def predict_next(model: Any, play: Play) -> list[float] | None:
     """How likely each option is to be chosen next; None where nothing is known yet."""
-    estimate = estimate_of(model, [play])
+    estimate = fit_plays(model, [play])
     try:
         last = estimate.predict(_episode(play).extended(0, None))[-1]
     except (DataError, ValueError, FloatingPointError):
@@ -109,7 +110,7 @@ def _episode(play: Play) -> Episode:
     return Episode(options, rewards, scored=scored)
 
 
-class Watch:
+class StoreWatch:
     """What has changed in a store since it was looked at."""
 
     def __init__(self, store: Store) -> None:
@@ -119,7 +120,7 @@ class Watch:
         self._seen = 0.0
         self._models: dict[str, Any] = {}
 
-    def prepare(self) -> None:
+    def compile_models(self) -> None:
         """Compile what the estimates of all studies in the store can need."""
         with self.store.reading() as connection:
             versions = connection.scalars(select(studies.c.version)).all()
@@ -130,7 +131,7 @@ class Watch:
                     if settings is not None:
                         self._model(settings)
 
-    def waiting(self) -> list[int]:
+    def sessions_with_new_choices(self) -> list[int]:
         """Sessions with new choices, in the order in which they came."""
         with self.store.reading() as connection:
             rows = connection.execute(
@@ -140,10 +141,10 @@ class Watch:
             ).all()
         if rows:
             self._seen = max(self._seen, rows[-1].seen)
-        places = [(row.session, (row.block, row.decision)) for row in rows]
-        return [who for who, place in places if self._done.get(who) != place]
+        progresses = [(row.session, (row.block, row.decision)) for row in rows]
+        return [who for who, progress in progresses if self._done.get(who) != progress]
 
-    def estimated(self, session: int) -> dict[str, Any] | None:
+    def estimate(self, session: int) -> dict[str, Any] | None:
         """The estimate of all choices that a session has made by now; None where there is none."""
         begin = time.time()
         with self.store.reading() as connection:
@@ -166,15 +167,15 @@ class Watch:
         settings = live_settings(self._plan(row.version), cell, last)
         if settings is None:
             return None
-        alike = _alike(self._plan(row.version), cell, last)
+        alike = _comparable_blocks(self._plan(row.version), cell, last)
         plays = [
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block] for block in alike
         ]
-        found = estimate_document(estimate_of(self._model(settings), plays))
+        found = estimate_document(fit_plays(self._model(settings), plays))
         made = {"choices": len(rows), "read": begin}  # what it is of, and when that was read
         return {"session": session, "model": settings["model"], **found, **made}
 
-    def answered(self, question: Mapping[str, Any]) -> dict[str, Any]:
+    def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """An answer to a question about an observer."""
         who = str(question["observer"])
         with self.store.reading() as connection:
@@ -192,16 +193,16 @@ class Watch:
         if question["want"] == "start":
             return {"decisions": len(play)}
         if question["want"] == "prediction":
-            return {"decisions": len(play), "probabilities": prediction_of(model, play)}
-        return estimate_document(estimate_of(model, [play]))
+            return {"decisions": len(play), "probabilities": predict_next(model, play)}
+        return estimate_document(fit_plays(model, [play]))
 
     def _model(self, settings: Mapping[str, Any]) -> Any:
         """The model with these settings; what its fits need is compiled when it is first used."""
         key = json.dumps(settings, sort_keys=True)
         if key not in self._models:
-            if len(self._models) >= KEPT:
+            if len(self._models) >= MAX_CACHED_MODELS:
                 self._models.clear()
-            self._models[key] = model_of(settings)
+            self._models[key] = make_model(settings)
             compile_fits(self._models[key])
         return self._models[key]
 
@@ -209,7 +210,7 @@ class Watch:
         if version not in self._plans:
             with self.store.reading() as connection:
                 query = select(studies.c.document).where(studies.c.version == version)
-                self._plans[version] = plan_of(json.loads(str(connection.scalar(query))))
+                self._plans[version] = parse_plan(json.loads(str(connection.scalar(query))))
         return self._plans[version]
 
 
@@ -218,7 +219,7 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     task = cell.blocks[block].task
     if cell.blocks[block].practice or task.kind == "offers":
         return None
-    given = {**task.analysis(), **plan.estimate}
+    given = {**task.study_settings(), **plan.estimate}
     if given["model"] == "none" or (given["model"] == "ucl" and "grid" not in given):
         return None
     if given["model"] == "ucl":
@@ -226,12 +227,12 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     return {"model": given["model"], "n_options": task.n_options(0)}
 
 
-def _alike(plan: Plan, cell: Cell, block: int) -> list[int]:
+def _comparable_blocks(plan: Plan, cell: Cell, block: int) -> list[int]:
     """Blocks up to this one with the same options, model and unit: one estimate tells of all."""
 
     def described(i: int) -> tuple[Any, ...]:
         task = cell.blocks[i].task
-        return task.shown(), task.unit, live_settings(plan, cell, i)
+        return task.page_settings(), task.unit, live_settings(plan, cell, i)
 
     here = described(block)
     return [i for i in range(block + 1) if not cell.blocks[i].practice and described(i) == here]
@@ -239,23 +240,23 @@ def _alike(plan: Plan, cell: Cell, block: int) -> list[int]:
 
 def run(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     """Estimate until the questions end."""
-    watch = Watch(store)
+    watch = StoreWatch(store)
     with suppress(NotSavedError):
-        watch.prepare()
+        watch.compile_models()
     while True:
         worked = False
         with suppress(NotSavedError):  # a store that cannot be read now may be later
-            for session in watch.waiting():
-                if not _answer_all(watch, questions):
+            for session in watch.sessions_with_new_choices():
+                if not _answer_questions(watch, questions):
                     return
                 worked = True
-                _say(_tried(lambda s=session: watch.estimated(s)))
-        if not _answer_all(watch, questions, wait=0.0 if worked else PAUSE):
+                _print_json(_catch_errors(lambda s=session: watch.estimate(s)))
+        if not _answer_questions(watch, questions, wait=0.0 if worked else POLL_SECONDS):
             return
 
 
-def _answer_all(
-    watch: Watch, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
+def _answer_questions(
+    watch: StoreWatch, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
 ) -> bool:
     """Answer what was asked; whether to go on."""
     while True:
@@ -265,12 +266,12 @@ def _answer_all(
             return True
         if question is None:
             return False
-        found = _tried(lambda q=question: watch.answered(q)) or {"error": "no estimate"}
-        _say({"question": question["question"], "answer": found})
+        found = _catch_errors(lambda q=question: watch.answer(q)) or {"error": "no estimate"}
+        _print_json({"question": question["question"], "answer": found})
         wait = 0.0
 
 
-def _tried(work: Any) -> dict[str, Any] | None:
+def _catch_errors(work: Any) -> dict[str, Any] | None:
     """The result of some work; a history that no model can take must not end the process."""
     try:
         found: dict[str, Any] | None = work()
@@ -281,7 +282,7 @@ def _tried(work: Any) -> dict[str, Any] | None:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _say(found: dict[str, Any] | None) -> None:
+def _print_json(found: dict[str, Any] | None) -> None:
     if found is not None:
         print(json.dumps(found), flush=True)
 

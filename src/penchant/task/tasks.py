@@ -2,7 +2,7 @@
 
 Each random number is computed from a key, such as (study seed, session, block, decision), and
 depends on nothing else: a server that starts again, or another one beside it, draws the same. A new
-kind is added to `KINDS` and in `page/tasks`.
+kind is added to `TASK_READERS` and in `page/tasks`.
 """
 
 from __future__ import annotations
@@ -22,47 +22,48 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.task.sections import Section, is_number
 from penchant.workflow.ask import Asker, ask
 
-_STEPS = 2**53
-_NORMAL = NormalDist()
+_N_UNIFORM_VALUES = 2**53
+_STANDARD_NORMAL = NormalDist()
 
 Key = tuple[int | str, ...]
 
 
-def uniform(*key: int | str) -> float:
+def random_uniform(*key: int | str) -> float:
     """A number between 0 and 1, neither of them included.
 
     Examples
     --------
-    >>> uniform(7, "reward", 1, 0, 3) == uniform(7, "reward", 1, 0, 3)
+    >>> random_uniform(7, "reward", 1, 0, 3) == random_uniform(7, "reward", 1, 0, 3)
     True
-    >>> uniform(7, "reward", 1, 0, 3) == uniform(7, "reward", 1, 0, 4)
+    >>> random_uniform(7, "reward", 1, 0, 3) == random_uniform(7, "reward", 1, 0, 4)
     False
     """
     words = "\x00".join(f"{type(part).__name__}:{part}" for part in key)
     bits = int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "big") >> 11
-    return (bits + 0.5) / _STEPS
+    return (bits + 0.5) / _N_UNIFORM_VALUES
 
 
-def normal(*key: int | str) -> float:
+def random_normal(*key: int | str) -> float:
     """A standard normal number."""
-    return _NORMAL.inv_cdf(uniform(*key))
+    return _STANDARD_NORMAL.inv_cdf(random_uniform(*key))
 
 
-def whole(n: int, *key: int | str) -> int:
+def random_integer(n: int, *key: int | str) -> int:
     """A whole number from 0 to n - 1, all as likely."""
-    return int(uniform(*key) * n)
+    return int(random_uniform(*key) * n)
 
 
-def order(n: int, *key: int | str) -> list[int]:
+def random_permutation(n: int, *key: int | str) -> list[int]:
     """The numbers 0 to n - 1 in a random order.
 
-    >>> sorted(order(5, 1, "offers")), order(5, 1, "offers") == order(5, 1, "offers")
-    ([0, 1, 2, 3, 4], True)
+    >>> sorted(random_permutation(5, 1, "offers"))
+    [0, 1, 2, 3, 4]
     """
-    return sorted(range(n), key=lambda i: uniform(*key, i))
+    return sorted(range(n), key=lambda i: random_uniform(*key, i))
 
 
-Past = tuple[tuple[int, int], ...]  # offers made so far, each by its place, and the options taken
+# (index of the offer, option taken) of every decision so far
+OfferHistory = tuple[tuple[int, int], ...]
 
 
 class Task(Protocol):
@@ -85,29 +86,29 @@ class Task(Protocol):
     def n_options(self, decision: int) -> int:
         """How many options there are at a decision."""
 
-    def shown(self) -> dict[str, Any]:
+    def page_settings(self) -> dict[str, Any]:
         """What the page is told before the first decision: never a mean reward."""
 
     @property
-    def adapts(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether what is offered depends on the choices before."""
 
-    def place(self, decision: int, key: Key, past: Past) -> int | None:
+    def offer_index(self, decision: int, key: Key, history: OfferHistory) -> int | None:
         """Which offer of a list comes at a decision; None where there is no list."""
 
-    def offer(self, decision: int, key: Key, past: Past = ()) -> dict[str, Any] | None:
+    def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> dict[str, Any] | None:
         """What the page is told at a decision, in addition."""
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float | None:
         """What a choice pays; None where nothing is paid."""
 
-    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
+    def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
         """What an export says of a decision in addition to what was chosen and paid.
 
-        `place` is that of an offer that depended on choices, as it was kept.
+        `index` is the stored index of an offer that was chosen adaptively.
         """
 
-    def analysis(self) -> dict[str, Any]:
+    def study_settings(self) -> dict[str, Any]:
         """Settings of `penchant study` that follow from the task.
 
         Blocks are exported to one table only where these are the same.
@@ -115,7 +116,7 @@ class Task(Protocol):
 
 
 NoiseKind = Literal["gaussian", "integer", "bernoulli", "none"]
-NOISES: tuple[NoiseKind, ...] = ("gaussian", "integer", "bernoulli", "none")
+NOISE_KINDS: tuple[NoiseKind, ...] = ("gaussian", "integer", "bernoulli", "none")
 
 
 @dataclass(frozen=True)
@@ -160,21 +161,21 @@ class RewardNoise:
         12.0
         """
         if self.kind == "bernoulli":
-            return float(uniform(*key) < mean)
+            return float(random_uniform(*key) < mean)
         drawn = mean
         if self.kind == "gaussian":
-            drawn += self.size**0.5 * normal(*key)
+            drawn += self.size**0.5 * random_normal(*key)
         elif self.kind == "integer":
-            drawn += whole(2 * int(self.size) + 1, *key) - int(self.size)
+            drawn += random_integer(2 * int(self.size) + 1, *key) - int(self.size)
         return round(drawn, self.decimals) + 0.0  # no minus zero
 
 
 def read_noise(section: Section, default: NoiseKind = "gaussian") -> RewardNoise:
     """The keys noise, variance, largest and decimals."""
-    kind = section.one_of("noise", NOISES, default)
-    decimals = section.whole("decimals", 0, 6, 0)
+    kind = section.one_of("noise", NOISE_KINDS, default)
+    decimals = section.integer("decimals", 0, 6, 0)
     if kind == "integer":
-        return RewardNoise(kind, section.whole("largest", 1, 10**6, 5), decimals)
+        return RewardNoise(kind, section.integer("largest", 1, 10**6, 5), decimals)
     if kind == "gaussian":
         variance = section.number("variance", 0.0, 1e12, 10.0)
         if variance <= 0:
@@ -184,7 +185,7 @@ def read_noise(section: Section, default: NoiseKind = "gaussian") -> RewardNoise
 
 
 BanditKind = Literal["static", "restless", "reversal"]
-REWARDS: tuple[BanditKind, ...] = ("static", "restless", "reversal")
+BANDIT_KINDS: tuple[BanditKind, ...] = ("static", "restless", "reversal")
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class BanditTask:
         Mean reward of each option at the first decision.
     """
 
-    adapts: ClassVar[bool] = False
+    is_adaptive: ClassVar[bool] = False
     kind: ClassVar[str] = "bandit"
     pays: ClassVar[bool] = True
     n_decisions: int
@@ -221,14 +222,14 @@ class BanditTask:
         """As many at every decision."""
         return len(self.means)
 
-    def shown(self) -> dict[str, Any]:
+    def page_settings(self) -> dict[str, Any]:
         """How many options there are."""
         return {"kind": self.kind, "options": len(self.means)}
 
-    def place(self, decision: int, key: Key, past: Past) -> None:
+    def offer_index(self, decision: int, key: Key, history: OfferHistory) -> None:
         """There is no list of offers."""
 
-    def offer(self, decision: int, key: Key, past: Past = ()) -> None:
+    def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> None:
         """Nothing but the options."""
 
     def means_at(self, decision: int, walk: Key) -> tuple[float, ...]:
@@ -241,7 +242,7 @@ class BanditTask:
         ((80, 20, 50), (50, 80, 20))
         """
         if self.rewards == "restless":
-            return _walked(self, walk)[decision]
+            return _random_walk(self, walk)[decision]
         n = len(self.means)
         moved = sum(decision >= at for at in self.reversals)
         return tuple(self.means[(i - moved) % n] for i in range(n))
@@ -250,42 +251,42 @@ class BanditTask:
         """The mean of the option at this decision and its noise."""
         return self.noise.reward(self.means_at(decision, walk)[option], key)
 
-    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
+    def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
         """What every option paid on average at this decision."""
         means = self.means_at(decision, walk)
         return {f"mean_{i + 1}": round(mean, 6) for i, mean in enumerate(means)}
 
-    def analysis(self) -> dict[str, Any]:
+    def study_settings(self) -> dict[str, Any]:
         """Q-learning, which needs no more than the choices."""
         return {"model": "q-learning", "options": [str(len(self.means))]}
 
 
 @lru_cache(maxsize=4096)
-def _walked(task: BanditTask, walk: Key) -> tuple[tuple[float, ...], ...]:
+def _random_walk(task: BanditTask, walk: Key) -> tuple[tuple[float, ...], ...]:
     rows = [task.means]
     for t in range(1, task.n_decisions):
-        steps = (task.step_sd * normal(*walk, t, i) for i in range(len(task.means)))
+        steps = (task.step_sd * random_normal(*walk, t, i) for i in range(len(task.means)))
         moved = zip(rows[-1], steps, strict=True)
-        rows.append(tuple(_reflected(m + step, task.low, task.high) for m, step in moved))
+        rows.append(tuple(_reflect(m + step, task.low, task.high) for m, step in moved))
     return tuple(rows)
 
 
-def _reflected(value: float, low: float, high: float) -> float:
+def _reflect(value: float, low: float, high: float) -> float:
     """Where a walk that is thrown back at both ends has come to.
 
-    >>> _reflected(103, 0, 100), _reflected(-4, 0, 100), _reflected(205, 0, 100)
+    >>> _reflect(103, 0, 100), _reflect(-4, 0, 100), _reflect(205, 0, 100)
     (97, 4, 5)
     """
     width = high - low
-    place = (value - low) % (2 * width)
-    return low + (place if place <= width else 2 * width - place)
+    folded = (value - low) % (2 * width)
+    return low + (folded if folded <= width else 2 * width - folded)
 
 
 def read_bandit(section: Section) -> BanditTask:
     """The settings of a bandit: means, rewards, noise, and how means change."""
-    decisions = section.whole("decisions", 1, 10_000, 100)
+    decisions = section.integer("decisions", 1, 10_000, 100)
     means = tuple(section.numbers("means", 2, 10))
-    rewards = section.one_of("rewards", REWARDS, "static")
+    rewards = section.one_of("rewards", BANDIT_KINDS, "static")
     noise = read_noise(section)
     if noise.kind == "bernoulli" and not all(0 <= mean <= 1 for mean in means):
         section.refuse("means", "lie in 0..1 with bernoulli noise", "Give probabilities.")
@@ -323,7 +324,7 @@ class GridTask:
         What the landscape is called in exports.
     """
 
-    adapts: ClassVar[bool] = False
+    is_adaptive: ClassVar[bool] = False
     kind: ClassVar[str] = "grid"
     pays: ClassVar[bool] = True
     n_decisions: int
@@ -342,25 +343,25 @@ class GridTask:
         """As many at every decision."""
         return self.width * self.height
 
-    def shown(self) -> dict[str, Any]:
+    def page_settings(self) -> dict[str, Any]:
         """The size of the grid."""
         return {"kind": self.kind, "width": self.width, "height": self.height}
 
-    def place(self, decision: int, key: Key, past: Past) -> None:
+    def offer_index(self, decision: int, key: Key, history: OfferHistory) -> None:
         """There is no list of offers."""
 
-    def offer(self, decision: int, key: Key, past: Past = ()) -> None:
+    def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> None:
         """Nothing but the grid."""
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float:
         """The mean of the square and its noise."""
         return self.noise.reward(self.means[option], key)
 
-    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
+    def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
         """Which landscape it was."""
         return {"landscape": self.landscape}
 
-    def analysis(self) -> dict[str, Any]:
+    def study_settings(self) -> dict[str, Any]:
         """The paper's model on this grid."""
         return {
             "model": "ucl",
@@ -372,17 +373,17 @@ class GridTask:
 
 def read_grid(section: Section) -> GridTask:
     """The settings of a grid: width, height, landscape or means, noise."""
-    width = section.whole("width", 1, 40, 10)
-    height = section.whole("height", 1, 40, 10)
+    width = section.integer("width", 1, 40, 10)
+    height = section.integer("height", 1, 40, 10)
     if width * height < 2:
         section.refuse("width", "give two squares or more", "Make the grid larger.")
-    name, means = _means(section, width, height)
+    name, means = _grid_means(section, width, height)
     return GridTask(
-        section.whole("decisions", 1, 10_000, 90), width, height, name, means, read_noise(section)
+        section.integer("decisions", 1, 10_000, 90), width, height, name, means, read_noise(section)
     )
 
 
-def _means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
+def _grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
     """Mean rewards: those of a landscape of the paper, or given one by one."""
     n = width * height
     name = section.text("landscape", "own" if section.has("means") else "a", most=40)
@@ -399,13 +400,13 @@ def _means(section: Section, width: int, height: int) -> tuple[str, tuple[float,
     return name, tuple(float(mean) for mean in landscape.mean_rewards)
 
 
-Rows = tuple[tuple[tuple[float, ...], ...], ...]
-KEPT = 256  # people whose beliefs are kept between two of their answers
-MODELS = tuple(name for name, entry in CATALOGUE.items() if entry.data == "offers")
+OfferRows = tuple[tuple[tuple[float, ...], ...], ...]
+MAX_CACHED_ASKERS = 256  # people whose beliefs are kept between two of their answers
+OFFER_MODELS = tuple(name for name, entry in CATALOGUE.items() if entry.data == "offers")
 
 
 @dataclass(frozen=True)
-class Adaptive:
+class AdaptiveOffers:
     """How the next offer is chosen.
 
     Attributes
@@ -420,55 +421,58 @@ class Adaptive:
         Questions asked.
     """
 
-    rows: Rows
+    rows: OfferRows
     attributes: tuple[str, ...]
     model: str
     about: tuple[str, ...]
     n_decisions: int
 
-    def place(self, past: Past) -> int:
+    def next_offer(self, history: OfferHistory) -> int:
         """Which offer is next after these answers; the same whenever it is asked for."""
-        number = _asked(self, past).next().number
+        number = _asker_after(self, history).next().number
         assert number is not None
         return number
 
-    def asker(self) -> Asker:
+    def make_asker(self) -> Asker:
         """An asker before any answer."""
         numbers = np.array(self.rows, dtype=np.float64)
-        offers = {_named(name, self.model): numbers[:, a] for a, name in enumerate(self.attributes)}
+        offers = {
+            _attribute_name(name, self.model): numbers[:, a]
+            for a, name in enumerate(self.attributes)
+        }
         model = CATALOGUE[self.model].example()
         return ask(model, offers, about=self.about or None, repeats=False)
 
 
-@lru_cache(maxsize=KEPT)
-def _asked(adaptive: Adaptive, past: Past) -> Asker:
-    if not past:
-        return adaptive.asker()
-    (place, option), before = past[-1], past[:-1]
-    return _asked(adaptive, before).after(place, option)
+@lru_cache(maxsize=MAX_CACHED_ASKERS)
+def _asker_after(adaptive: AdaptiveOffers, history: OfferHistory) -> Asker:
+    if not history:
+        return adaptive.make_asker()
+    (index, option), before = history[-1], history[:-1]
+    return _asker_after(adaptive, before).after(index, option)
 
 
-def _named(attribute: str, model: str) -> str:
+def _attribute_name(attribute: str, model: str) -> str:
     """What a model calls an attribute: an amount is an outcome of a gamble."""
     wanted = CATALOGUE[model].example().attributes
     return "outcome" if attribute == "amount" and "outcome" in wanted else attribute
 
 
-def read_adaptive(section: Section, rows: Rows, names: tuple[str, ...]) -> Adaptive:
+def read_adaptive(section: Section, rows: OfferRows, names: tuple[str, ...]) -> AdaptiveOffers:
     """The settings of questions: model, about, decisions."""
     usual = "hyperbolic" if "delay" in names else "expected-utility"
-    model = section.one_of("model", MODELS, usual)
+    model = section.one_of("model", OFFER_MODELS, usual)
     about = tuple(section.texts("about", []))
-    decisions = section.whole("decisions", 1, len(rows), min(20, len(rows)))
-    found = Adaptive(rows, names, model, about, decisions)
+    decisions = section.integer("decisions", 1, len(rows), min(20, len(rows)))
+    found = AdaptiveOffers(rows, names, model, about, decisions)
     try:
-        found.asker()
+        found.make_asker()
     except DataError as error:
         section.refuse("order", f"be possible ({error})", "Correct it.")
     return found
 
 
-ORDERS = ("listed", "adaptive")
+OFFER_ORDERS = ("listed", "adaptive")
 ATTRIBUTES = ("amount", "delay", "probability")
 
 
@@ -492,7 +496,7 @@ class OffersTask:
     attributes: tuple[str, ...]
     currency: str
     shuffled: bool
-    adaptive: Adaptive | None = None
+    adaptive: AdaptiveOffers | None = None
 
     @property
     def n_decisions(self) -> int:
@@ -505,7 +509,7 @@ class OffersTask:
         return "currency", self.currency
 
     @property
-    def adapts(self) -> bool:
+    def is_adaptive(self) -> bool:
         """Whether offers are chosen by the answers."""
         return self.adaptive is not None
 
@@ -513,38 +517,42 @@ class OffersTask:
         """As many at every decision."""
         return len(self.offers[0][0])
 
-    def shown(self) -> dict[str, Any]:
+    def page_settings(self) -> dict[str, Any]:
         """How many options, and what amounts are in."""
         return {"kind": self.kind, "options": self.n_options(0), "currency": self.currency}
 
-    def place(self, decision: int, key: Key, past: Past = ()) -> int:
+    def offer_index(self, decision: int, key: Key, history: OfferHistory = ()) -> int:
         """Which offer of the list comes at a decision."""
         if self.adaptive is not None:
-            return self.adaptive.place(past)
-        return order(len(self.offers), *key, "offers")[decision] if self.shuffled else decision
+            return self.adaptive.next_offer(history)
+        return (
+            random_permutation(len(self.offers), *key, "offers")[decision]
+            if self.shuffled
+            else decision
+        )
 
-    def offer(self, decision: int, key: Key, past: Past = ()) -> dict[str, Any]:
+    def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> dict[str, Any]:
         """The numbers of every option."""
-        return self._numbers(self.place(decision, key, past))
+        return self._offer_numbers(self.offer_index(decision, key, history))
 
-    def _numbers(self, place: int) -> dict[str, Any]:
-        rows = self.offers[place]
+    def _offer_numbers(self, index: int) -> dict[str, Any]:
+        rows = self.offers[index]
         return {name: list(row) for name, row in zip(self.attributes, rows, strict=True)}
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> None:
         """Nothing is paid."""
 
-    def columns(self, decision: int, walk: Key, place: int | None = None) -> dict[str, Any]:
+    def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
         """What was offered: amount_1, amount_2, delay_1 ..."""
         return {
             f"{name}_{i + 1}": value
-            for name, row in self._numbers(
-                self.place(decision, walk) if place is None else place
+            for name, row in self._offer_numbers(
+                self.offer_index(decision, walk) if index is None else index
             ).items()
             for i, value in enumerate(row)
         }
 
-    def analysis(self) -> dict[str, Any]:
+    def study_settings(self) -> dict[str, Any]:
         """A model that reads these attributes, and where it finds them."""
         options = range(1, self.n_options(0) + 1)
         model = None if self.adaptive is None else self.adaptive.model
@@ -564,18 +572,23 @@ def read_offers_task(section: Section) -> OffersTask:
             "hold an offer or more",
             "Write [[block.offer]] amount = [20, 50], delay = [0, 30], or offers_file.",
         )
-    adaptive = section.one_of("order", ORDERS, "listed") == "adaptive"
+    adaptive = section.one_of("order", OFFER_ORDERS, "listed") == "adaptive"
     if section.has("decisions") and not adaptive:
-        section.whole("decisions", len(given), len(given))
+        section.integer("decisions", len(given), len(given))
     names = tuple(name for name in ATTRIBUTES if given[0].has(name))
-    rows = tuple(_offer(offer, names, given[0]) for offer in given)
-    currency, shuffled = section.text("currency", "points", most=20), section.yes("shuffle", True)
+    rows = tuple(_read_offer(offer, names, given[0]) for offer in given)
+    currency, shuffled = (
+        section.text("currency", "points", most=20),
+        section.boolean("shuffle", True),
+    )
     if not adaptive:
         return OffersTask(rows, names, currency, shuffled)
     return OffersTask(rows, names, currency, False, read_adaptive(section, rows, names))
 
 
-def _offer(offer: Section, names: tuple[str, ...], first: Section) -> tuple[tuple[float, ...], ...]:
+def _read_offer(
+    offer: Section, names: tuple[str, ...], first: Section
+) -> tuple[tuple[float, ...], ...]:
     n = len(first.values.get("amount", ()))
     rows = []
     if "amount" not in names or len(names) < 2:
@@ -590,7 +603,7 @@ def _offer(offer: Section, names: tuple[str, ...], first: Section) -> tuple[tupl
     return tuple(rows)
 
 
-KINDS: Mapping[str, Callable[[Section], Task]] = {
+TASK_READERS: Mapping[str, Callable[[Section], Task]] = {
     "grid": read_grid,
     "bandit": read_bandit,
     "offers": read_offers_task,

@@ -22,18 +22,18 @@ from penchant.errors import DataError
 from penchant.task.service import token_hash
 from penchant.task.store import Store, sessions
 
-ONE_THREAD = dict.fromkeys(
+ONE_THREAD_ENVIRONMENT = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 
 
-class Estimates:
+class LiveEstimates:
     """Estimates by session; asking never waits for one to be made."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._latest: dict[int, dict[str, Any]] = {}
-        self._asked: dict[int, Future[dict[str, Any]]] = {}
+        self._pending: dict[int, Future[dict[str, Any]]] = {}
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._stopping = False
@@ -52,7 +52,7 @@ class Estimates:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
 
-    def of(self, session: int) -> dict[str, Any] | None:
+    def latest(self, session: int) -> dict[str, Any] | None:
         """The latest estimate of a session."""
         return self._latest.get(session)
 
@@ -66,12 +66,12 @@ class Estimates:
             return None
         return 0.0 if latest["choices"] >= n_choices else max(0.0, now - latest["read"])
 
-    def of_token(self, token: str) -> dict[str, Any] | None:
+    def latest_by_token(self, token: str) -> dict[str, Any] | None:
         """The latest estimate of the session of a token."""
         with self._store.reading() as connection:
             query = select(sessions.c.session).where(sessions.c.token == token_hash(token))
             found = connection.scalar(query)
-        return None if found is None else self.of(found)
+        return None if found is None else self.latest(found)
 
     def forget(self, session: int) -> None:
         """Drop what is known of a session."""
@@ -82,15 +82,15 @@ class Estimates:
         answer: Future[dict[str, Any]] = Future()
         process = self._process
         with self._lock:
-            number = max(self._asked, default=0) + 1
-            self._asked[number] = answer
+            number = max(self._pending, default=0) + 1
+            self._pending[number] = answer
             try:
                 if process is None or process.stdin is None:
                     raise OSError("not started")
                 process.stdin.write(json.dumps({**question, "question": number}) + "\n")
                 process.stdin.flush()
             except (OSError, ValueError):
-                del self._asked[number]
+                del self._pending[number]
                 answer.set_exception(RuntimeError("estimates are not running"))
         return answer
 
@@ -99,24 +99,24 @@ class Estimates:
             if self._stopping:
                 return
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "penchant.task.estimating", self._store.name],
+                [sys.executable, "-m", "penchant.task.estimation_worker", self._store.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=None,  # it says there what it compiles
                 text=True,
-                env={**os.environ, **ONE_THREAD},
+                env={**os.environ, **ONE_THREAD_ENVIRONMENT},
             )
             assert self._process.stdout is not None
             for line in self._process.stdout:
                 with suppress(ValueError):
-                    self._heard(json.loads(line))
+                    self._handle_message(json.loads(line))
             self._process.wait()
             self._fail_all()
 
-    def _heard(self, message: dict[str, Any]) -> None:
+    def _handle_message(self, message: dict[str, Any]) -> None:
         if "question" in message:
             with self._lock:
-                answer = self._asked.pop(message["question"], None)
+                answer = self._pending.pop(message["question"], None)
             if answer is not None:
                 answer.set_result(message["answer"])
         elif "session" in message:
@@ -125,34 +125,34 @@ class Estimates:
 
     def _fail_all(self) -> None:
         with self._lock:
-            asked, self._asked = list(self._asked.values()), {}
+            asked, self._pending = list(self._pending.values()), {}
         for answer in asked:
             answer.set_exception(RuntimeError("estimates have stopped"))
 
 
-WITH_PLACES = ("ucl", "gp-ucb", "locality")
-WITHOUT_PLACES = ("q-learning", "kalman", "hybrid", "ucb1", "wsls", "random")
-MOST_OPTIONS = 10_000
+SPATIAL_MODELS = ("ucl", "gp-ucb", "locality")
+NON_SPATIAL_MODELS = ("q-learning", "kalman", "hybrid", "ucb1", "wsls", "random")
+MAX_GRID_OPTIONS = 10_000
 
 
-def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a model that learns from rewards, or an error.
 
     Examples
     --------
-    >>> checked_settings({"model": "q-learning", "n_options": 2})
+    >>> check_settings({"model": "q-learning", "n_options": 2})
     {'model': 'q-learning', 'n_options': 2}
     """
     model = settings.get("model")
-    if model in WITH_PLACES:
-        n_options_of(settings)
+    if model in SPATIAL_MODELS:
+        count_options(settings)
         wrong = set(settings) - {"model", "grid", "noise_variance", "length_scale"}
-    elif model in WITHOUT_PLACES:
+    elif model in NON_SPATIAL_MODELS:
         if "n_options" not in settings:
             raise DataError(f"n_options must be given with {model}; got none. Add it.")
         wrong = set(settings) - {"model", "n_options"}
     else:
-        known = ", ".join((*WITH_PLACES, *WITHOUT_PLACES))
+        known = ", ".join((*SPATIAL_MODELS, *NON_SPATIAL_MODELS))
         raise DataError(f"model must be one of {known}; got {model!r}. Choose one.")
     if wrong:
         raise DataError(f"{sorted(wrong)[0]} must be left out with {model}; got it. Drop it.")
@@ -161,10 +161,10 @@ def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return dict(settings)
 
 
-def n_options_of(settings: Mapping[str, Any]) -> int:
+def count_options(settings: Mapping[str, Any]) -> int:
     """How many options a model has.
 
-    >>> n_options_of({"model": "ucl", "grid": "10x8"})
+    >>> count_options({"model": "ucl", "grid": "10x8"})
     80
     """
     if "n_options" in settings:
@@ -173,6 +173,6 @@ def n_options_of(settings: Mapping[str, Any]) -> int:
     if not (width.isdigit() and height.isdigit() and len(width + height) < 9):
         raise DataError("grid must be WIDTHxHEIGHT; got something else. Write 10x10.")
     n = int(width) * int(height)
-    if not 2 <= n <= MOST_OPTIONS:
-        raise DataError(f"grid must have 2 to {MOST_OPTIONS} squares; got {n}. Correct it.")
+    if not 2 <= n <= MAX_GRID_OPTIONS:
+        raise DataError(f"grid must have 2 to {MAX_GRID_OPTIONS} squares; got {n}. Correct it.")
     return n

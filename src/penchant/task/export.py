@@ -28,28 +28,28 @@ from sqlalchemy import Connection, func, select
 
 from penchant.errors import DataError
 from penchant.files.atomic import failed, removed_in_the_end
-from penchant.task.kinds import GridTask
-from penchant.task.plan import Block, Cell, Plan, plan_of
+from penchant.task.plan import Block, Cell, Plan, parse_plan
 from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
+from penchant.task.tasks import GridTask
 
-STALLED = 120.0  # seconds without a request
-SHOWN = 200  # people in the list
-FUNNEL = ("arrived", "consented", "passed", "playing", "finished")
+STALLED_SECONDS = 120.0  # seconds without a request
+MAX_LISTED_PEOPLE = 200  # people in the list
+FUNNEL_STAGES = ("arrived", "consented", "passed", "playing", "finished")
 
 
 def overview(
-    connection: Connection, plan_named: Callable[[str], Plan], now: float
+    connection: Connection, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any]:
     """Counts by stage, conditions, and the people seen last."""
     rows = connection.execute(
-        select(sessions).order_by(sessions.c.seen.desc()).limit(SHOWN)
+        select(sessions).order_by(sessions.c.seen.desc()).limit(MAX_LISTED_PEOPLE)
     ).mappings()
     return {
         "funnel": funnel(connection),
         "outcomes": _counts(connection, sessions.c.outcome),
-        "cells": _cells(connection, plan_named),
+        "cells": _condition_counts(connection, plan_of_version),
         "decisions": connection.scalar(select(func.count()).select_from(decisions)) or 0,
-        "people": [_person(row, plan_named(row["version"]), now) for row in rows],
+        "people": [_person_summary(row, plan_of_version(row["version"]), now) for row in rows],
     }
 
 
@@ -69,7 +69,7 @@ def funnel(connection: Connection) -> dict[str, int]:
             (sessions.c.block > 0) | (sessions.c.decision > 0),
         )
     )
-    found = dict.fromkeys(FUNNEL, 0)
+    found = dict.fromkeys(FUNNEL_STAGES, 0)
     for stage, outcome, assigned, has_played, count in grouped:
         found["arrived"] += count
         found["consented"] += count * (stage != "consent" and outcome != "no consent")
@@ -84,7 +84,9 @@ def _counts(connection: Connection, column: Any) -> dict[str, int]:
     return {str(value): count for value, count in rows if value is not None}
 
 
-def _cells(connection: Connection, plan_named: Callable[[str], Plan]) -> list[dict[str, Any]]:
+def _condition_counts(
+    connection: Connection, plan_of_version: Callable[[str], Plan]
+) -> list[dict[str, Any]]:
     rows = connection.execute(
         select(sessions.c.version, sessions.c.cell, sessions.c.outcome == "completed", func.count())
         .where(sessions.c.cell.is_not(None))
@@ -92,26 +94,26 @@ def _cells(connection: Connection, plan_named: Callable[[str], Plan]) -> list[di
     )
     found: dict[str, dict[str, Any]] = {}
     for version, cell, is_done, count in rows:
-        name = cell_words(plan_named(version), cell)
+        name = condition_name(plan_of_version(version), cell)
         entry = found.setdefault(name, {"condition": name, "assigned": 0, "finished": 0})
         entry["assigned"] += count
         entry["finished"] += count * bool(is_done)
     return sorted(found.values(), key=lambda entry: str(entry["condition"]))
 
 
-def cell_words(plan: Plan, cell: int) -> str:
+def condition_name(plan: Plan, cell: int) -> str:
     r"""A condition in words.
 
     >>> from penchant.task.plan import read_study_text
     >>> plan = read_study_text('[conditions]\nlandscape=["a","b"]\n[[block]]\ntask="grid"')
-    >>> cell_words(plan, 1)
+    >>> condition_name(plan, 1)
     'landscape b'
     """
     labels = plan.cells[cell].labels
     return ", ".join(f"{name} {value}" for name, value in labels.items()) or "all"
 
 
-def _person(row: Any, plan: Plan, now: float) -> dict[str, Any]:
+def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
     cell = row["cell"]
     blocks = () if cell is None else plan.cells[cell].blocks
     total = sum(block.task.n_decisions for block in blocks)
@@ -124,26 +126,26 @@ def _person(row: Any, plan: Plan, now: float) -> dict[str, Any]:
         "person": row["pseudonym"],
         "stage": row["stage"],
         "outcome": row["outcome"],
-        "condition": None if cell is None else cell_words(plan, cell),
+        "condition": None if cell is None else condition_name(plan, cell),
         "block": row["block"],
         "done": done,
         "of": total,
         "points": round(row["total"], 2),
         "idle": round(idle),
-        "stalled": not is_over and idle > STALLED,
+        "stalled": not is_over and idle > STALLED_SECONDS,
     }
 
 
 def person(
-    connection: Connection, session: int, plan_named: Callable[[str], Plan], now: float
+    connection: Connection, session: int, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any] | None:
     """One person: the choices of the present block, and how often each option was taken."""
     row = connection.execute(select(sessions).where(sessions.c.session == session)).mappings()
     found = row.first()
     if found is None:
         return None
-    plan = plan_named(found["version"])
-    about = _person(found, plan, now)
+    plan = plan_of_version(found["version"])
+    about = _person_summary(found, plan, now)
     rows = connection.execute(
         select(decisions)
         .where(decisions.c.session == session)
@@ -156,7 +158,7 @@ def person(
         {name: one[name] for name in ("decision", "option", "reward", "auto")} for one in here
     ]
     if found["cell"] is not None:
-        about["task"] = plan.cells[found["cell"]].blocks[block].task.shown()
+        about["task"] = plan.cells[found["cell"]].blocks[block].task.page_settings()
     query = (
         select(events.c.kind, events.c.received)
         .where(events.c.session == session)
@@ -170,11 +172,11 @@ def person(
     return about
 
 
-OFFER = "offer"  # among what is kept of a choice: the place of an offer that answers decided
-AT_A_TIME = 20  # people whose choices are in memory
-LEFT_OUT = ("no consent", "withdrawn")
+OFFER_KEY = "offer"  # among what is kept of a choice: the place of an offer that answers decided
+PEOPLE_PER_READ = 20  # people whose choices are in memory
+EXCLUDED_OUTCOMES = ("no consent", "withdrawn")
 
-ADVISED = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
+ADVICE_COLUMNS = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
 COLUMNS: Mapping[str, tuple[type, str]] = {
     "subject": (str, "Pseudonym of the person"),
     "platform_id": (str, "Id that the recruiting platform gave the person"),
@@ -235,7 +237,7 @@ class Group:
         return f"practice {self.name}" if self.practice else self.name
 
 
-def settings_of(plan: Plan, block: Block) -> dict[str, Any]:
+def group_settings(plan: Plan, block: Block) -> dict[str, Any]:
     """All that must be the same in blocks that are analysed together.
 
     Amounts in another unit are kept apart, too, unless a condition of the study varies the unit.
@@ -243,7 +245,7 @@ def settings_of(plan: Plan, block: Block) -> dict[str, Any]:
     conditions = [] if block.practice else list(plan.cells[0].labels)
     setting, unit = block.task.unit
     return {
-        **block.task.analysis(),
+        **block.task.study_settings(),
         **({} if setting in conditions else {"unit": unit}),
         "conditions": conditions,
         "advice": block.advice,
@@ -253,7 +255,7 @@ def settings_of(plan: Plan, block: Block) -> dict[str, Any]:
 def landscape_label(task: GridTask, known: Mapping[str, tuple[float, ...]]) -> str:
     """The name of the landscape; with a number where the name stands for other mean rewards, too.
 
-    >>> from penchant.task.kinds import RewardNoise
+    >>> from penchant.task.tasks import RewardNoise
     >>> task = GridTask(90, 2, 1, "hill", (1.0, 2.0), RewardNoise())
     >>> landscape_label(task, {}), landscape_label(task, {"hill": (3.0, 4.0)})
     ('hill', 'hill (2)')
@@ -263,7 +265,7 @@ def landscape_label(task: GridTask, known: Mapping[str, tuple[float, ...]]) -> s
     return next(label for label in labels if known.get(label, task.means) == task.means)
 
 
-class Exported:
+class StoreExport:
     """What a store holds, for writing it elsewhere."""
 
     def __init__(self, store: Store, *, with_ids: bool = False) -> None:
@@ -272,25 +274,25 @@ class Exported:
             found = connection.execute(
                 select(studies.c.version, studies.c.document).order_by(studies.c.first_served)
             ).all()
-        self.plans = {row.version: plan_of(json.loads(row.document)) for row in found}
+        self.plans = {row.version: parse_plan(json.loads(row.document)) for row in found}
         self._seed = int(store.setting("seed"))
         self._groups: dict[tuple[Any, ...], Group] = {}
         for plan in self.plans.values():
             for cell in plan.cells:
                 for block in cell.blocks:
-                    self._add(plan, cell, block)
+                    self._add_block(plan, cell, block)
 
     @property
     def groups(self) -> list[Group]:
         """All tables, those of practice last."""
         return sorted(self._groups.values(), key=lambda group: group.practice)
 
-    def _key(self, plan: Plan, block: Block) -> tuple[Any, ...]:
-        return block.practice, block.task.kind, json.dumps(settings_of(plan, block))
+    def _group_key(self, plan: Plan, block: Block) -> tuple[Any, ...]:
+        return block.practice, block.task.kind, json.dumps(group_settings(plan, block))
 
-    def _add(self, plan: Plan, cell: Cell, block: Block) -> None:
-        key, task = self._key(plan, block), block.task
-        group = self._groups.get(key) or self._new(plan, block)
+    def _add_block(self, plan: Plan, cell: Cell, block: Block) -> None:
+        key, task = self._group_key(plan, block), block.task
+        group = self._groups.get(key) or self._new_group(plan, block)
         labels = {} if block.practice else cell.labels
         levels = {
             name: values if labels[name] in values else (*values, labels[name])
@@ -301,20 +303,20 @@ class Exported:
             landscapes[landscape_label(task, landscapes)] = task.means
         self._groups[key] = replace(group, levels=levels, landscapes=landscapes)
 
-    def _new(self, plan: Plan, block: Block) -> Group:
+    def _new_group(self, plan: Plan, block: Block) -> Group:
         """The table of a block that fits into none of those before."""
         kind = block.task.kind
         alike = [g for g in self._groups.values() if (g.practice, g.kind) == (block.practice, kind)]
         factors = {} if block.practice else plan.cells[0].labels
-        columns = {**factors, **block.task.columns(0, (0,))}
-        given = ADVISED if block.advice == "suggest" else {}
+        columns = {**factors, **block.task.export_columns(0, (0,))}
+        given = ADVICE_COLUMNS if block.advice == "suggest" else {}
         return Group(
             name=f"{kind}{len(alike) + 1}" if alike else kind,
             kind=kind,
             practice=block.practice,
             pays=block.task.pays,
-            analysis=block.task.analysis(),
-            settings=settings_of(plan, block),
+            analysis=block.task.study_settings(),
+            settings=group_settings(plan, block),
             levels=dict.fromkeys(factors, ()),
             extra={**{name: _type(value) for name, value in columns.items()}, **given},
             landscapes={},
@@ -330,7 +332,7 @@ class Exported:
                     .outerjoin(people, people.c.session == sessions.c.session)
                     .where(sessions.c.session > last)
                     .order_by(sessions.c.session)
-                    .limit(AT_A_TIME)
+                    .limit(PEOPLE_PER_READ)
                 )
                 whose = {row["session"]: row for row in connection.execute(query).mappings()}
                 if not whose:
@@ -346,20 +348,20 @@ class Exported:
                 )
             last = max(whose)
             for row in taken:
-                if whose[row["session"]]["outcome"] not in LEFT_OUT:
+                if whose[row["session"]]["outcome"] not in EXCLUDED_OUTCOMES:
                     yield self._row(whose[row["session"]], row)
 
     def _row(self, who: Any, row: Any) -> tuple[Group, dict[str, Any]]:
         plan = self.plans[who["version"]]
         cell = plan.cells[who["cell"]]
         block = cell.blocks[row["block"]]
-        group = self._groups[self._key(plan, block)]
+        group = self._groups[self._group_key(plan, block)]
         seed = self._seed if plan.seed is None else plan.seed
         walk = (seed, "walk", row["session"], row["block"])
         client = json.loads(row["client"])
         marks = client.get("marks", ())
-        shown, taken = client.get("onset_ms"), client.get("taken_ms")
-        place = client[OFFER] if block.task.adapts else None
+        onset, taken = client.get("onset_ms"), client.get("taken_ms")
+        offer_index = client[OFFER_KEY] if block.task.is_adaptive else None
         found = {
             "subject": who["pseudonym"],
             "session": row["session"],
@@ -370,13 +372,13 @@ class Exported:
             "reward": row["reward"],
             "scored": int(not row["auto"]),
             "auto": int(row["auto"]),
-            "rt_ms": None if shown is None or taken is None else round(taken - shown, 2),
+            "rt_ms": None if onset is None or taken is None else round(taken - onset, 2),
             "changes": max(0, len(marks) - 1),
             "input": client.get("input"),
             "elapsed_s": None if row["elapsed"] is None else round(row["elapsed"], 4),
-            "received": _iso(row["received"]),
-            **({} if block.practice else {k: _label(v) for k, v in cell.labels.items()}),
-            **block.task.columns(row["decision"], walk, place),
+            "received": _iso_time(row["received"]),
+            **({} if block.practice else {k: _condition_label(v) for k, v in cell.labels.items()}),
+            **block.task.export_columns(row["decision"], walk, offer_index),
         }
         if isinstance(block.task, GridTask):
             found["landscape"] = landscape_label(block.task, group.landscapes)
@@ -424,20 +426,20 @@ class Exported:
                     "session": row["session"],
                     "kind": row["kind"],
                     "data": json.loads(row["data"]),
-                    "received": _iso(row["received"]),
+                    "received": _iso_time(row["received"]),
                 }
 
 
-def _block_label(cell: Cell, place: int) -> str:
+def _block_label(cell: Cell, index: int) -> str:
     """The name of a block; with its place where another has the same name."""
     names = [block.name for block in cell.blocks]
-    return names[place] if names.count(names[place]) == 1 else f"{names[place]} ({place + 1})"
+    return names[index] if names.count(names[index]) == 1 else f"{names[index]} ({index + 1})"
 
 
-def _label(value: Any) -> Any:
+def _condition_label(value: Any) -> Any:
     """A value of a condition as one cell: a list would be read as a column for each of its parts.
 
-    >>> _label([10, 20.5]), _label("a")
+    >>> _condition_label([10, 20.5]), _condition_label("a")
     ('10 | 20.5', 'a')
     """
     return " | ".join(map(str, value)) if isinstance(value, list) else value
@@ -449,39 +451,39 @@ def _type(value: Any) -> type:
     return float
 
 
-def _iso(seconds: float) -> str:
+def _iso_time(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
 
 
-TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-BATCH = 4_000  # rows in memory
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
+ROWS_PER_BATCH = 4_000  # rows in memory
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
-def inert(value: Any) -> Any:
+def escape_formula(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula.
 
     Examples
     --------
-    >>> inert("=1+1"), inert(-2.5), inert("ann")
+    >>> escape_formula("=1+1"), escape_formula(-2.5), escape_formula("ann")
     ("'=1+1", -2.5, 'ann')
     """
     if value is None:
         return ""
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA_STARTS) else value
 
 
 def csv_lines(store: Store) -> Iterator[str]:
     """All choices of all tasks with the columns that they share, line by line."""
-    exported = Exported(store)
+    exported = StoreExport(store)
     names = [name for name in COLUMNS if name != "platform_id"]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([*names, "task"])
     for group, row in exported.rows():
         if not group.practice:
-            writer.writerow([*(inert(row[name]) for name in names), group.name])
+            writer.writerow([*(escape_formula(row[name]) for name in names), group.name])
         if buffer.tell() > 30_000:
             yield buffer.getvalue()
             buffer.seek(0)
@@ -554,7 +556,7 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     try:
         with removed_in_the_end(part):
             part.mkdir(mode=0o700)
-            summary = _write(Exported(store, with_ids=with_ids), part)
+            summary = _write(StoreExport(store, with_ids=with_ids), part)
             part.chmod(0o755)
             if target.is_dir():
                 target.rmdir()
@@ -568,27 +570,29 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     return summary
 
 
-def _write(exported: Exported, folder: Path) -> ExportSummary:
+def _write(exported: StoreExport, folder: Path) -> ExportSummary:
     data = folder / "data"
     data.mkdir()
     (folder / "raw").mkdir()
     plan = list(exported.plans.values())[-1]
     with ExitStack() as stack:
-        tables: dict[str, _Written] = {}
+        tables: dict[str, _TableWriter] = {}
         for group, row in exported.rows():
             if group.title not in tables:
-                tables[group.title] = stack.enter_context(_Written(exported, group, plan, folder))
+                tables[group.title] = stack.enter_context(
+                    _TableWriter(exported, group, plan, folder)
+                )
             tables[group.title].add(row)
     with (folder / "raw" / "events.jsonl").open("w", encoding="utf-8") as stream:
         for event in exported.events():
             stream.write(json.dumps(event, ensure_ascii=False) + "\n")
-    _json(folder / "raw" / "studies.json", [p.document for p in exported.plans.values()])
+    _write_json(folder / "raw" / "studies.json", [p.document for p in exported.plans.values()])
     tables = {g.title: tables[g.title] for g in exported.groups if g.title in tables}
     main = [table for table in tables.values() if not table.group.practice]
     tasks = [f"task-{table.group.name}.toml" if place else "" for place, table in enumerate(main)]
     for name, table in zip(tasks, main, strict=True):
         _write_task(folder, name or "task.toml", table)
-    _json(folder / "dataset_description.json", _description(plan, exported, tables.values()))
+    _write_json(folder / "dataset_description.json", _description(plan, exported, tables.values()))
     summary = ExportSummary(
         {name: table.count for name, table in tables.items()},
         _notes([table.group for table in main]),
@@ -623,22 +627,22 @@ def _differences(group: Group, alike: Sequence[Group]) -> str:
     """The settings in which a table differs from others of the same kind of task."""
     names = dict.fromkeys(name for one in alike for name in one.settings)
     return ", ".join(
-        f"{name} {_setting_words(group.settings.get(name))}"
+        f"{name} {_format_setting(group.settings.get(name))}"
         for name in names
         if len({json.dumps(one.settings.get(name)) for one in alike}) > 1
     )
 
 
-def _setting_words(value: Any) -> str:
+def _format_setting(value: Any) -> str:
     if isinstance(value, list):
         return " and ".join(map(str, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-class _Written:
+class _TableWriter:
     """A table while it is written, as CSV and Parquet."""
 
-    def __init__(self, exported: Exported, group: Group, plan: Plan, folder: Path) -> None:
+    def __init__(self, exported: StoreExport, group: Group, plan: Plan, folder: Path) -> None:
         self.group = group
         self.types = exported.columns(group)
         self.count = 0
@@ -647,12 +651,12 @@ class _Written:
         self.file = f"data/study-{study}_task-{group.name}{kind}_data.csv"
         parquet = "practice" if group.practice else "choices"
         self.parquet = f"{parquet}-{group.name}.parquet"
-        self.schema = pa.schema([(name, TYPES[type_]) for name, type_ in self.types.items()])
+        self.schema = pa.schema([(name, ARROW_TYPES[type_]) for name, type_ in self.types.items()])
         self._folder = folder
         self._rows: list[dict[str, Any]] = []
         self._filled: set[str] = set()
 
-    def __enter__(self) -> _Written:
+    def __enter__(self) -> _TableWriter:
         self._stream: TextIO = (self._folder / self.file).open("w", encoding="utf-8", newline="")
         self._csv = csv.writer(self._stream, lineterminator="\n")
         self._csv.writerow(self.types)
@@ -669,10 +673,10 @@ class _Written:
     def add(self, row: Mapping[str, Any]) -> None:
         """Add a choice."""
         cells = [row.get(name) for name in self.types]
-        self._csv.writerow([inert(cell) for cell in cells])
-        self._rows.append(_typed(self.types, cells))
+        self._csv.writerow([escape_formula(cell) for cell in cells])
+        self._rows.append(_typed_row(self.types, cells))
         self.count += 1
-        if len(self._rows) >= BATCH:
+        if len(self._rows) >= ROWS_PER_BATCH:
             self._flush()
 
     def _flush(self) -> None:
@@ -681,7 +685,7 @@ class _Written:
             self._rows = []
 
 
-def _typed(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
+def _typed_row(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any]:
     named = zip(types.items(), cells, strict=True)
     return {name: None if cell is None else type_(cell) for (name, type_), cell in named}
 
@@ -696,7 +700,7 @@ PLAY_COLUMNS = {
 }
 
 
-def _write_task(folder: Path, name: str, table: _Written) -> None:
+def _write_task(folder: Path, name: str, table: _TableWriter) -> None:
     """The settings with which `penchant study` reads the table."""
     group = table.group
     settings: dict[str, Any] = {"table": table.file, **group.analysis}
@@ -713,13 +717,13 @@ def _write_task(folder: Path, name: str, table: _Written) -> None:
             writer = csv.writer(stream, lineterminator="\n")
             writer.writerow(["landscape", "option", "mean_reward"])
             for label, means in group.landscapes.items():
-                writer.writerows([inert(label), i, mean] for i, mean in enumerate(means))
+                writer.writerows([escape_formula(label), i, mean] for i, mean in enumerate(means))
     lines = ["# What `penchant study` needs to know of this table.", ""]
     lines += [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _description(plan: Plan, exported: Exported, tables: Any) -> dict[str, Any]:
+def _description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, Any]:
     """The description that Psych-DS asks for."""
     told = {name: words for name, (_, words) in COLUMNS.items()}
     names = dict.fromkeys(name for table in tables for name in table.types)
@@ -733,14 +737,14 @@ def _description(plan: Plan, exported: Exported, tables: Any) -> dict[str, Any]:
             {
                 "@type": "PropertyValue",
                 "name": name,
-                "description": told.get(name) or _words_of(name),
+                "description": told.get(name) or _column_description(name),
             }
             for name in names
         ],
     }
 
 
-def _words_of(name: str) -> str:
+def _column_description(name: str) -> str:
     kind, _, number = name.rpartition("_")
     if number.isdigit():
         what = "Mean reward" if kind == "mean" else kind.capitalize()
@@ -762,5 +766,5 @@ def _readme(plan: Plan, summary: ExportSummary) -> str:
     )
 
 
-def _json(file: Path, value: Any) -> None:
+def _write_json(file: Path, value: Any) -> None:
     file.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
