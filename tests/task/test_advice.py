@@ -35,7 +35,7 @@ ADVISED = '[study]\nname = "advised"\nseed = 11\n' + BLOCK + BLOCK
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch):
-    monkeypatch.setattr(sessions, "LATE", np.inf)
+    monkeypatch.setattr(sessions, "MAX_ADVICE_SECONDS", np.inf)
 
 
 @pytest.fixture
@@ -178,7 +178,7 @@ def advising_seed(service, session):
 
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):
     service, token = assisted(serving, file)
-    monkeypatch.setattr(sessions, "LATE", -1.0)
+    monkeypatch.setattr(sessions, "MAX_ADVICE_SECONDS", -1.0)
     said = service.propose(token, 1, 0, 1, tab=None)
     assert said["option"] is None and "came too late" in said["reason"]
 

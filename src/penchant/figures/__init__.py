@@ -1,8 +1,8 @@
 """Figures worth publishing: one function each, which takes data and an `Axes`.
 
 All share one look (`style`): colours that everybody can tell apart, lines and markers that work in
-grey, letters of 7 points and more at print size. What is not finite is counted and marked at the
-edge, never drawn as a number.
+grey, letters of 7 points and more at print size. Values that are not finite are counted and marked
+at the edge, never drawn as a number.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,9 @@
-"""What cannot be drawn at its place: it is marked at the edge, never moved to a number."""
+"""Limits of numerical axes, and marks at the edge for values that lie beyond them.
+
+Limits are robust: outlying estimates and interval ends do not flatten the rest. A value outside is
+marked at the edge and counted in a remark; it is never drawn at a number that it does not have.
+Relies on `labels` for ticks and on `style` for remarks.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +21,25 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MARGIN = 0.05
-CALM = 0.1  # share of interval ends at each side that do not say how long an axis should be
-REACH = 1.0  # how far a finite end may lie beyond the calm ones and still be shown, in their range
-FAR, FOLD = 3.0, 100.0  # the same for estimates; on a logarithmic axis at least so many times
-EDGE = 0.03  # of the range of a bounded parameter, beyond each of its bounds
-INSET = 0.015  # of the axis, so that a mark at the edge is seen whole
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """Numbers that decide which part of the data an axis shows."""
+
+    padding: float = 0.05  # of the range shown, at each end: marks keep off the frame
+    trim: float = 0.1  # tail share that does not set the range: of ten intervals one may be absurd
+    interval_reach: float = 1.0  # of that range: finite ends this far beyond it are still shown
+    outlier_reach: float = 3.0  # of the 10-90 % range: far beyond the tails of a normal sample
+    min_outlier_ratio: float = 100.0  # on a logarithmic axis two decades always stay in view
+    bound_padding: float = 0.03  # of a parameter's range: half a marker at its bound stays visible
+    marker_inset: float = 0.015  # of the axis: a marker at the edge lies inside the frame
+
+
+LIMITS = LimitOptions()
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What a numerical axis shows.
+    """Range and scale of a numerical axis.
 
     Attributes
     ----------
@@ -40,22 +53,23 @@ class Scale:
     high: float
     logarithmic: bool = False
 
-    def seen(self, values: Vector) -> BoolVector:
-        """Which values have a place on the axis."""
+    def contains(self, values: Vector) -> BoolVector:
+        """Whether each value is finite and lies within the limits."""
         return np.isfinite(values) & (values >= self.low) & (values <= self.high)
 
     def fraction(self, values: Vector) -> Vector:
-        """Place along the axis, 0 to 1; a value beyond is at its edge, NaN at the low one."""
-        low, high = self.units(np.array([self.low, self.high]))
+        """Position along the axis, 0 to 1; values beyond lie at the edge, NaN at the lower one."""
+        low, high = self.transform(np.array([self.low, self.high]))
         inside = np.clip(np.where(np.isnan(values), self.low, values), self.low, self.high)
-        return np.asarray(INSET + (1 - 2 * INSET) * (self.units(inside) - low) / (high - low))
+        inset = LIMITS.marker_inset
+        return np.asarray(inset + (1 - 2 * inset) * (self.transform(inside) - low) / (high - low))
 
-    def clipped(self, values: Vector) -> Vector:
-        """Values, those beyond moved to the edge: for ends of lines that go on."""
+    def clip(self, values: Vector) -> Vector:
+        """Clip values to the limits, for lines that continue beyond the axis."""
         return np.clip(values, self.low, self.high)
 
-    def units(self, values: Vector) -> Vector:
-        """Values as equal lengths of the axis count them."""
+    def transform(self, values: Vector) -> Vector:
+        """Transform values to the units in which the axis is linear."""
         return np.log(values) if self.logarithmic else values
 
     def apply(self, axes: Axes, which: str) -> None:
@@ -73,32 +87,33 @@ def choose_scale(
     limits: tuple[float, float] | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Scale:
-    """Choose an axis that shows every estimate and every interval end that is not absurd.
+    """Choose limits that show all estimates and interval ends but outliers.
 
     Parameters
     ----------
     estimates
-        Values to be shown, but for those far from the middle four fifths of them: a temperature of
-        1e-12, or what something is worth to somebody whom the price is all the same.
+        Values to show, except outliers of their 10-90 % range: a temperature of 1e-12, or the
+        worth of an attribute to somebody who ignores the price.
     ends
-        Low and high of each interval. The estimates and all but the widest tenth at each side say
-        how long the axis is; finite ends are shown that lie as far beyond again, or two intervals
-        of the usual length. What is farther out would flatten the rest.
+        Low and high of each interval. The estimates and all but the outer tenth of the ends set the
+        range; finite ends beyond it are shown up to once that range, or two median interval
+        lengths, away. Farther ends would flatten the rest.
     limits
-        The ends of the axis, if they are to be others.
+        Limits given by the caller, used as they are.
     bounds
-        What the parameter can be: the axis hardly leaves it.
+        Range of the parameter: the axis extends beyond it by half a marker only.
     """
     if limits is not None:
         check_limits(limits, logarithmic)
         return Scale(float(limits[0]), float(limits[1]), logarithmic)
     known = _without_outliers(estimates[np.isfinite(estimates)], logarithmic)
     lows, highs = ends[:, 0], ends[:, 1]
-    floor = 0.0 if logarithmic else -np.inf
+    floor = 0.0 if logarithmic else -np.inf  # ends at 0 have no place on a logarithmic axis
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
     highs = highs[highs > floor]
-    reach = [known, *([np.quantile(lows, [CALM], method="higher")] if lows.size else [])]
-    reach += [np.quantile(highs, [1 - CALM], method="lower")] if highs.size else []
+    # "higher" and "lower" round inwards: with few intervals no single end sets the range
+    reach = [known, *([np.quantile(lows, [LIMITS.trim], method="higher")] if lows.size else [])]
+    reach += [np.quantile(highs, [1 - LIMITS.trim], method="lower")] if highs.size else []
     shown = np.concatenate(reach)
     shown = shown[shown > floor]
     if not shown.size:
@@ -107,30 +122,31 @@ def choose_scale(
     found = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
     if bounds is None or logarithmic:
         return found
-    room = EDGE * (bounds[1] - bounds[0])  # so that a mark at a bound is seen whole
+    room = LIMITS.bound_padding * (bounds[1] - bounds[0])
     return Scale(max(found.low, bounds[0] - room), min(found.high, bounds[1] + room))
 
 
 def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
-    """Estimates without those that would flatten all others."""
+    """Drop estimates that would flatten all others."""
     able = estimates[estimates > 0] if logarithmic else estimates
     if not able.size:
         return able
-    places = Scale(0.0, 1.0, logarithmic).units(able)
-    low, high = np.quantile(places, [CALM, 1 - CALM])
-    room = FAR * (high - low) or np.inf
+    places = Scale(0.0, 1.0, logarithmic).transform(able)
+    low, high = np.quantile(places, [LIMITS.trim, 1 - LIMITS.trim])
+    room = LIMITS.outlier_reach * (high - low) or np.inf  # equal values say nothing of the scale
     if logarithmic:
-        room = max(FAR * (high - low), float(np.log(FOLD)))
+        ratio = float(np.log(LIMITS.min_outlier_ratio))
+        room = max(LIMITS.outlier_reach * (high - low), ratio)
     return np.asarray(able[(places >= low - room) & (places <= high + room)])
 
 
 def clip_to_bounds(
     values: Vector, ends: Matrix, name: str, bounds: tuple[float, float] | None
 ) -> tuple[Matrix, tuple[float, float] | None]:
-    """Intervals that end where the parameter does, and what it can be, if that is known.
+    """Clip intervals to the range of the parameter, and return that range if it is known.
 
-    A parameter can be what its bounds or its name (a learning rate) say, unless an estimate says
-    otherwise. An interval without a bound ends at that of the parameter.
+    The range comes from `bounds`, else from the name (0 to 1 for a learning rate). It is discarded
+    where an estimate lies outside: the name was misleading. Unbounded intervals end at the range.
     """
     known = values[np.isfinite(values)]
     own = bounds or parameter_range(name)
@@ -140,22 +156,22 @@ def clip_to_bounds(
 
 
 def _ends_within_reach(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
-    """Ends that are not much farther out than what is shown, or than intervals are long."""
+    """Interval ends near enough to the range shown to extend it."""
     axis = Scale(0.0, 1.0, logarithmic)
     able = ends > 0 if logarithmic else np.ones(ends.shape, dtype=bool)
     able &= np.isfinite(ends)
-    places = axis.units(np.where(able, ends, 1.0))
-    low, high = float(axis.units(shown).min()), float(axis.units(shown).max())
+    places = axis.transform(np.where(able, ends, 1.0))
+    low, high = float(axis.transform(shown).min()), float(axis.transform(shown).max())
     whole = able.all(axis=1)
     lengths = (places[:, 1] - places[:, 0])[whole]
     usual = float(np.quantile(lengths, 0.5, method="lower")) if lengths.size else 0.0
-    room = max(REACH * (high - low), 2 * usual)
+    room = max(LIMITS.interval_reach * (high - low), 2 * usual)
     near = able & (places >= low - room) & (places <= high + room)
     return np.asarray(ends[near])
 
 
 def check_limits(limits: tuple[float, float], logarithmic: bool = False) -> None:
-    """Refuse ends of an axis that do not go up."""
+    """Refuse limits that do not increase."""
     low, high = limits
     if not (np.isfinite([low, high]).all() and low < high and (low > 0 or not logarithmic)):
         rule = "go up from above 0" if logarithmic else "go up"
@@ -164,26 +180,26 @@ def check_limits(limits: tuple[float, float], logarithmic: bool = False) -> None
 
 def _padded_scale(low: float, high: float, logarithmic: bool) -> Scale:
     if logarithmic:
-        ratio = max(high / low, 1.5) ** MARGIN
+        ratio = max(high / low, 1.5) ** LIMITS.padding
         if high == low:
-            ratio = 1.5
+            ratio = 1.5  # a single value gets an axis of about a third of a decade
         return Scale(low / ratio, high * ratio, True)
-    room = MARGIN * (high - low) or 0.1 * abs(low) or 1.0
+    room = LIMITS.padding * (high - low) or 0.1 * abs(low) or 1.0  # one value, or only zeros
     return Scale(low - room, high + room)
 
 
-def mark_at_edge(axes: Axes, places: Vector, values: Vector, shown: Scale, color: str) -> int:
-    """Mark values without a place on the y axis at its edge, above their x; count those not finite.
+def mark_at_edge(axes: Axes, places: Vector, values: Vector, scale: Scale, color: str) -> int:
+    """Mark values outside the y axis at its edge, above their x; return how many are not finite.
 
-    A triangle points to where a value lies beyond the axis or at infinity; a cross is a value that
-    is not there at all. Finite ones are counted by `note_values_off_axis`.
+    A triangle points towards a value beyond the axis or at infinity; a cross stands for NaN. Finite
+    values outside are counted by `note_values_off_axis`.
     """
-    away = ~shown.seen(values)
+    away = ~scale.contains(values)
     upright = axes.get_xaxis_transform()
-    height = shown.fraction(values)
+    height = scale.fraction(values)
     for marker, kind in (
-        ("^", values > shown.high),
-        ("v", values < shown.low),
+        ("^", values > scale.high),
+        ("v", values < scale.low),
         ("x", np.isnan(values)),
     ):
         chosen = away & kind
@@ -202,10 +218,10 @@ def mark_at_edge(axes: Axes, places: Vector, values: Vector, shown: Scale, color
     return int((~np.isfinite(values)).sum())
 
 
-def note_values_off_axis(axes: Axes, values: Vector, shown: Scale) -> None:
-    """Count the estimates that are finite and not on the axis."""
-    away = np.isfinite(values) & ~shown.seen(values)
-    nowhere = away & (values <= 0) if shown.logarithmic else np.zeros(len(values), dtype=bool)
+def note_values_off_axis(axes: Axes, values: Vector, scale: Scale) -> None:
+    """Remark how many finite estimates lie outside the axis."""
+    away = np.isfinite(values) & ~scale.contains(values)
+    nowhere = away & (values <= 0) if scale.logarithmic else np.zeros(len(values), dtype=bool)
     if nowhere.any():
         add_remark(axes, f"estimate 0 or below: {int(nowhere.sum())}")
     if (away & ~nowhere).any():
@@ -217,17 +233,17 @@ EDGE_MARKERS = {"x": ("<", ">"), "y": ("v", "^")}
 
 @dataclass(frozen=True)
 class TruncatedEnds:
-    """How many intervals have an end that no axis shows, and one that this axis does not."""
+    """Numbers of intervals without a bound, and of intervals that end beyond the axis."""
 
     unbounded: int = 0
     cut: int = 0
 
     def __add__(self, other: TruncatedEnds) -> TruncatedEnds:
-        """Both together."""
+        """Sum of both counts."""
         return TruncatedEnds(self.unbounded + other.unbounded, self.cut + other.cut)
 
-    def say(self, axes: Axes, which: str, logarithmic: bool = False) -> None:
-        """Say above the axes what the marks at its edges mean, where there are any."""
+    def note(self, axes: Axes, which: str, logarithmic: bool = False) -> None:
+        """Explain above the axes the marks at its edges, if there are any."""
         full, hollow = ("▸", "▹") if which == "x" else ("▴", "▵")
         if self.unbounded:
             words = "to 0 or without a bound" if logarithmic else "without a bound"
@@ -240,17 +256,17 @@ def draw_intervals(
     axes: Axes,
     places: Vector,
     ends: Matrix,
-    shown: Scale,
+    scale: Scale,
     which: str,
     *,
     color: str,
     size: float = 2.5,
     **line: Any,
 ) -> TruncatedEnds:
-    """Draw intervals along an axis, to its edge where they go on: with a mark that says why.
+    """Draw intervals along an axis, with a mark at its edge where they continue beyond it.
 
-    A full triangle is an end without a bound, which on a logarithmic axis is also one at 0 or
-    below, infinitely far away; an open one is a finite end that lies beyond this axis.
+    A filled triangle is an end without a bound, on a logarithmic axis also one at 0 or below, which
+    is infinitely far away; an open triangle is a finite end beyond this axis.
 
     Parameters
     ----------
@@ -261,7 +277,7 @@ def draw_intervals(
     ends
         (n, 2): low and high. Where one is NaN there is no bound at that side; where both are, there
         is no interval, and none is drawn.
-    shown
+    scale
         The axis that the intervals lie along.
     which
         "x" or "y".
@@ -272,15 +288,15 @@ def draw_intervals(
     """
     there = ~np.isnan(ends).all(axis=1)
     places, (low, high) = np.asarray(places, dtype=float)[there], ends[there].T
-    floor = 0.0 if shown.logarithmic else -np.inf
+    floor = 0.0 if scale.logarithmic else -np.inf
     open_low, open_high = ~(low > floor), ~(high < np.inf)
     low, high = np.where(open_low, -np.inf, low), np.where(open_high, np.inf, high)
-    # an interval that lies as a whole beyond the axis has a mark at one of its edges
-    cut_low = (~open_low & (low < shown.low)) | (~open_high & (high < shown.low))
-    cut_high = (~open_high & (high > shown.high)) | (~open_low & (low > shown.high))
+    # an interval that lies wholly beyond the axis is marked at the nearer edge only
+    cut_low = (~open_low & (low < scale.low)) | (~open_high & (high < scale.low))
+    cut_high = (~open_high & (high > scale.high)) | (~open_low & (low > scale.high))
     draw = axes.hlines if which == "x" else axes.vlines
     if places.size:
-        draw(places, shown.clipped(low), shown.clipped(high), color=color, **line)
+        draw(places, scale.clip(low), scale.clip(high), color=color, **line)
     for side, (is_open, is_cut) in enumerate(((open_low, cut_low), (open_high, cut_high))):
         marker = EDGE_MARKERS[which][side]
         _mark_edge(axes, places[is_open], marker, side, which, color, size, color)

@@ -1,4 +1,8 @@
-"""Which model describes the choices better, and choices observed beside those predicted."""
+"""Figures of model comparison and of predicted beside observed choices.
+
+Exceedance probabilities are those of Bayesian model selection (Stephan et al. 2009; protected:
+Rigoux et al. 2014); intervals of shares are Wilson's (1927).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ def predictive_intervals(
     level: float = 0.95,
     quantity: str = "share of trials",
 ) -> Axes:
-    """Statistics of people on the intervals where the model puts them.
+    """Observed statistics on the intervals that a model predicts for them.
 
     Parameters
     ----------
@@ -324,7 +328,7 @@ def predicted_observed(
 
 
 def _draw_diagonal(axes: Axes, most: float) -> None:
-    """From 0 to the largest share shown, on both axes alike."""
+    """Draw the diagonal and set both axes from 0 to the largest share shown."""
     axes.axline((0, 0), slope=1, color=GREY, linewidth=HAIRLINE, linestyle="--", zorder=0)
     axes.set_xlim(-0.02 * most, most)
     axes.set_ylim(-0.02 * most, most)

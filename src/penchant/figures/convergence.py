@@ -1,4 +1,8 @@
-"""How estimates near the truth: the likelihood, recovery, and how much data a goal needs."""
+"""Figures of estimation: profile likelihood, recovery, confusion matrix, convergence, sample size.
+
+Coverage and shares carry Wilson's (1927) intervals; the drop of a profile likelihood is half a
+chi-square quantile (Wilks 1938).
+"""
 
 from __future__ import annotations
 
@@ -40,6 +44,7 @@ from penchant.figures.style import (
     HAIRLINE,
     INK,
     MIN_HEIGHT_SHARE,
+    NO_ESTIMATE_DASHES,
     PALE,
     SKY,
     THIN_LINE,
@@ -127,15 +132,12 @@ def data_needed(
 
 
 def _doubling_ticks(axes: Axes, tried: Any) -> None:
-    """Plain numbers at doublings, as the search goes."""
+    """Put ticks at doublings, the numbers that `design` tries."""
     low, high = float(tried.min()), float(tried.max())
     ticks = low * 2.0 ** np.arange(np.floor(np.log2(high / low)) + 1)
     axes.set_xticks(ticks[:: 1 + len(ticks) // 8], minor=False)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xticks([], minor=True)
-
-
-NO_ESTIMATE_DASHES = (0, (2, 1.5))  # of intervals whose estimate has no place on the axis
 
 
 @style()
@@ -177,32 +179,32 @@ def recovery(
     ends = validation.intervals("interval", interval, len(true), "true value")
     if logarithmic:
         validation.positive("true", true)
-    # what is said above makes square axes small
+    # headings and remarks above make square axes small, so the label gets less than their height
     up = wrap_text(f"estimated {display_name(name)}", max(0.6 * axes_size(axes)[1], 50.0), 3)
     style_axes(axes, f"true {axis_label(name)}", up)
     if not len(true):
         draw_placeholder(axes)
         return axes
     ends, bounds = clip_to_bounds(np.append(true, estimated), ends, name, bounds)
-    shown = choose_scale(np.concatenate([true, estimated]), ends, logarithmic, limits, bounds)
-    shown.apply(axes, "x")
-    shown.apply(axes, "y")
+    scale = choose_scale(np.concatenate([true, estimated]), ends, logarithmic, limits, bounds)
+    scale.apply(axes, "x")
+    scale.apply(axes, "y")
     axes.set_aspect("equal")
     axes.plot(
-        *[[shown.low, shown.high]] * 2, color=GREY, linewidth=HAIRLINE, linestyle="--", zorder=0
+        *[[scale.low, scale.high]] * 2, color=GREY, linewidth=HAIRLINE, linestyle="--", zorder=0
     )
     with_interval = ~np.isnan(ends).any(axis=1)
     missed = with_interval & ((true < ends[:, 0]) | (true > ends[:, 1]))
-    seen = shown.seen(estimated) & shown.seen(true)
-    opened = TruncatedEnds()
+    seen = scale.contains(estimated) & scale.contains(true)
+    truncated = TruncatedEnds()
     for which, color, marker in ((~missed, BLUE, "o"), (missed, VERMILLION, "s")):
-        for line, dashes in ((seen, "-"), (shown.seen(true) & ~seen, NO_ESTIMATE_DASHES)):
+        for line, dashes in ((seen, "-"), (scale.contains(true) & ~seen, NO_ESTIMATE_DASHES)):
             mine = which & line
-            opened += draw_intervals(
+            truncated += draw_intervals(
                 axes,
                 true[mine],
                 ends[mine],
-                shown,
+                scale,
                 "y",
                 color=color,
                 linewidth=HAIRLINE,
@@ -213,10 +215,10 @@ def recovery(
         drawn = which & seen
         said = "interval misses the true value" if color == VERMILLION and drawn.any() else None
         axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=said)
-    lost = mark_at_edge(axes, true, estimated, shown, VERMILLION)
+    lost = mark_at_edge(axes, true, estimated, scale, VERMILLION)
     note_missing_estimates(axes, lost)
-    note_values_off_axis(axes, estimated, shown)
-    opened.say(axes, "y", logarithmic)
+    note_values_off_axis(axes, estimated, scale)
+    truncated.note(axes, "y", logarithmic)
     add_legend(axes, square=True)
     _add_recovery_summary(axes, true, estimated, ~missed[with_interval], logarithmic)
     return axes
@@ -242,7 +244,7 @@ def _add_recovery_summary(
 
 @style()
 def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = None) -> Axes:
-    """Which model is found (columns) when which one simulated (rows).
+    """Confusion matrix of model recovery: simulated models in rows, best-fitting in columns.
 
     Parameters
     ----------
@@ -295,7 +297,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
 
 
 def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
-    """Write a share into every cell of so many points: 0.25, or .25 where these are narrow."""
+    """Write a share into every cell: 0.25, or .25 where cells of this width in points are narrow."""
     narrow = cell < text_width("0.00") + 1.0
     for (row, column), share in np.ndenumerate(shares):
         color = "white" if np.isfinite(share) and share > 0.55 else INK
@@ -311,7 +313,7 @@ def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
 
 
 def _format_share(share: float, narrow: bool) -> str:
-    """A share to two digits, without the zero before the point where there is no room.
+    """Format a share to two digits, without the leading zero in narrow cells.
 
     >>> _format_share(0.25, True), _format_share(0.0, True), _format_share(1.0, False)
     ('.25', '0', '1.00')
@@ -322,7 +324,7 @@ def _format_share(share: float, narrow: bool) -> str:
     return digits.removesuffix(".00").removeprefix("0") or "0" if narrow else digits
 
 
-CURVE_DEPTH = 2.3  # how far down to show the curve, in units of the drop at the interval's ends
+CURVE_DEPTH = 2.3  # of the drop at the interval's ends: shows that the curve falls on beyond them
 
 
 @style()
@@ -454,7 +456,7 @@ def profile(
     )
 
 
-STRIP_HEIGHT = 0.025  # height of the strip under decisions where some estimates are missing
+STRIP_HEIGHT = 0.025  # of the axes: visible, and below almost all data
 
 
 @style()
@@ -531,13 +533,13 @@ def convergence(
 
 
 def _clip_infinite(band: Matrix, ends: tuple[float, float]) -> Matrix:
-    """A band whose infinite ends are brought to just beyond the axis, so that it is drawn there."""
+    """Move infinite ends of a band to just beyond the axis: matplotlib draws no infinite ones."""
     span = ends[1] - ends[0]
     return np.where(np.isinf(band), np.clip(band, ends[0] - span, ends[1] + span), band)
 
 
 def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str) -> None:
-    """Say where the band goes on beyond the axis, and where it has no bound."""
+    """Remark where the band continues beyond the axis, and where it has no bound."""
     infinite = int(np.isinf(band).any(axis=1).sum())
     cut = np.isfinite(band) & ((band < ends[0]) | (band > ends[1]))
     if infinite:
@@ -547,7 +549,7 @@ def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], who
         said = f"{whose}band goes beyond the axis at {leaving} of {len(band)} n"
         add_remark(
             axes, wrap_text(said, max(axes_size(axes)[0], 100.0))
-        )  # panels beside each other
+        )  # remarks of neighbouring panels must not overlap
 
 
 def _draw_band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:
@@ -580,12 +582,13 @@ def _draw_asymptotic_band(axes: Axes, n: Vector, band: Matrix, color: str, label
 def _robust_limits(
     values: Vector, band: Matrix, before: tuple[float, float] | None
 ) -> tuple[float, float]:
-    """Ends of a y axis that shows all but the most erratic, and all that was shown before."""
+    """Limits that show all but the outer tenth of the values, and all series drawn before."""
     known = values[np.isfinite(values)]
+    # the first few decisions give erratic means; with 20 or fewer all are shown
     calm = np.quantile(known, [0.05, 0.95]) if len(known) > 20 else known
-    shown = choose_scale(np.append(calm, values[-1]), band)
-    low, high = before or (shown.low, shown.high)
-    return min(low, shown.low), max(high, shown.high)
+    scale = choose_scale(np.append(calm, values[-1]), band)
+    low, high = before or (scale.low, scale.high)
+    return min(low, scale.low), max(high, scale.high)
 
 
 def _draw_missing_strip(axes: Axes, n: Vector, share: Vector, label: str | None) -> None:

@@ -1,6 +1,7 @@
-"""Words, letters and numbers as they are read: names of parameters, sizes, ticks without powers.
+"""Labels of figures and reports: names in words, text measured and wrapped, tick numbers.
 
-Files for machines keep the names of the code; this is the one place that turns them into words.
+Files for machines keep the identifiers of the code; only this module turns them into words. Text is
+measured with matplotlib's own font metrics, before anything is drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# the words, and the unit where the parameter has one
+# label, and the unit where the parameter has one
 PARAMETER_LABELS = {
     "decision_noise": ("decision noise", "units of reward"),
     "prior_mean": ("prior mean", "units of reward"),
@@ -82,7 +83,7 @@ IDENTIFIER = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
 def display_name(name: str) -> str:
-    """A name of the code in words; what is in words already stays as it is.
+    """Turn an identifier into words; text that is no identifier is returned unchanged.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def display_name(name: str) -> str:
 
 
 def sentence_name(name: str) -> str:
-    """A name of the code in words that a sentence may hold: without a colon.
+    """Turn an identifier into words without a colon, for use in a sentence.
 
     Examples
     --------
@@ -148,7 +149,7 @@ def sentence_name(name: str) -> str:
 
 
 def attribute_label(name: str) -> str:
-    """An attribute in words: of the level brand:Zen both, of a constant its option alone.
+    """Turn an attribute into words: brand:Zen gives both parts, a constant its option alone.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def attribute_label(name: str) -> str:
 
 
 def axis_label(name: str) -> str:
-    """A name of the code for an axis: in words, with its unit where that is known.
+    """Turn an identifier into an axis label: words, with the unit where it is known.
 
     Examples
     --------
@@ -174,7 +175,7 @@ def axis_label(name: str) -> str:
 
 
 def parameter_range(name: str) -> tuple[float, float] | None:
-    """What a parameter of this name can be: 0 to 1 for shares and rates of learning.
+    """Range implied by a parameter's name: 0 to 1 for shares and learning rates, else None.
 
     Examples
     --------
@@ -184,20 +185,22 @@ def parameter_range(name: str) -> tuple[float, float] | None:
     return (0.0, 1.0) if PROPORTION_NAME.match(name) else None
 
 
-FONT, FONT_SIZE = "DejaVu Sans", 7.5  # comes with matplotlib, the same everywhere; in points
+FONT, FONT_SIZE = (
+    "DejaVu Sans",
+    7.5,
+)  # shipped with matplotlib, so sizes are the same everywhere; points
 LINE_HEIGHT = 1.2 * FONT_SIZE  # points from one line to the next
-HINTING_FACTOR = (
-    1.04  # on screens letters are moved to whole dots, and are wider by so much at most
-)
-LABEL_SPACE_POINTS = (45.0, 32.0)  # points that labels at the left and the bottom take of a cell
+HINTING_FACTOR = 1.04  # hinting on screens widens text by at most 4 %
+# points that tick and axis labels typically take at the left and at the bottom of a grid cell
+LABEL_SPACE_POINTS = (45.0, 32.0)
 ELLIPSIS = "…"
-# after which a line may end: not within n = 12
+# positions after which a line may end: after punctuation and hyphens, never within "n = 12"
 _LINE_BREAKS = re.compile(r"(?:(?<=[\s/,;:_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # the same few labels are measured again in every layout round
 def text_width(text: str) -> float:
-    """Points that the widest line of a text takes.
+    """Width of the widest line of a text, in points.
 
     Examples
     --------
@@ -219,7 +222,7 @@ def text_width(text: str) -> float:
 
 
 def axes_size(axes: Axes) -> tuple[float, float]:
-    """Points that axes are wide and high, before labels are given their place; a careful guess."""
+    """Estimate the width and height of axes in points before the layout is solved."""
     figure = axes.figure
     dots, spec = figure.dpi / 72, axes.get_subplotspec()
     if spec is None or figure.get_layout_engine() is None:
@@ -237,7 +240,7 @@ def axes_size(axes: Axes) -> tuple[float, float]:
 
 
 def break_lines(text: str, longest: float) -> list[str] | None:
-    """A text over lines of so many points, broken between words; None if a word is longer.
+    """Break a text between words into lines of at most `longest` points; None if a word is longer.
 
     Examples
     --------
@@ -258,9 +261,9 @@ def break_lines(text: str, longest: float) -> list[str] | None:
 
 
 def wrap_text(text: str, longest: float, most: int = 2) -> str:
-    r"""A text over at most so many lines; where that cannot be, its end is cut.
+    r"""Wrap a text to at most `most` lines of balanced length; cut its end where it does not fit.
 
-    Lines are as even as they can be. What stands in brackets at the end, a count, is never cut.
+    A count in brackets at the end is never cut.
 
     Examples
     --------
@@ -282,12 +285,13 @@ def wrap_text(text: str, longest: float, most: int = 2) -> str:
     def cut(end: int) -> list[str]:
         return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", longest)
 
+    # the number of lines grows with the length kept, so the longest prefix is found by bisection
     fewer = bisect_right(range(len(body)), most, key=lambda end: len(cut(end)))
     return "\n".join(cut(max(fewer - 1, 0)))
 
 
 def _fill_lines(text: str, longest: float) -> list[str]:
-    """Lines broken between words; a word longer than a line is broken where the line is full."""
+    """Break a text between words, and words longer than a line where the line is full."""
     found = [""]
     for part in _unbreakable_parts(text, longest):
         if text_width((found[-1] + part).rstrip()) <= longest:
@@ -305,7 +309,7 @@ def _fill_lines(text: str, longest: float) -> list[str]:
 
 
 def _unbreakable_parts(text: str, longest: float) -> list[str]:
-    """What no line divides: words, and a count in brackets that fits on a line."""
+    """Split a text into parts that stay on one line: words, and a count in brackets that fits."""
     body, count = _split_count(text)
     if not count or text_width(count.strip()) > longest:
         return _LINE_BREAKS.split(text)
@@ -314,15 +318,16 @@ def _unbreakable_parts(text: str, longest: float) -> list[str]:
 
 
 def _split_count(text: str) -> tuple[str, str]:
-    """A name, and the count in brackets behind it."""
+    """Split a label into its name and the count in brackets after it."""
     found = re.search(r"\s*\([^()]*\d[^()]*\)$", text)
     is_count = found is not None and re.search(r"n = |^\s*\(\d", found.group()) is not None
     return (text[: found.start()], found.group()) if found and is_count else (text, "")
 
 
 def _balanced_lines(text: str, longest: float, n: int) -> list[str]:
-    """The same number of lines, of about the same length."""
+    """Break a text into n lines of about equal length."""
     best = break_lines(text, longest) or [text]
+    # narrow the lines step by step until one more line would be needed
     for share in (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6):
         tried = break_lines(text, share * longest)
         if tried is None or len(tried) > n:
@@ -331,15 +336,15 @@ def _balanced_lines(text: str, longest: float, n: int) -> list[str]:
     return best
 
 
-ROW_LABEL_SHARES = (0.5, 0.62, 0.75)  # of the width that they may take: the first that will do
-MIN_ROW_INCHES = 0.28  # inches of a row
+ROW_LABEL_SHARES = (0.5, 0.62, 0.75)  # of the axes' width for row labels; the first that fits
+MIN_ROW_INCHES = 0.28  # two lines of text and a gap
 
 
 def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
-    """Name rows at the y axis: over several lines where rows are high, whole where that fits.
+    """Label rows at the y axis, wrapped over as many lines as the height of a row allows.
 
-    Where rows are low, long names take more of the width; the end of one is cut only where they
-    would take most of it, and no two names would read the same.
+    Long labels of low rows take more of the width. Labels are cut only where they would take most
+    of it, and only if all of them still differ.
     """
     across, up = axes_size(axes)
     low, high = sorted(axes.get_ylim())
@@ -349,7 +354,7 @@ def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look
         said = [wrap_text(name, share * across, most) for name in names]
         if not any(ELLIPSIS in one for one in said):
             break
-    if len(set(said)) < len(set(names)):
+    if len(set(said)) < len(set(names)):  # cut labels must not become equal
         said = list(names)
     axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
     left = across + LABEL_SPACE_POINTS[0] - max((text_width(one) for one in said), default=0.0)
@@ -360,23 +365,20 @@ def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look
 
 
 def row_height(names: Sequence[str], inches: float) -> float:
-    """Inches that a row takes in a panel of this width whose names stand whole at its left."""
+    """Height in inches of a row whose label stands uncut at the left of a panel this wide."""
     longest = ROW_LABEL_SHARES[0] * (72 * inches - LABEL_SPACE_POINTS[0])
     most = max((len(_fill_lines(name, longest)) for name in names), default=1)
     return float(max(MIN_ROW_INCHES, (most + 0.5) * LINE_HEIGHT / 72))
 
 
 def rows_fit(axes: Axes, n: float) -> bool:
-    """Whether the names of so many rows can stand below each other."""
+    """Whether the labels of n rows fit below each other."""
     return axes_size(axes)[1] / max(n, 1) >= 1.02 * FONT_SIZE
 
 
-ROTATION_DEGREES, ROTATION_SINE = (
-    40.0,
-    0.64,
-)  # degrees that names are turned by that do not fit side by side
-ROTATED_GAP_LINES = 0.4  # lines that stay free between two of them
-# by how much they are turned, and points that they may be long: the first that will do
+ROTATION_DEGREES, ROTATION_SINE = 40.0, 0.64  # still legible; the sine gives the height taken
+ROTATED_GAP_LINES = 0.4  # free lines between rotated labels, else neighbours read as one
+# (rotation in degrees, longest line in points), tried in order: the mildest first
 ROTATED_LAYOUTS = (
     (ROTATION_DEGREES, 80.0),
     (ROTATION_DEGREES, 100.0),
@@ -389,20 +391,20 @@ ROTATED_LAYOUTS = (
 def label_columns(
     axes: Axes, places: Sequence[float], names: Sequence[str], share: float = 1.0
 ) -> None:
-    """Name categories at the x axis: side by side over several lines, else turned.
+    """Label categories at the x axis: side by side over several lines, else rotated.
 
-    Lines of a name that the caller has broken, such as a count below it, stay lines of their own
-    where names stand side by side. The end of a name is cut only where it is turned and longer
-    than some 30 letters a line; a count in brackets stays whole.
+    Line breaks of the caller, such as a count below a name, are kept where labels stand side by
+    side. A label is cut only where it is rotated and exceeds some 30 letters a line; a count in
+    brackets stays whole.
 
     Parameters
     ----------
     axes
-        Whose x axis.
+        Their x axis is labelled.
     places, names
-        Of the categories.
+        Positions and labels of the categories.
     share
-        Of the width of the axes that the categories have, if their cells are square.
+        Share of the axes' width that the categories take, if their cells are square.
     """
     across, _ = axes_size(axes)
     low, high = sorted(axes.get_xlim())
@@ -412,7 +414,9 @@ def label_columns(
         axes.set_xticks(list(places), [str(one) for one in level], fontsize=FONT_SIZE)
         return
     whole = [" ".join(name.split("\n")) for name in names]
-    pitch *= 1.0 if share == 1.0 else 0.75  # turned names make square cells smaller
+    pitch *= (
+        1.0 if share == 1.0 else 0.75
+    )  # rotated labels take height, and so make square cells smaller
     for angle, longest in ROTATED_LAYOUTS:
         per_line = LINE_HEIGHT / (ROTATION_SINE if angle == ROTATION_DEGREES else 1.0)
         most = max(1, min(5, floor(pitch / per_line - ROTATED_GAP_LINES)))
@@ -425,13 +429,13 @@ def label_columns(
 
 
 def columns_fit(names: Sequence[str], inches: float) -> bool:
-    """Whether categories of these names can stand side by side in a panel of this width."""
+    """Whether category labels fit side by side in a panel of this width."""
     pitch = (72 * inches - LABEL_SPACE_POINTS[0]) / (len(names) + 0.2)
     return all(_horizontal_label(name, pitch - 5) is not None for name in names)
 
 
 def _horizontal_label(name: str, longest: float, most: int = 5) -> str | None:
-    """A name that stands level over a few lines; None if it does not fit."""
+    """Wrap a label for horizontal display; None if it does not fit."""
     found: list[str] = []
     for line in name.split("\n"):
         parts = break_lines(line, longest)
@@ -441,15 +445,15 @@ def _horizontal_label(name: str, longest: float, most: int = 5) -> str | None:
     return "\n".join(found) if len(found) <= most else None
 
 
-MIN_PLAIN_TICK, MAX_PLAIN_TICK = 1e-4, 1e5  # beyond these numbers are powers of ten
-POWER_LIMITS = (-5, 6)  # the same for a linear axis, which takes out one power for all its numbers
-MIN_TICK_GAP = 0.13  # of the axis, between numbers of a parameter on the scale of its coordinate
-TICK_GAP_POINTS = 8.0  # points between the numbers of an x axis
-TICK_RTOL = 1e-9
+MIN_PLAIN_TICK, MAX_PLAIN_TICK = 1e-4, 1e5  # beyond, ticks are powers of ten: six digits fit
+POWER_LIMITS = (-5, 6)  # exponents of a linear axis that are not factored out of its ticks
+MIN_TICK_GAP = 0.13  # of the axis, between ticks of a transformed parameter: about seven fit
+TICK_GAP_POINTS = 8.0  # between tick labels of an x axis, about a letter, so that none touch
+TICK_RTOL = 1e-9  # relative: rounding of a power of ten must not move a tick off the axis
 
 
 def format_tick(value: float, _: Any = None) -> str:
-    r"""A number for a tick.
+    r"""Format a number for a tick label.
 
     Examples
     --------
@@ -466,7 +470,7 @@ def format_tick(value: float, _: Any = None) -> str:
 
 
 def integer_ticks(axis: Any, last: float | None = None) -> None:
-    """Number an axis that counts by whole numbers; from 0 to the last, where that is given."""
+    """Put ticks at integers only; set limits from 0 to `last` where that is given."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(nbins=7, integer=True, steps=[1, 2, 5, 10]))
@@ -475,7 +479,7 @@ def integer_ticks(axis: Any, last: float | None = None) -> None:
 
 
 def format_log_axis(axis: Any) -> None:
-    """Number a logarithmic axis plainly, with as many numbers as stand beside each other."""
+    """Format a logarithmic axis with plain numbers, as many as fit beside each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(_log_locator())
@@ -485,14 +489,14 @@ def format_log_axis(axis: Any) -> None:
 
 
 def parameter_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
-    """Number an axis of coordinates by the parameter that these are of: 0.2, not its logit.
+    """Label an axis of unconstrained coordinates by the natural parameter: 0.2, not its logit.
 
     Parameters
     ----------
     axis
-        With its ends.
+        Axis whose limits are set.
     value
-        The parameter at a coordinate, rising.
+        Increasing function from the coordinate to the parameter.
     """
     from scipy.optimize import brentq
 
@@ -508,12 +512,13 @@ def parameter_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
 
 
 def _round_numbers(low: float, high: float) -> list[float]:
-    """Round numbers between two, the roundest first."""
+    """Round numbers between two limits, the roundest first."""
     size = max(abs(low), abs(high))
     smallest = min((abs(end) for end in (low, high) if end), default=size)
     powers = range(floor(log10(size)), floor(log10(smallest)) - 2, -1)
     found = [0.0, *(s * d * 10.0**p for p in powers for d in (1, 5, 2) for s in (1, -1))]
     found += [s * d * 10.0**p for p in powers for d in (3, 4, 7, 6, 8, 9) for s in (1, -1)]
+    # near 1, where logits are steep, ticks such as 0.99 and 0.995 are wanted
     found += [1 - d * 10.0**p for p in range(-2, -5, -1) for d in (1, 5, 2)]
     return [float(f"{tick:.12g}") for tick in found if low < tick < high]
 
@@ -521,15 +526,15 @@ def _round_numbers(low: float, high: float) -> list[float]:
 def _log_locator() -> Any:
     from matplotlib.ticker import Locator, MaxNLocator
 
-    class Plain(Locator):
-        """Powers of ten, with 2 and 5 or 3 between where there are few, without where many."""
+    class SparseLogLocator(Locator):
+        """Powers of ten, with multiples of 2 and 5 or 3 between them where there are few."""
 
         def __call__(self) -> Any:
-            """Ticks of the axis as it is drawn."""
+            """Return ticks of the axis at its present limits."""
             return self.tick_values(*sorted(self.axis.get_view_interval()))  # type: ignore[union-attr]
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
-            """Ticks from one end to the other."""
+            """Return ticks between two limits."""
             few = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax)
             even = [float(tick) for tick in few if tick > 0 and vmin <= tick <= vmax]
             sets = _tick_sets(vmin, vmax)
@@ -538,25 +543,25 @@ def _log_locator() -> Any:
                     return ticks
             return even
 
-    return Plain()
+    return SparseLogLocator()
 
 
 def _tick_sets(low: float, high: float) -> list[list[float]]:
-    """Sets of ticks within the ends, the best first."""
+    """Candidate sets of ticks within the limits, the best first."""
     first, last = floor(log10(low)), ceil(log10(high))
 
-    def within(*of: float, every: int = 1) -> list[float]:
+    def ticks_at(*of: float, every: int = 1) -> list[float]:
         powers = [p for p in range(first, last + 1) if p % every == 0]
         found = [float(f"{digit:g}e{power}") for power in powers for digit in of]
         return [tick for tick in found if low * (1 - TICK_RTOL) <= tick <= high * (1 + TICK_RTOL)]
 
-    decades = within(1.0)
-    fine = [] if len(decades) > 2 else [within(1.0, 2.0, 5.0), within(1.0, 3.0)]
-    return [*fine, decades, *(within(1.0, every=k) for k in range(2, max(3, last - first)))]
+    decades = ticks_at(1.0)
+    fine = [] if len(decades) > 2 else [ticks_at(1.0, 2.0, 5.0), ticks_at(1.0, 3.0)]
+    return [*fine, decades, *(ticks_at(1.0, every=k) for k in range(2, max(3, last - first)))]
 
 
 def _tick_labels_fit(axis: Any, ticks: list[float]) -> bool:
-    """Whether the numbers stand beside each other; at a y axis, below each other."""
+    """Whether tick labels fit beside each other, or below each other at a y axis."""
     box = axis.axes.get_window_extent()
     dots = axis.get_figure().dpi / 72
     if axis.axis_name == "x":

@@ -1,4 +1,7 @@
-"""How play goes, decision by decision and on a grid of options; people beside simulated agents."""
+"""Figures of play: learning curves, regret, step lengths, and maps of choices and beliefs.
+
+People are drawn beside agents simulated from their estimates (posterior predictive checks).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-NORMAL_95 = 1.959963984540054
+NORMAL_95 = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
 PLAYS_SHAPE = "(n_episodes, n_decisions)"
 
 
@@ -210,7 +213,7 @@ def step_distances(
     width: float = 1.0,
     labels: tuple[str, str] = ("people", "simulated from the estimate"),
 ) -> Axes:
-    """How far successive choices lie apart: shares of steps by distance.
+    """Histogram of the distances between successive choices.
 
     Parameters
     ----------
@@ -275,8 +278,8 @@ def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: s
         )
 
 
-MAX_COUNTED_OPTIONS = 150  # options whose count is written into the tile
-MAX_CELLS_PER_OPTION = 4  # cells per option above which locations are no grid
+MAX_COUNTED_OPTIONS = 150  # tiles of a larger grid are too small for a number
+MAX_CELLS_PER_OPTION = 4  # in the grid of all x and y; with more, locations are scattered points
 
 
 def _locations(locations: Any) -> Matrix:
@@ -293,7 +296,7 @@ def _grid_cells(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]
 
 
 def _cell_edges(centres: Vector) -> Vector:
-    """Where tiles with these centres meet."""
+    """Edges between tiles with these centres."""
     if len(centres) == 1:
         return np.array([centres[0] - 0.5, centres[0] + 0.5])
     middle = (centres[1:] + centres[:-1]) / 2
@@ -302,7 +305,7 @@ def _cell_edges(centres: Vector) -> Vector:
 
 
 def _tile_ticks(axis: Any, centres: Vector) -> None:
-    """Name about six tiles along an axis."""
+    """Label about six tiles along an axis."""
     axis.set_ticks(centres[:: max(1, -(-len(centres) // 6))])
 
 
@@ -410,7 +413,7 @@ def choice_map(
     label: str = "times chosen",
     most: float | None = None,
 ) -> Axes:
-    """How often each option was chosen, at its place.
+    """Map of the number of times each option was chosen.
 
     Parameters
     ----------
@@ -457,7 +460,7 @@ def choices_and_belief(
     *,
     label: str = "expected reward",
 ) -> Sequence[Axes]:
-    """What was chosen, and beside it what was believed; a dot is the last choice.
+    """Map of choices, and beside it a map of beliefs; a dot is the last choice.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Populations beside each other, and people under theirs: shrinkage, density, coefficients."""
+"""Figures of populations: group means over subjects, shrinkage, densities, coefficients.
+
+Points of a group are spread sideways by a van der Corput sequence, so that the same data always
+give the same figure.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +46,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-N_HEIGHT_BINS, FULL_WIDTH_COUNT = 25, 8  # of heights; values in one that fill the width
-BRACKET_POINTS = 13  # points from one bracket to the next
-SWARM_HALF_WIDTH = (
-    0.34  # of the points of one category, in units of the distance between categories
-)
+N_HEIGHT_BINS = 25  # bins along the axis, each about as high as a marker
+FULL_WIDTH_COUNT = 8  # points in a bin from which a swarm has its full width
+BRACKET_POINTS = 13  # from one bracket to the next: a line of text and a gap
+SWARM_HALF_WIDTH = 0.34  # of the distance between categories, so that neighbours stay apart
 
 
 @style()
@@ -63,7 +66,7 @@ def population(
     limits: tuple[float, float] | None = None,
     bounds: tuple[float, float] | None = None,
 ) -> Axes:
-    """One parameter in several categories: pooled estimate and interval, over the subjects' own.
+    """Pooled estimate and interval of a parameter in several categories, over the subjects' own.
 
     Parameters
     ----------
@@ -102,37 +105,37 @@ def population(
         draw_placeholder(axes)
         return axes
     ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
-    shown = choose_scale(
+    scale = choose_scale(
         everyone, _interval_range(values, ends, logarithmic), logarithmic, limits, bounds
     )
-    shown.apply(axes, "y")
-    missing = sum(_draw_swarm(axes, one, place, shown) for place, one in enumerate(people))
-    opened = TruncatedEnds()
+    scale.apply(axes, "y")
+    missing = sum(_draw_swarm(axes, one, place, scale) for place, one in enumerate(people))
+    truncated = TruncatedEnds()
     for place in range(len(values)):
-        opened += _draw_pooled(axes, place, float(values[place]), ends[place], shown)
+        truncated += _draw_pooled(axes, place, float(values[place]), ends[place], scale)
     axes.set_xlim(-0.6, len(values) - 0.4)
     label_columns(axes, range(len(values)), names)
     note_missing_estimates(axes, missing, "subjects with ")
-    note_values_off_axis(axes, np.concatenate([np.empty(0), *people]), shown)
-    opened.say(axes, "y", logarithmic)
+    note_values_off_axis(axes, np.concatenate([np.empty(0), *people]), scale)
+    truncated.note(axes, "y", logarithmic)
     _draw_brackets(axes, p_values or {}, len(values))
     return axes
 
 
 def _interval_range(values: Vector, ends: Matrix, logarithmic: bool) -> Matrix:
-    """Pooled estimates and intervals, which the axis shows whole, as ends of one interval."""
+    """Range of pooled estimates and intervals as one interval, which the axis shows whole."""
     both = np.append(values, ends.ravel())
     both = both[np.isfinite(both) & ((both > 0) | (not logarithmic))]
     return np.array([[both.min(), both.max()]]) if both.size else np.empty((0, 2))
 
 
-def _draw_swarm(axes: Axes, values: Vector, place: int, shown: Scale) -> int:
-    """Subjects side by side where they would hide each other; how many have no estimate."""
+def _draw_swarm(axes: Axes, values: Vector, place: int, scale: Scale) -> int:
+    """Draw subjects side by side; return how many have no finite estimate."""
     if not len(values):
         return 0
     drawn = look(place)
-    across = place + SWARM_HALF_WIDTH * _swarm_offsets(values, shown)
-    seen = shown.seen(values)
+    across = place + SWARM_HALF_WIDTH * _swarm_offsets(values, scale)
+    seen = scale.contains(values)
     size = 3.0 if len(values) <= 60 else 2.0
     axes.plot(
         across[seen],
@@ -144,15 +147,15 @@ def _draw_swarm(axes: Axes, values: Vector, place: int, shown: Scale) -> int:
         linestyle="none",
         markeredgewidth=0,
     )
-    return mark_at_edge(axes, across, values, shown, drawn.color)
+    return mark_at_edge(axes, across, values, scale, drawn.color)
 
 
-def _swarm_offsets(values: Vector, shown: Scale) -> Vector:
-    """Offsets in -1..1, wider where there are more values of about the same height.
+def _swarm_offsets(values: Vector, scale: Scale) -> Vector:
+    """Sideways offsets in -1..1, wider where more values share a bin.
 
-    They follow a sequence that fills the width evenly, so that every call gives the same.
+    They follow a low-discrepancy sequence: even, and the same in every call.
     """
-    classes = np.round(shown.fraction(values) * N_HEIGHT_BINS).astype(np.int64)
+    classes = np.round(scale.fraction(values) * N_HEIGHT_BINS).astype(np.int64)
     crowd = np.bincount(classes, minlength=1)
     order = np.argsort(values, kind="stable")
     even = np.empty(len(values))
@@ -166,19 +169,19 @@ def _van_der_corput(n: int) -> Vector:
     return np.asarray((digits * 0.5 ** np.arange(1, 25)).sum(axis=1))
 
 
-def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scale) -> TruncatedEnds:
+def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, scale: Scale) -> TruncatedEnds:
     here, one = np.array([float(place)]), np.array([value])
-    if not shown.seen(one).all():
-        mark_at_edge(axes, here, one, shown, INK)
+    if not scale.contains(one).all():
+        mark_at_edge(axes, here, one, scale, INK)
         if np.isfinite(value):
             add_remark(axes, "the estimate of a category lies beyond the axis")
         else:
             add_remark(axes, "a category has no finite estimate")
             return TruncatedEnds()
     found = draw_intervals(
-        axes, here, ends[None], shown, "y", color=INK, size=4.0, linewidth=1.6, zorder=5
+        axes, here, ends[None], scale, "y", color=INK, size=4.0, linewidth=1.6, zorder=5
     )
-    if not shown.seen(one).all():
+    if not scale.contains(one).all():
         return found
     axes.plot(
         [place],
@@ -193,7 +196,7 @@ def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, shown: Scal
 
 
 def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> None:
-    """p-values above the data, the closest pairs lowest, below any remark."""
+    """Draw brackets with p-values above the data, pairs of neighbours lowest, below any remark."""
     from matplotlib.transforms import ScaledTranslation
 
     pairs = sorted(p_values.items(), key=lambda item: (abs(item[0][1] - item[0][0]), item[0]))
@@ -222,8 +225,8 @@ def _format_p_value(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
-ELLIPSE_SHARES = (0.5, 0.95)  # of people inside an ellipse
-MAX_BAND_HEIGHT = 2.0  # how many times as high as the highest density a band is drawn
+ELLIPSE_SHARES = (0.5, 0.95)  # probability inside each ellipse of the population
+MAX_BAND_HEIGHT = 2.0  # in highest densities: a band beyond would flatten the curves
 
 
 @style()
@@ -295,7 +298,7 @@ def shrinkage(
                 "shrinkB": 0,
             }
             axes.annotate("", end, start, arrowprops=thin, zorder=2)
-    seen = np.all([own.seen(first[:, a]) for a, own in enumerate(scales)], axis=0)
+    seen = np.all([own.contains(first[:, a]) for a, own in enumerate(scales)], axis=0)
     hollow: dict[str, Any] = {
         "markerfacecolor": "white",
         "markeredgewidth": THIN_LINE,
@@ -313,11 +316,11 @@ def shrinkage(
 
 
 def _line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
-    """Where lines begin: at the edge of the axes where people alone lie beyond.
+    """Starting points of the lines, at the edge of the axes for estimates beyond them.
 
-    Those who lie beyond both axes come level from the side, lest all of them come from one corner.
+    Lines of estimates beyond both axes start level at the side, else all would share one corner.
     """
-    beyond = ~np.stack([own.seen(alone[:, a]) for a, own in enumerate(scales)], axis=1)
+    beyond = ~np.stack([own.contains(alone[:, a]) for a, own in enumerate(scales)], axis=1)
     ends = [(own.low, own.high) for own in scales]
     found = np.stack([np.clip(alone[:, a], *ends[a]) for a in range(2)], axis=1)
     level = beyond.all(axis=1) & ~np.isnan(found).any(axis=1)
@@ -349,7 +352,7 @@ def population_density(
     name: str = "parameter",
     logarithmic: bool = False,
 ) -> Axes:
-    """How a parameter is distributed in a population, or in several, over the people in it.
+    """Density of a parameter in one or several populations, over the estimates of their people.
 
     Parameters
     ----------
@@ -392,9 +395,9 @@ def population_density(
         at = own[series][np.isfinite(own[series])]
         place = -room * (series + 1)
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
-    shown = Scale(float(x[0]), float(x[-1]), logarithmic)
-    shown.apply(axes, "x")
-    # what is higher would flatten the rest: it goes on above the axes
+    scale = Scale(float(x[0]), float(x[-1]), logarithmic)
+    scale.apply(axes, "x")
+    # a higher band is cut at the top of the axes and remarked
     ceiling = min(1.05 * highest, MAX_BAND_HEIGHT * top)
     axes.set_ylim(-room * (len(heights) + 0.8), ceiling)
     if highest > ceiling:
@@ -434,17 +437,19 @@ def coefficients(
     if not len(values):
         draw_placeholder(axes)
         return axes
-    shown = choose_scale(np.append(values, 0.0), ends, False, limits)
-    shown.apply(axes, "x")
+    scale = choose_scale(np.append(values, 0.0), ends, False, limits)
+    scale.apply(axes, "x")
     rows = np.arange(len(values), dtype=np.float64)
     axes.axvline(0.0, color=INK, linewidth=HAIRLINE, linestyle="--", zorder=0)
-    opened: TruncatedEnds = draw_intervals(axes, rows, ends, shown, "x", color=BLUE, linewidth=1.2)
-    seen = shown.seen(values)
+    truncated: TruncatedEnds = draw_intervals(
+        axes, rows, ends, scale, "x", color=BLUE, linewidth=1.2
+    )
+    seen = scale.contains(values)
     axes.plot(values[seen], rows[seen], "o", color=BLUE, markersize=4, zorder=3)
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
     label_rows(axes, rows.tolist(), said)
     note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
-    opened.say(axes, "x", False)
+    truncated.note(axes, "x", False)
     return axes

@@ -1,4 +1,7 @@
-"""One whole figure for a result: what the command line draws with `--figure`."""
+"""Overview figure of every kind of result, as drawn by `--figure` on the command line.
+
+The kind of figure is chosen by the type of the result (single dispatch).
+"""
 
 from __future__ import annotations
 
@@ -33,11 +36,11 @@ from penchant.workflow.predictive import PredictiveCheck
 from penchant.workflow.recover import Recovery
 from penchant.workflow.recover_models import ModelRecovery
 
-MAX_PANEL_ROW_INCHES = 9.0  # inches that a row of panels is high at most
+MAX_PANEL_ROW_INCHES = 9.0  # height of a journal page
 
 
 def overview(result: Any) -> Any:
-    """A whole figure of a result, to be saved or shown.
+    """Draw a figure of a result, to be saved or shown.
 
     Parameters
     ----------
@@ -79,7 +82,7 @@ def _(result: Estimates) -> Any:
 
 
 def draw_estimate(result: Estimate, found: Sequence[Parameter]) -> Any:
-    """Weights of choices below each other; parameters of a model, each on an axis of its own.
+    """Draw weights below each other, or parameters of a model on an axis each.
 
     Parameters
     ----------
@@ -98,7 +101,7 @@ def draw_estimate(result: Estimate, found: Sequence[Parameter]) -> Any:
 
 
 def draw_estimates(result: Estimates, found: Sequence[Sequence[Parameter]]) -> Any:
-    """Everybody with intervals, a panel for every parameter.
+    """Draw all subjects with intervals, in a panel for every parameter.
 
     Parameters
     ----------
@@ -127,7 +130,7 @@ def draw_estimates(result: Estimates, found: Sequence[Sequence[Parameter]]) -> A
 
 
 def _subject_panels(n: int, n_subjects: int) -> tuple[Any, list[Any]]:
-    """A figure with n panels, two beside each other, high enough for a row per subject."""
+    """Make a figure with n panels, two per row, high enough for a line per subject."""
     rows, columns = (n + 1) // 2, min(n, 2)
     high = 0.9 + n_subjects * (
         NAMED_ROW_INCHES if n_subjects <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES
@@ -269,7 +272,7 @@ def _(result: PredictiveCheck) -> Any:
 
 @_draw.register
 def _(result: PopulationFit) -> Any:
-    """Everybody under the population with intervals, and the typical person below."""
+    """All subjects under the population with intervals, and the typical person below."""
     people, ends = result.subjects, result.subjects.interval()
     typical = {p.name: p for p in result.parameters_at()}
     drawn, axes = _subject_panels(len(people.natural_names), len(people))

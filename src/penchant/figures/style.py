@@ -1,7 +1,8 @@
-"""The one look that all figures share: colours, lines, markers and sizes.
+"""Common style of all figures: colours, lines, markers, legends, titles, and files.
 
-Colours are those of Okabe and Ito, which all forms of colour vision tell apart; every series has a
-line style and a marker of its own as well, so that figures work in grey.
+Colours are those of Okabe and Ito (2008), distinct under all forms of colour vision; every series
+has its own line style and marker as well, so that figures work in grey. Rendering is matplotlib's;
+files are reproducible byte by byte.
 """
 
 from __future__ import annotations
@@ -42,10 +43,12 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 INK, GREY, PALE = BLACK, "#6E6E6E", "#D9D9D9"
 
-COLUMN_INCHES = {1: 3.5, 2: 7.16}  # inches: one and two columns of a journal page
-HEIGHT_TO_WIDTH = 0.618
+COLUMN_INCHES = {1: 3.5, 2: 7.16}  # one and two columns of an IEEE journal page
+HEIGHT_TO_WIDTH = 0.618  # golden rectangle
 LINE_WIDTH, THIN_LINE, HAIRLINE = 1.3, 0.8, 0.5  # points
-VALUE_COLORMAP, COUNT_COLORMAP = "cividis", "Blues"  # maps of values, and of how often
+NO_ESTIMATE_DASHES = (0, (2, 1.5))  # of intervals whose estimate is not finite or off the axis
+# perceptually uniform for values; white is 0 for counts
+VALUE_COLORMAP, COUNT_COLORMAP = "cividis", "Blues"
 
 _LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1.5)), (0, (3, 1, 1, 1, 1, 1)), "-", "--")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")
@@ -98,7 +101,7 @@ class Look:
 
 
 def look(series: int) -> Look:
-    """How the series of this number is drawn, from 0; after the eighth they repeat.
+    """Return colour, line style and marker of a series; after the eighth they repeat.
 
     Parameters
     ----------
@@ -169,13 +172,11 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
         return Figure(figsize=(width, tall), layout="constrained")
 
 
-MIN_HEIGHT_SHARE = (
-    0.55  # of the height that axes have before labels: below it a figure is made higher
-)
-LEGEND_LINE_POINTS = 16.0  # points that a legend of one line above the axes is high
-ABOVE_AXES_GID = "above the axes"  # mark of what titles have to stay clear of
-SIDE_LEGEND_POINTS = 360.0  # points from which on a legend stands at the right
-TITLE_PAD_POINTS = 4.0
+MIN_HEIGHT_SHARE = 0.55  # of the axes' height before labels; flatter axes make a figure higher
+LEGEND_LINE_POINTS = 16.0  # height of a legend of one line above the axes
+ABOVE_AXES_GID = "above the axes"  # group id of artists that titles must not overlap
+SIDE_LEGEND_POINTS = 360.0  # width of axes from which a legend at the right leaves room for data
+TITLE_PAD_POINTS = 4.0  # between titles and what is below: about half a line
 _TEXT_STYLE: dict[str, Any] = {
     "fontfamily": "sans-serif",
     "fontweight": "normal",
@@ -185,7 +186,7 @@ _TEXT_STYLE: dict[str, Any] = {
 
 
 def style_axes(axes: Axes, x: str, y: str) -> Axes:
-    """Label the axes in words; thin spines at the left and the bottom, whatever axes were like."""
+    """Label the axes in words and set their spines, ticks and background, whatever they were."""
     across, up = axes_size(axes)
     axes.set_xlabel(wrap_text(axis_label(x), max(across, 100.0), 3), **_TEXT_STYLE)
     axes.set_ylabel(wrap_text(axis_label(y), max(up, 80.0), 3), **_TEXT_STYLE)
@@ -205,7 +206,7 @@ def style_axes(axes: Axes, x: str, y: str) -> Axes:
 
 
 def _set_power_limits(axis: Any) -> None:
-    """Take out powers of ten from numbers of more than six digits."""
+    """Factor powers of ten out of tick numbers of more than six digits."""
     formatter = axis.get_major_formatter()
     if hasattr(formatter, "set_powerlimits"):
         formatter.set_powerlimits(POWER_LIMITS)
@@ -214,16 +215,16 @@ def _set_power_limits(axis: Any) -> None:
 
 
 def add_heading(axes: Axes, text: str) -> None:
-    """Say what is shown, above the left corner and above all remarks."""
+    """Write a heading above the left corner, over all remarks."""
     _set_titles(
         axes, wrap_text(text, max(axes_size(axes)[0], 120.0), 3), axes.get_title(loc="right")
     )
 
 
 def add_remark(axes: Axes, text: str, lift: float = 0.0) -> None:
-    """Say something in grey letters above the right corner, under what was said before.
+    """Add a line in grey above the right corner, under earlier remarks and above a legend.
 
-    It stands above a legend; lifted by so many points at least.
+    It is lifted by at least `lift` points.
     """
     said = axes.get_title(loc="right")
     if text not in said.split("\n"):
@@ -232,38 +233,37 @@ def add_remark(axes: Axes, text: str, lift: float = 0.0) -> None:
 
 
 def _set_titles(axes: Axes, left: str, right: str, lift: float = 0.0) -> None:
-    """Put a heading over the remarks, and both over what is marked as above the axes."""
+    """Set heading and remarks over all artists that are marked as above the axes."""
     top = axes.get_window_extent().y1
     above = [artist for artist in axes.get_children() if artist.get_gid() == ABOVE_AXES_GID]
     high = max((artist.get_window_extent().y1 - top for artist in above), default=0.0)
     dots = axes.figure.dpi / 72
     pad = max(TITLE_PAD_POINTS, lift, high / dots + TITLE_PAD_POINTS if above else 0.0)
+    # both titles share a baseline: empty lines lift the heading over the remarks
     below = "\n" * (right.count("\n") + 1 if left and right else 0)
     axes.set_title(f"{left}{below}", loc="left", pad=pad, **_TEXT_STYLE)
     axes.set_title(right, loc="right", pad=pad, **{**_TEXT_STYLE, "color": GREY})
 
 
 def raise_titles(axes: Axes) -> None:
-    """Lift what was said above the axes over what has been drawn there since."""
+    """Lift heading and remarks over artists that were drawn above the axes since."""
     _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), axes.get_title(loc="right"))
 
 
 def note_missing_estimates(axes: Axes, count: int, whose: str = "") -> None:
-    """Say how many estimates are not drawn, if any."""
+    """Remark how many estimates are not finite, if any."""
     if count:
         add_remark(axes, f"{whose}no finite estimate: {count}")
 
 
 def draw_placeholder(axes: Axes, text: str = "no data") -> None:
-    """Say in the middle that there is nothing to show."""
+    """Write in the middle that there is nothing to show."""
     letters = {**_TEXT_STYLE, "color": GREY}
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", **letters)
 
 
-LEGEND_HANDLE_POINTS, LEGEND_GAP_POINTS = (
-    16.0,
-    5.0,
-)  # points of a line in the legend, and between it and its words
+# length of a sample line in the legend, and the gap between it and its text
+LEGEND_HANDLE_POINTS, LEGEND_GAP_POINTS = 16.0, 5.0
 
 
 def add_legend(
@@ -274,7 +274,7 @@ def add_legend(
     Parameters
     ----------
     axes
-        What it is of.
+        Axes whose series are listed.
     handles
         Its entries in order, if not in the order of drawing.
     side
@@ -318,7 +318,7 @@ def add_legend(
 
 
 def grow_for_legends(figure: Figure) -> None:
-    """Make a figure higher by what legends of many lines would take from its axes."""
+    """Make a figure higher by the height that legends of many lines take from its axes."""
     dots, taken = figure.dpi / 72, dict[int, float]()
     for axes in figure.axes:
         spec, made = axes.get_subplotspec(), axes.get_legend()
@@ -338,7 +338,7 @@ def add_legend_bars_first(axes: Axes, side: str = "left") -> None:
 
 
 def _legend_columns(widths: list[float], free: float) -> int:
-    """How many columns of entries fit beside each other."""
+    """Largest number of columns of legend entries that fit beside each other."""
     for n in range(len(widths), 1, -1):
         tall = -(-len(widths) // n)
         columns = [max(widths[k : k + tall]) for k in range(0, len(widths), tall)]
@@ -351,7 +351,7 @@ def _legend_columns(widths: list[float], free: float) -> int:
 
 
 def format_percent(axis: Any) -> None:
-    """Shares as percentages."""
+    """Format tick labels of proportions as percentages."""
     axis.set_major_formatter(lambda share, _: f"{100 * share:.4g} %")
 
 
@@ -396,7 +396,7 @@ def save(
 
 
 def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
-    """A figure as an <svg> element that needs nothing else, to put into an HTML page.
+    """Render a figure as a self-contained <svg> element for an HTML page.
 
     Its ids are its own, so that a page may hold many; letters are outlines; the title is there
     for screen readers. The same figure always gives the same text.
@@ -416,7 +416,7 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
     body = _ID_REFERENCE.sub(rf"\g<1>{name}-\g<2>", body)
     body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    # What matplotlib says of all elements must hold for those of this figure only.
+    # matplotlib styles all elements ("*"); on a page that must hold inside this figure only
     body = re.sub(r"(<style[^>]*>)\*", rf"\g<1>#{name} *", body)
     opening, rest = body.split(">", 1)
     tag = _accessible_tag(opening, name, description)
@@ -424,10 +424,9 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
 
 
 def panel_view_boxes(figure: Figure) -> list[str]:
-    """Where the panels of a figure that was drawn lie in its SVG, as viewBoxes, row by row.
+    """SVG viewBoxes of the panels of a drawn figure, row by row, for narrow pages.
 
-    A narrow page shows them below each other. What belongs to no panel, such as a legend for all,
-    comes last. A figure of one panel has none to take apart.
+    Legends of the whole figure come last. A figure of one panel has none.
     """
     cells: dict[Any, list[Any]] = {}
     for axes in figure.axes:
@@ -446,7 +445,8 @@ def panel_view_boxes(figure: Figure) -> list[str]:
     ]
     for i, (left, right) in enumerate(pairwise(places)):
         if left[0] == right[0] and ends[i][1] > ends[i + 1][0]:
-            # words begin sharply on the left; what ends on the right is mostly room
+            # overlapping boxes are parted where the right one begins: its text starts sharply,
+            # while the end of the left one is mostly padding
             ends[i][1] = ends[i + 1][0] = ends[i + 1][0] + PANEL_MARGIN_POINTS - 0.5
     for legend in figure.legends:
         box = legend.get_window_extent()
@@ -459,7 +459,7 @@ def panel_view_boxes(figure: Figure) -> list[str]:
     ]
 
 
-PANEL_MARGIN_POINTS = 3.0  # points around a panel that is shown by itself
+PANEL_MARGIN_POINTS = 3.0  # around a panel that is shown alone, so that no letter is cut
 
 
 def _bounding_box(boxes: list[Any]) -> Any:
@@ -484,7 +484,7 @@ def _title_elements(name: str, title: str, description: str) -> str:
 
 
 def _axis_labels(figure: Figure) -> str:
-    """What the axes say they show."""
+    """Describe a figure by the labels of its axes."""
     found = []
     for axes in figure.axes:
         x, y = axes.get_xlabel(), axes.get_ylabel()
@@ -493,17 +493,17 @@ def _axis_labels(figure: Figure) -> str:
 
 
 def _lay_out_square_axes(figure: Figure) -> None:
-    """Find places for square axes first: what is above and below them depends on their width."""
+    """Lay out figures with square axes once more: their height depends on their width."""
     engine = figure.get_layout_engine()
     if engine is not None and any(axes.get_aspect() != "auto" for axes in figure.axes):
         engine.execute(figure)
 
 
-MAX_LAYOUT_ROUNDS = 4
+MAX_LAYOUT_ROUNDS = 4  # a guard: usually the first growth is enough
 
 
 def _grow_flat_axes(figure: Figure) -> None:
-    """Make a figure higher whose labels, legends and tests would leave its axes too flat."""
+    """Make a figure higher whose labels, legends and brackets would leave its axes too flat."""
     engine = figure.get_layout_engine()
     shown = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
     if engine is None or not shown:
@@ -517,13 +517,13 @@ def _grow_flat_axes(figure: Figure) -> None:
             row = axes.get_subplotspec().rowspan.start  # type: ignore[union-attr]  # see above
             rows[row] = max(rows.get(row, 0.0), least - high)
         lacking = sum(rows.values())
-        if lacking < 1.0:
+        if lacking < 1.0:  # point
             return
         figure.set_figheight(figure.get_figheight() + lacking / 72)
 
 
 def _wrap_long_y_labels(figure: Figure) -> None:
-    """Break names of y axes that are longer than the figure is high at their place."""
+    """Wrap labels of y axes that would leave the figure."""
     for axes in figure.axes:
         label = axes.yaxis.label
         box = label.get_window_extent()

@@ -1,4 +1,7 @@
-"""One estimate per subject."""
+"""Figures of one estimate per subject: forest plot and scatter of two parameters.
+
+Relies on `axis_limits` for robust limits and marks of values beyond them.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ from penchant.figures.style import (
     GREY,
     HAIRLINE,
     INK,
+    NO_ESTIMATE_DASHES,
     THIN_LINE,
     VERMILLION,
     add_legend,
@@ -39,15 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MAX_NAMED_SUBJECTS = 45  # subjects whose names are written
-NAMED_ROW_INCHES, UNNAMED_ROW_INCHES = (
-    0.14,
-    0.06,
-)  # inches that a subject takes in a row with a name, and without
-NO_ESTIMATE_DASHES = (
-    0,
-    (2, 1.5),
-)  # of what a subject's choices are consistent with, without an estimate
+MAX_NAMED_SUBJECTS = 45  # more rows of text would not fit on a journal page
+NAMED_ROW_INCHES, UNNAMED_ROW_INCHES = 0.14, 0.06  # a line of text, and a thin line
 
 
 @style()
@@ -106,13 +103,13 @@ def forest(
         return axes
     everyone = values if pooled is None else np.append(values, pooled)
     ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
-    shown = choose_scale(everyone, ends, logarithmic, limits, bounds)
-    shown.apply(axes, "x")
+    scale = choose_scale(everyone, ends, logarithmic, limits, bounds)
+    scale.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
-    open_ends = _draw_rows(axes, values[order], ends[order], shown)
+    truncated = _draw_rows(axes, values[order], ends[order], scale)
     if alone is not None:
         other = validation.vector("alone", alone, len(values), "subject")[order]
-        seen = shown.seen(other)
+        seen = scale.contains(other)
         axes.plot(
             other[seen],
             np.flatnonzero(seen),
@@ -124,39 +121,39 @@ def forest(
             zorder=2,
         )
     if pooled is not None:
-        open_ends += _draw_pooled(axes, pooled, pooled_interval, len(values), shown, bounds)
+        truncated += _draw_pooled(axes, pooled, pooled_interval, len(values), scale, bounds)
     _label_subject_rows(axes, names, order, "" if pooled is None else pooled_name)
     note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
-    note_values_off_axis(axes, values, shown)
-    open_ends.say(axes, "x", logarithmic)
+    note_values_off_axis(axes, values, scale)
+    truncated.note(axes, "x", logarithmic)
     return axes
 
 
-def _draw_rows(axes: Axes, values: Vector, ends: Matrix, shown: Scale) -> TruncatedEnds:
+def _draw_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> TruncatedEnds:
     crowded = len(values) > MAX_NAMED_SUBJECTS
     rows = np.arange(len(values))
     width, mark = (HAIRLINE, 1.5) if crowded else (0.9, 2.5)
     lines: dict[str, Any] = {"linewidth": width, "size": mark}
     there, heights = np.isfinite(values), rows.astype(np.float64)
     found = draw_intervals(
-        axes, heights[there], ends[there], shown, "x", color=BLUE, alpha=0.75, **lines
+        axes, heights[there], ends[there], scale, "x", color=BLUE, alpha=0.75, **lines
     )
     found += draw_intervals(
         axes,
         heights[~there],
         ends[~there],
-        shown,
+        scale,
         "x",
         color=VERMILLION,
         linestyle=NO_ESTIMATE_DASHES,
         **lines,
     )
-    seen = shown.seen(values)
+    seen = scale.contains(values)
     size = 1.4 if crowded else 3.5
     axes.plot(values[seen], rows[seen], "o", color=BLUE, markersize=size, zorder=3)
     small = 1.5 if crowded else 3.5
-    _mark_rows_at_edge(axes, rows, ~seen & (values < shown.low), "<", 0.0, VERMILLION, small)
-    _mark_rows_at_edge(axes, rows, ~seen & (values > shown.high), ">", 1.0, VERMILLION, small)
+    _mark_rows_at_edge(axes, rows, ~seen & (values < scale.low), "<", 0.0, VERMILLION, small)
+    _mark_rows_at_edge(axes, rows, ~seen & (values > scale.high), ">", 1.0, VERMILLION, small)
     nothing = np.isnan(values) & np.isnan(ends).all(axis=1)
     _mark_rows_at_edge(axes, rows, nothing, "x", 0.0, VERMILLION, small)
     return found
@@ -190,7 +187,7 @@ def _draw_pooled(
     pooled: float,
     interval: Any,
     row: int,
-    shown: Scale,
+    scale: Scale,
     bounds: tuple[float, float] | None,
 ) -> TruncatedEnds:
     if not np.isfinite(pooled):
@@ -201,9 +198,9 @@ def _draw_pooled(
     )
     ends = ends if bounds is None else np.clip(ends, *bounds)
     place = np.array([row + _pooled_row_gap(row)])
-    found = draw_intervals(axes, place, ends, shown, "x", color=INK, linewidth=1.6)
+    found = draw_intervals(axes, place, ends, scale, "x", color=INK, linewidth=1.6)
     if not np.isnan(ends).all():
-        low, high = shown.clipped(np.where(np.isnan(ends[0]), [-np.inf, np.inf], ends[0]))
+        low, high = scale.clip(np.where(np.isnan(ends[0]), [-np.inf, np.inf], ends[0]))
         axes.axvspan(low, high, color=GREY, alpha=0.2, linewidth=0, zorder=0)
     axes.axvline(pooled, color=INK, linewidth=HAIRLINE, linestyle="--", zorder=0)
     axes.plot([pooled], place, "D", color=INK, markersize=5, zorder=5)
@@ -277,19 +274,19 @@ def parameter_scatter(
     up = choose_scale(y, y_ends, logarithmic[1], limits[1], y_bounds)
     across.apply(axes, "x")
     up.apply(axes, "y")
-    opened = {"x": TruncatedEnds(), "y": TruncatedEnds()}
+    truncated = {"x": TruncatedEnds(), "y": TruncatedEnds()}
     for series, group in enumerate(dict.fromkeys(groups)):
         mine = np.array([g == group for g in groups])
         sideways, upwards = _draw_crosses(
             axes, (x[mine], y[mine]), (x_ends[mine], y_ends[mine]), (across, up), series, group
         )
-        opened["x"] += sideways
-        opened["y"] += upwards
+        truncated["x"] += sideways
+        truncated["y"] += upwards
     note_missing_estimates(axes, int((~(np.isfinite(x) & np.isfinite(y))).sum()))
     for values, shown in ((x, across), (y, up)):
         note_values_off_axis(axes, values, shown)
     for which, log in zip("xy", logarithmic, strict=True):
-        opened[which].say(axes, which, log)
+        truncated[which].note(axes, which, log)
     add_legend(axes)
     return axes
 
@@ -305,7 +302,7 @@ def _draw_crosses(
     drawn = look(series)
     x, y = at
     across, up = scales
-    both = across.seen(x) & up.seen(y)
+    both = across.contains(x) & up.contains(y)
     faint: dict[str, Any] = {"color": drawn.color, "linewidth": HAIRLINE, "alpha": 0.5}
     opened = (
         draw_intervals(axes, y[both], ends[0][both], across, "x", **faint),
@@ -326,9 +323,9 @@ def _draw_crosses(
         markeredgecolor="white",
         markeredgewidth=0.3,
     )
-    known = across.seen(x)
+    known = across.contains(x)
     mark_at_edge(axes, x[known], y[known], up, drawn.color)
-    sideways = up.seen(y) & ~across.seen(x)
+    sideways = up.contains(y) & ~across.contains(x)
     for marker, kind in (("x", np.isnan(x)), ("<", x < across.low), (">", x > across.high)):
         mine = sideways & kind
         if mine.any():

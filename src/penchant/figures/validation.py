@@ -1,4 +1,7 @@
-"""Checks of what a figure is given: lengths, shapes, order of intervals."""
+"""Validation of the arguments of figures: shapes, lengths, ranges, order of intervals.
+
+Every function returns the checked array or raises `DataError` with the name of the argument.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from penchant.errors import DataError
 
 
 def float_array(name: str, values: Any) -> Matrix:
-    """Floating-point numbers in any shape; NaN and infinity may be among them."""
+    """Convert to a float array of any shape; NaN and infinity are allowed."""
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -22,7 +25,7 @@ def float_array(name: str, values: Any) -> Matrix:
 
 
 def vector(name: str, values: Any, n: int | None = None, of: str = "") -> Vector:
-    """One number each: (n,)."""
+    """Convert to a float vector, of length n where that is given."""
     found = float_array(name, values)
     if found.ndim != 1 or (n is not None and len(found) != n):
         rule = "be one-dimensional" if n is None else f"have shape ({n},), one number per {of}"
@@ -31,7 +34,7 @@ def vector(name: str, values: Any, n: int | None = None, of: str = "") -> Vector
 
 
 def matrix(name: str, values: Any, rule: str, columns: int | None = None) -> Matrix:
-    """Rows and columns, as the rule says in words: "(n_subjects, n_decisions)"."""
+    """Convert to a float matrix; `rule` names its shape: "(n_subjects, n_decisions)"."""
     found = float_array(name, values)
     if found.ndim != 2 or (columns is not None and found.shape[1] != columns):
         raise DataError(f"{name} must have shape {rule}; got {found.shape}. Correct its shape.")
@@ -39,7 +42,7 @@ def matrix(name: str, values: Any, rule: str, columns: int | None = None) -> Mat
 
 
 def intervals(name: str, values: Any, n: int, of: str) -> Matrix:
-    """Low and high of each: (n, 2); all NaN where nothing is given."""
+    """Convert to intervals (n, 2), low and high; all NaN for None."""
     if values is None:
         return np.full((n, 2), np.nan)
     found = float_array(name, values)
@@ -59,7 +62,7 @@ def intervals(name: str, values: Any, n: int, of: str) -> Matrix:
 
 
 def labels(name: str, values: Any, n: int, of: str) -> list[str]:
-    """One label each."""
+    """Convert to n strings."""
     found = [str(value) for value in values]
     if len(found) != n:
         raise DataError(
@@ -68,13 +71,13 @@ def labels(name: str, values: Any, n: int, of: str) -> list[str]:
     return found
 
 
-def repeat_if_missing(values: Any, n: int, nothing: Any) -> Any:
-    """One thing each, whatever holds them; n times nothing where there are none."""
-    return [nothing] * n if values is None or not len(values) else values
+def repeat_if_missing(values: Any, n: int, default: Any) -> Any:
+    """Return the values, or n times the default where there are none."""
+    return [default] * n if values is None or not len(values) else values
 
 
 def option_indices(name: str, values: Any, n_options: int) -> IntVector:
-    """Indices of options from 0, or -1 for a decision without a choice."""
+    """Convert to indices of options from 0; -1 is a decision without a choice."""
     found = vector(name, values)
     wrong = np.flatnonzero((found != np.floor(found)) | (found < -1) | (found >= n_options))
     if wrong.size:
@@ -86,7 +89,7 @@ def option_indices(name: str, values: Any, n_options: int) -> IntVector:
 
 
 def proportions(name: str, values: Vector) -> Vector:
-    """Numbers from 0 to 1, or NaN."""
+    """Refuse numbers outside 0..1; NaN passes as missing."""
     wrong = np.flatnonzero((values < 0) | (values > 1))
     if wrong.size:
         raise DataError(
@@ -97,7 +100,7 @@ def proportions(name: str, values: Vector) -> Vector:
 
 
 def positive(name: str, values: Vector) -> Vector:
-    """What a logarithmic axis can show: finite values above 0 (others are marked at the edge)."""
+    """Refuse finite values at or below 0, which a logarithmic axis cannot show."""
     wrong = np.flatnonzero(np.isfinite(values) & (values <= 0))
     if wrong.size:
         raise DataError(
