@@ -163,11 +163,11 @@ def asked(service, token, block, decision, option):
 
     def look(connection, session, now):
         cell = service._cell(session)
-        rows = service._with_proposals(connection, session, cell)
+        rows = service._advised_decisions(connection, session, cell)
         seed = advising_seed(service, session)
         return sessions.Proposal(session.session, seed, cell, block, decision, option, rows)
 
-    return service._do(token, look).result()
+    return service._transact(token, look).result()
 
 
 def advising_seed(service, session):

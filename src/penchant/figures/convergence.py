@@ -297,7 +297,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
 
 
 def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
-    """Write a share into every cell: 0.25, or .25 where cells of this width in points are narrow."""
+    """Write a share into every cell: 0.25, or .25 where cells (points) are narrow."""
     narrow = cell < text_width("0.00") + 1.0
     for (row, column), share in np.ndenumerate(shares):
         color = "white" if np.isfinite(share) and share > 0.55 else INK

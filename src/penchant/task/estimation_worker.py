@@ -40,12 +40,12 @@ from penchant.task.store import (
     studies,
 )
 
-POLL_SECONDS = 0.2
-MAX_CACHED_MODELS = 1000  # models that are kept in memory
+POLL_SECONDS = 0.2  # between looks at the store: short beside a decision, cheap for SQLite
+MAX_CACHED_MODELS = 1000  # each is small; a study has a few, observers may have many
 
 
 def make_model(settings: Mapping[str, Any]) -> Any:
-    """A model of a history of play, from plain values.
+    """Make a model from plain settings.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def make_model(settings: Mapping[str, Any]) -> Any:
 
 
 def estimate_document(estimate: Estimate) -> dict[str, Any]:
-    """What is told of an estimate."""
+    """Describe an estimate by plain values; numbers that are not finite become None."""
     return {
         "status": estimate.status,
         "decisions": int(estimate.n_decisions),
@@ -91,12 +91,12 @@ Play = Sequence[tuple[int, float | None, bool]]  # option, reward, scored
 
 
 def fit_plays(model: Any, plays: Sequence[Play]) -> Estimate:
-    """The fit of all plays of a person."""
+    """Fit all plays of a person."""
     return fit_so_far([_episode(play) for play in plays if play], model)
 
 
 def predict_next(model: Any, play: Play) -> list[float] | None:
-    """How likely each option is to be chosen next; None where nothing is known yet."""
+    """Choice probabilities of the next decision; None where the model gives none."""
     estimate = fit_plays(model, [play])
     try:
         last = estimate.predict(_episode(play).extended(0, None))[-1]
@@ -111,7 +111,7 @@ def _episode(play: Play) -> Episode:
 
 
 class StoreWatch:
-    """What has changed in a store since it was looked at."""
+    """Sessions of a store that have changed since they were last estimated."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -121,7 +121,7 @@ class StoreWatch:
         self._models: dict[str, Any] = {}
 
     def compile_models(self) -> None:
-        """Compile what the estimates of all studies in the store can need."""
+        """Compile the fits of all studies in the store, before the first person plays."""
         with self.store.reading() as connection:
             versions = connection.scalars(select(studies.c.version)).all()
         for plan in map(self._plan, versions):
@@ -132,20 +132,21 @@ class StoreWatch:
                         self._model(settings)
 
     def sessions_with_new_choices(self) -> list[int]:
-        """Sessions with new choices, in the order in which they came."""
+        """Return sessions with new choices, the longest waiting first."""
         with self.store.reading() as connection:
             rows = connection.execute(
                 select(sessions.c.session, sessions.c.block, sessions.c.decision, sessions.c.seen)
                 .where(sessions.c.cell.is_not(None), sessions.c.seen >= self._seen - 10)
                 .order_by(sessions.c.seen)
             ).all()
+        # 10 s of overlap: commits of several servers need not arrive in the order of their clocks
         if rows:
             self._seen = max(self._seen, rows[-1].seen)
         progresses = [(row.session, (row.block, row.decision)) for row in rows]
         return [who for who, progress in progresses if self._done.get(who) != progress]
 
     def estimate(self, session: int) -> dict[str, Any] | None:
-        """The estimate of all choices that a session has made by now; None where there is none."""
+        """Estimate a session from all its choices; None where there are none."""
         begin = time.time()
         with self.store.reading() as connection:
             row = connection.execute(
@@ -176,7 +177,7 @@ class StoreWatch:
         return {"session": session, "model": settings["model"], **found, **made}
 
     def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer to a question about an observer."""
+        """Answer a question about an observer."""
         who = str(question["observer"])
         with self.store.reading() as connection:
             query = select(observers.c.model).where(observers.c.observer == who)
@@ -197,7 +198,7 @@ class StoreWatch:
         return estimate_document(fit_plays(model, [play]))
 
     def _model(self, settings: Mapping[str, Any]) -> Any:
-        """The model with these settings; what its fits need is compiled when it is first used."""
+        """Return the model with these settings, compiled when it is first used."""
         key = json.dumps(settings, sort_keys=True)
         if key not in self._models:
             if len(self._models) >= MAX_CACHED_MODELS:
@@ -215,7 +216,7 @@ class StoreWatch:
 
 
 def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
-    """The model of the live estimate in a block; None where there is none."""
+    """Settings of the model estimated live in a block; None where there is none."""
     task = cell.blocks[block].task
     if cell.blocks[block].practice or task.kind == "offers":
         return None
@@ -228,7 +229,7 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
 
 
 def _comparable_blocks(plan: Plan, cell: Cell, block: int) -> list[int]:
-    """Blocks up to this one with the same options, model and unit: one estimate tells of all."""
+    """Blocks up to this one with the same options, model and unit, which are fitted jointly."""
 
     def described(i: int) -> tuple[Any, ...]:
         task = cell.blocks[i].task
@@ -239,7 +240,7 @@ def _comparable_blocks(plan: Plan, cell: Cell, block: int) -> list[int]:
 
 
 def run(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
-    """Estimate until the questions end."""
+    """Estimate and answer until the queue of questions ends."""
     watch = StoreWatch(store)
     with suppress(NotSavedError):
         watch.compile_models()
@@ -258,7 +259,7 @@ def run(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
 def _answer_questions(
     watch: StoreWatch, questions: queue.Queue[dict[str, Any] | None], wait: float = 0.0
 ) -> bool:
-    """Answer what was asked; whether to go on."""
+    """Answer all queued questions; return whether to continue."""
     while True:
         try:
             question = questions.get(timeout=wait) if wait else questions.get_nowait()
@@ -272,7 +273,7 @@ def _answer_questions(
 
 
 def _catch_errors(work: Any) -> dict[str, Any] | None:
-    """The result of some work; a history that no model can take must not end the process."""
+    """Run some work; an error becomes its result, so that one history cannot end the process."""
     try:
         found: dict[str, Any] | None = work()
         return found
@@ -295,11 +296,11 @@ def main() -> None:
         for line in sys.stdin:
             questions.put(json.loads(line))
         questions.put(None)
-        time.sleep(5.0)
+        time.sleep(5.0)  # a fit in progress may end; a longer one is cut off
         os._exit(0)
 
     with suppress(OSError, AttributeError):
-        os.nice(19)  # requests come first
+        os.nice(19)  # lowest priority: requests come first
     threading.Thread(target=listen, daemon=True).start()
     store = Store(sys.argv[1], must_exist=True)
     with suppress(BrokenPipeError, KeyboardInterrupt):

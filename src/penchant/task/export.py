@@ -1,7 +1,8 @@
-"""What a study has collected: who is where, choices as rows, and a folder for the analysis.
+"""Overview and export of a study: counts by stage, one row per choice, a folder for the analysis.
 
-Rows are read a few people at a time, while others play. The folder has tables, raw events, what
-each column is, and the next command.
+Rows are streamed a few people at a time, in constant memory, while others play. The folder follows
+Psych-DS: tables as CSV and Parquet, raw events, a description of every column, and a task file that
+`penchant study` takes.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from penchant.task.plan import Block, Cell, Plan, parse_plan
 from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
 from penchant.task.tasks import GridTask
 
-STALLED_SECONDS = 120.0  # seconds without a request
-MAX_LISTED_PEOPLE = 200  # people in the list
+STALLED_SECONDS = 120.0  # without a request: longer than any pause between two pages
+MAX_LISTED_PEOPLE = 200  # the overview is sent every second; the rest is counted
 FUNNEL_STAGES = ("arrived", "consented", "passed", "playing", "finished")
 
 
@@ -54,7 +55,7 @@ def overview(
 
 
 def funnel(connection: Connection) -> dict[str, int]:
-    """How many came as far as each stage, or further."""
+    """Number of people who reached each stage."""
     grouped = connection.execute(
         select(
             sessions.c.stage,
@@ -102,7 +103,7 @@ def _condition_counts(
 
 
 def condition_name(plan: Plan, cell: int) -> str:
-    r"""A condition in words.
+    r"""Describe a condition by its labels.
 
     >>> from penchant.task.plan import read_study_text
     >>> plan = read_study_text('[conditions]\nlandscape=["a","b"]\n[[block]]\ntask="grid"')
@@ -139,7 +140,7 @@ def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
 def person(
     connection: Connection, session: int, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any] | None:
-    """One person: the choices of the present block, and how often each option was taken."""
+    """Summary, choices of the present block, and last events of a person; None if unknown."""
     row = connection.execute(select(sessions).where(sessions.c.session == session)).mappings()
     found = row.first()
     if found is None:
@@ -172,8 +173,8 @@ def person(
     return about
 
 
-OFFER_KEY = "offer"  # among what is kept of a choice: the place of an offer that answers decided
-PEOPLE_PER_READ = 20  # people whose choices are in memory
+OFFER_KEY = "offer"  # key of the index of an adaptive offer among the client's data
+PEOPLE_PER_READ = 20  # a few thousand rows: constant memory, and short reads keep the WAL small
 EXCLUDED_OUTCOMES = ("no consent", "withdrawn")
 
 ADVICE_COLUMNS = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
@@ -238,9 +239,9 @@ class Group:
 
 
 def group_settings(plan: Plan, block: Block) -> dict[str, Any]:
-    """All that must be the same in blocks that are analysed together.
+    """Settings that must agree between blocks of one table.
 
-    Amounts in another unit are kept apart, too, unless a condition of the study varies the unit.
+    Amounts in different units are kept apart, unless a condition of the study varies the unit.
     """
     conditions = [] if block.practice else list(plan.cells[0].labels)
     setting, unit = block.task.unit
@@ -253,7 +254,7 @@ def group_settings(plan: Plan, block: Block) -> dict[str, Any]:
 
 
 def landscape_label(task: GridTask, known: Mapping[str, tuple[float, ...]]) -> str:
-    """The name of the landscape; with a number where the name stands for other mean rewards, too.
+    """Name of the landscape, with a number where the name stands for other mean rewards, too.
 
     >>> from penchant.task.tasks import RewardNoise
     >>> task = GridTask(90, 2, 1, "hill", (1.0, 2.0), RewardNoise())
@@ -266,7 +267,7 @@ def landscape_label(task: GridTask, known: Mapping[str, tuple[float, ...]]) -> s
 
 
 class StoreExport:
-    """What a store holds, for writing it elsewhere."""
+    """Contents of a store as rows and events, grouped into tables."""
 
     def __init__(self, store: Store, *, with_ids: bool = False) -> None:
         self.store, self.with_ids = store, with_ids
@@ -284,7 +285,7 @@ class StoreExport:
 
     @property
     def groups(self) -> list[Group]:
-        """All tables, those of practice last."""
+        """Tables, those of practice last."""
         return sorted(self._groups.values(), key=lambda group: group.practice)
 
     def _group_key(self, plan: Plan, block: Block) -> tuple[Any, ...]:
@@ -304,7 +305,7 @@ class StoreExport:
         self._groups[key] = replace(group, levels=levels, landscapes=landscapes)
 
     def _new_group(self, plan: Plan, block: Block) -> Group:
-        """The table of a block that fits into none of those before."""
+        """Make the table of a block that fits into no earlier one."""
         kind = block.task.kind
         alike = [g for g in self._groups.values() if (g.practice, g.kind) == (block.practice, kind)]
         factors = {} if block.practice else plan.cells[0].labels
@@ -323,7 +324,7 @@ class StoreExport:
         )
 
     def rows(self) -> Iterator[tuple[Group, dict[str, Any]]]:
-        """Every choice of those who consented, with its table, in order of sessions."""
+        """Yield every choice of people who consented, with its table, in order of sessions."""
         last = 0
         while True:
             with self.store.reading() as connection:
@@ -392,7 +393,7 @@ class StoreExport:
         return group, found
 
     def columns(self, group: Group) -> dict[str, type]:
-        """Columns of a table with their types, in order."""
+        """Ordered columns of a table with their types."""
         plain = {
             name: type_
             for name, (type_, _) in COLUMNS.items()
@@ -402,7 +403,7 @@ class StoreExport:
         return {**first, **group.extra, **plain}
 
     def events(self) -> Iterator[dict[str, Any]]:
-        """Everything that was logged, in the order in which it came."""
+        """Yield all logged events in order of arrival."""
         last = 0
         while True:
             with self.store.reading() as connection:
@@ -431,13 +432,13 @@ class StoreExport:
 
 
 def _block_label(cell: Cell, index: int) -> str:
-    """The name of a block; with its place where another has the same name."""
+    """Name of a block, with its position where another has the same name."""
     names = [block.name for block in cell.blocks]
     return names[index] if names.count(names[index]) == 1 else f"{names[index]} ({index + 1})"
 
 
 def _condition_label(value: Any) -> Any:
-    """A value of a condition as one cell: a list would be read as a column for each of its parts.
+    """Format a level of a condition as one cell: a list would be read as several columns.
 
     >>> _condition_label([10, 20.5]), _condition_label("a")
     ('10 | 20.5', 'a')
@@ -457,12 +458,13 @@ def _iso_time(seconds: float) -> str:
 
 
 ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-ROWS_PER_BATCH = 4_000  # rows in memory
+ROWS_PER_BATCH = 4_000  # of a Parquet row group: constant memory, files of usual size
+# characters that spreadsheets take for the start of a formula (CSV injection, OWASP)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def escape_formula(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula.
+    """Escape a cell that a spreadsheet would take for a formula.
 
     Examples
     --------
@@ -475,7 +477,7 @@ def escape_formula(value: Any) -> Any:
 
 
 def csv_lines(store: Store) -> Iterator[str]:
-    """All choices of all tasks with the columns that they share, line by line."""
+    """Yield CSV text of all choices with the columns that all tasks share."""
     exported = StoreExport(store)
     names = [name for name in COLUMNS if name != "platform_id"]
     buffer = io.StringIO()
@@ -493,17 +495,16 @@ def csv_lines(store: Store) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class ExportSummary:
-    """What an export has written.
+    """Summary of a written export.
 
     Attributes
     ----------
     counts
-        How many rows each table has.
+        Rows of each table.
     notes
-        Why choices in the same kind of task are in several tables, and which landscapes have new
-        names.
+        Reasons for several tables of one kind of task, and landscapes that were renamed.
     tasks
-        What `penchant study` takes: the folder, and the file of each table beyond the first.
+        Arguments of `penchant study`: the folder, and the file of each table beyond the first.
     """
 
     counts: Mapping[str, int]
@@ -511,7 +512,7 @@ class ExportSummary:
     tasks: Sequence[str]
 
     def commands(self, folder: Path, results: str) -> list[str]:
-        """The commands that analyse each table.
+        """Commands that analyse each table.
 
         >>> summary = ExportSummary({"grid": 90, "offers": 20}, (), ("", "task-offers.toml"))
         >>> for command in summary.commands(Path("collected"), "results"):
@@ -528,7 +529,7 @@ class ExportSummary:
 
 
 def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> ExportSummary:
-    """Write everything that was collected to a new folder, while people play.
+    """Write all collected data to a new folder, while people play.
 
     Parameters
     ----------
@@ -555,6 +556,7 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     part = target.resolve().with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with removed_in_the_end(part):
+            # written beside the target and renamed: nobody sees half an export
             part.mkdir(mode=0o700)
             summary = _write(StoreExport(store, with_ids=with_ids), part)
             part.chmod(0o755)
@@ -603,7 +605,7 @@ def _write(exported: StoreExport, folder: Path) -> ExportSummary:
 
 
 def _notes(groups: Sequence[Group]) -> list[str]:
-    """What a reader should know before the tables are analysed."""
+    """Notes for the analysis: why tables are split, which landscapes were renamed."""
     notes = []
     for kind in dict.fromkeys(group.kind for group in groups):
         alike = [group for group in groups if group.kind == kind]
@@ -624,7 +626,7 @@ def _notes(groups: Sequence[Group]) -> list[str]:
 
 
 def _differences(group: Group, alike: Sequence[Group]) -> str:
-    """The settings in which a table differs from others of the same kind of task."""
+    """Settings in which a table differs from others of the same kind of task."""
     names = dict.fromkeys(name for one in alike for name in one.settings)
     return ", ".join(
         f"{name} {_format_setting(group.settings.get(name))}"
@@ -640,7 +642,7 @@ def _format_setting(value: Any) -> str:
 
 
 class _TableWriter:
-    """A table while it is written, as CSV and Parquet."""
+    """Writer of a table, as CSV and Parquet."""
 
     def __init__(self, exported: StoreExport, group: Group, plan: Plan, folder: Path) -> None:
         self.group = group
@@ -690,7 +692,7 @@ def _typed_row(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any
     return {name: None if cell is None else type_(cell) for (name, type_), cell in named}
 
 
-# Columns by their options of `penchant study`, so that nothing is left to be recognised.
+# Roles of columns, as options of `penchant study`, so that it need not guess any.
 OFFER_COLUMNS = {"subject": "subject", "chosen": "chosen", "scored": "scored"}
 PLAY_COLUMNS = {
     **OFFER_COLUMNS,
@@ -701,7 +703,7 @@ PLAY_COLUMNS = {
 
 
 def _write_task(folder: Path, name: str, table: _TableWriter) -> None:
-    """The settings with which `penchant study` reads the table."""
+    """Write the settings with which `penchant study` reads the table."""
     group = table.group
     settings: dict[str, Any] = {"table": table.file, **group.analysis}
     settings |= OFFER_COLUMNS if not group.pays else PLAY_COLUMNS
@@ -724,7 +726,7 @@ def _write_task(folder: Path, name: str, table: _TableWriter) -> None:
 
 
 def _description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, Any]:
-    """The description that Psych-DS asks for."""
+    """Dataset description required by Psych-DS."""
     told = {name: words for name, (_, words) in COLUMNS.items()}
     names = dict.fromkeys(name for table in tables for name in table.types)
     return {

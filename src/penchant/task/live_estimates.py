@@ -1,7 +1,7 @@
-"""Live estimates as the server has them: which models may be asked for, and everybody's latest.
+"""Server's side of live estimates: latest estimate of every session, and checks of settings.
 
-Models are checked by plain values, without loading what fits them; estimates come from the process
-beside the server.
+Estimates come from a worker process (`estimation_worker`) over pipes, one line of JSON each.
+Settings of models are checked as plain values, so that the server need not import what fits them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from penchant.errors import DataError
 from penchant.task.service import token_hash
 from penchant.task.store import Store, sessions
 
+# the worker must not take the cores that answer requests
 ONE_THREAD_ENVIRONMENT = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 
 
 class LiveEstimates:
-    """Estimates by session; asking never waits for one to be made."""
+    """Latest estimates by session; reading them never waits for a fit."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -40,11 +41,11 @@ class LiveEstimates:
         self.made = 0
 
     def start(self) -> None:
-        """Start the process; it is started again if it ends by itself."""
+        """Start the worker; it is restarted if it ends by itself."""
         threading.Thread(target=self._listen, name="estimates", daemon=True).start()
 
     def stop(self) -> None:
-        """End the process."""
+        """End the worker."""
         self._stopping = True
         process = self._process
         if process is not None:
@@ -53,13 +54,13 @@ class LiveEstimates:
                 process.wait(timeout=5)
 
     def latest(self, session: int) -> dict[str, Any] | None:
-        """The latest estimate of a session."""
+        """Latest estimate of a session."""
         return self._latest.get(session)
 
     def age(self, session: int, n_choices: int, now: float) -> float | None:
-        """By how many seconds the latest estimate of a session is behind; None without one.
+        """Seconds by which the latest estimate of a session is out of date; None without one.
 
-        0 where it is of all choices that were made; else since the choices were read that it is of.
+        0 where it covers all choices; else the time since the choices that it covers were read.
         """
         latest = self._latest.get(session)
         if latest is None or "read" not in latest:
@@ -67,18 +68,18 @@ class LiveEstimates:
         return 0.0 if latest["choices"] >= n_choices else max(0.0, now - latest["read"])
 
     def latest_by_token(self, token: str) -> dict[str, Any] | None:
-        """The latest estimate of the session of a token."""
+        """Latest estimate of the session of a token."""
         with self._store.reading() as connection:
             query = select(sessions.c.session).where(sessions.c.token == token_hash(token))
             found = connection.scalar(query)
         return None if found is None else self.latest(found)
 
     def forget(self, session: int) -> None:
-        """Drop what is known of a session."""
+        """Drop the estimate of a session."""
         self._latest.pop(session, None)
 
     def ask(self, question: Mapping[str, Any]) -> Future[dict[str, Any]]:
-        """Ask about an observer."""
+        """Send a question about an observer to the worker."""
         answer: Future[dict[str, Any]] = Future()
         process = self._process
         with self._lock:
@@ -95,14 +96,14 @@ class LiveEstimates:
         return answer
 
     def _listen(self) -> None:
-        for _ in range(100):  # not for ever, should it fail at once each time
+        for _ in range(100):  # a worker that always fails at once must not restart for ever
             if self._stopping:
                 return
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "penchant.task.estimation_worker", self._store.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=None,  # it says there what it compiles
+                stderr=None,  # inherited: progress of compilation is shown to the lab
                 text=True,
                 env={**os.environ, **ONE_THREAD_ENVIRONMENT},
             )
@@ -132,11 +133,11 @@ class LiveEstimates:
 
 SPATIAL_MODELS = ("ucl", "gp-ucb", "locality")
 NON_SPATIAL_MODELS = ("q-learning", "kalman", "hybrid", "ucb1", "wsls", "random")
-MAX_GRID_OPTIONS = 10_000
+MAX_GRID_OPTIONS = 10_000  # a belief map of 100 x 100 squares is still fitted in seconds
 
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a model that learns from rewards, or an error.
+    """Check the settings of a model that learns from rewards.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def count_options(settings: Mapping[str, Any]) -> int:
-    """How many options a model has.
+    """Number of options of a model.
 
     >>> count_options({"model": "ucl", "grid": "10x8"})
     80

@@ -1,6 +1,7 @@
-"""What a study is (pages around the task, blocks of each condition, how it ends), and its file.
+"""Plan of a study: pages around the task, blocks of each condition, endings; read from TOML.
 
-Study files are TOML, checked before anything starts. Without a file, the paper's task is served.
+Files are checked completely before anything starts; errors name the line. Without a file, the
+paper's task is served as a demonstration. Relies on `sections` for checked values.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ OUTCOMES: tuple[Outcome, ...] = ("completed", "screened out", "no consent", "wit
 PACE_KEYS = ("seconds", "grace", "feedback")
 ADVICE_KEYS = ("advice", "advice_mean", "advice_sd", "advice_length")
 BLOCK_KEYS = ("task", "name", "title", "practice", *PACE_KEYS, *ADVICE_KEYS)
-# What may differ between conditions: settings of the blocks, without those that name them.
+# Keys that conditions cannot vary: they identify a block rather than set it.
 UNVARIED_KEYS = ("task", "name", "title", "practice", "offer")
 
 
@@ -45,12 +46,12 @@ class Question:
 
 @dataclass(frozen=True)
 class Block:
-    """One play of a task.
+    """Block of decisions in one task.
 
     Attributes
     ----------
     seconds
-        Time for each decision; None: as long as one likes.
+        Time for each decision; None where it is not limited.
     grace
         Seconds after that in which a choice still counts, for the way through the network.
     feedback
@@ -85,7 +86,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Ending:
-    """Words, code and address at the end."""
+    """Text, code and return address at the end of a session."""
 
     text: str = ""
     code: str | None = None
@@ -129,27 +130,27 @@ class Plan:
 
     @property
     def consent_version(self) -> str | None:
-        """A fingerprint of the words that were consented to."""
+        """Fingerprint of the text of the consent."""
         return None if self.consent is None else fingerprint(self.consent)
 
     @property
     def version(self) -> str:
-        """A fingerprint of the whole study."""
+        """Fingerprint of the whole study."""
         return fingerprint(serialize_document(self.document))
 
 
 def fingerprint(text: str) -> str:
-    """Sixteen hexadecimal digits that tell texts apart."""
+    """First 64 bits of a text's SHA-256, in hexadecimal."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def serialize_document(document: Mapping[str, Any]) -> str:
-    """The document as it is kept in a store."""
+    """Serialize a document as it is stored; equal documents give equal text."""
     return json.dumps(document, sort_keys=True, ensure_ascii=False)
 
 
 def parse_plan(document: Mapping[str, Any], lines: Mapping[Any, int] | None = None) -> Plan:
-    """Read a study, and refuse what cannot be in one sentence with its line."""
+    """Read a study from its document; errors name the line."""
     top = Section(document, (), lines or {})
     study = top.section("study")
     name = study.text("name", "study", most=40)
@@ -216,7 +217,7 @@ def _read_question(section: Section) -> Question:
 
 
 def _read_estimate(section: Section) -> dict[str, Any]:
-    """The model of the live estimate; that of the task if none is named."""
+    """Read the settings of the live estimate; those not given follow from the task."""
     found: dict[str, Any] = {}
     if section.has("model"):
         found["model"] = section.one_of("model", ("ucl", "q-learning", "none"))
@@ -258,7 +259,7 @@ def _is_safe_return_address(address: str) -> bool:
 
 
 def _read_cells(top: Section) -> tuple[Cell, ...]:
-    """Every combination of the factors, with its blocks."""
+    """Read all combinations of the conditions, with their blocks."""
     blocks = top.sections("block")
     if not blocks:
         top.refuse("block", "hold a block or more", 'Write [[block]] and task = "grid".')
@@ -294,7 +295,7 @@ def _read_cells(top: Section) -> tuple[Cell, ...]:
 def _read_advice(
     section: Section, kind: str, practice: bool, seconds: float | None
 ) -> dict[str, Any]:
-    """Whether a machine may suggest, and what it believes before play."""
+    """Read whether advice is given, and the prior beliefs of the adviser."""
     advice = section.one_of("advice", ("off", "suggest"), "off")
     section.read.update(ADVICE_KEYS)
     if advice == "off":
@@ -312,7 +313,7 @@ def _read_advice(
 
 
 def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set[str]) -> Block:
-    """A block, with the settings of a condition where it has none of its own; notes those used."""
+    """Read a block with the levels of a condition for keys it leaves open; record keys used."""
     practice = given.boolean("practice", False)
     added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
     lines = dict(given.lines)
@@ -339,7 +340,7 @@ def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set
 
 
 _TOML_ERROR = re.compile(r"^(.*?) \(at line (\d+), column \d+\)$")
-MAX_FILE_BYTES = 4_000_000  # bytes of a study file, or of a table that it names
+MAX_FILE_BYTES = 4_000_000  # of a study file or table: larger ones are taken for a mistake
 
 
 def read_study_file(path: str | Path) -> Plan:
@@ -405,7 +406,7 @@ def _read_text(file: Path, what: str) -> str:
 def _inline_tables(
     document: dict[str, Any], lines: Mapping[Any, int], folder: Path
 ) -> dict[str, Any]:
-    """The document with the tables in it that its blocks name by means_file and offers_file."""
+    """Insert the tables that blocks name by means_file and offers_file into the document."""
     blocks = document.get("block")
     if not isinstance(blocks, list):
         return document
@@ -439,8 +440,9 @@ def _offer_from_row(row: Mapping[str, float]) -> dict[str, list[float]]:
 def _read_rows(
     section: Section, key: str, folder: Path, wanted: tuple[str, ...]
 ) -> list[dict[str, float]]:
-    """Rows of a CSV file beside the study file, all numbers."""
+    """Read the rows of a CSV file beside the study file, all numbers."""
     name = section.text(key, most=200)
+    # a study file from elsewhere must not read files of this machine
     if Path(name).is_absolute() or ".." in Path(name).parts:
         section.refuse(key, "lie beside the study file or below it", "Give its name only.")
     try:
@@ -498,5 +500,5 @@ show_at_end = true
 
 
 def new_study_text() -> str:
-    """A commented study file to start from."""
+    """Return a commented study file to start from."""
     return files("penchant.task").joinpath("page/template.toml").read_text(encoding="utf-8")

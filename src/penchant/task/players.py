@@ -1,4 +1,7 @@
-"""Simulated people who play through HTTP, as a browser would: rehearsal, load, recovery."""
+"""Simulated participants who play over HTTP as a browser does: rehearsal, load test, recovery.
+
+Requests are retried with exponential backoff and jitter; every request is safe to repeat.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +30,16 @@ class PlayerModel:
     Attributes
     ----------
     name
-        In the catalogue.
+        Name in the catalogue.
     make
-        Gives the model for a grid ("10x10", or None) and a number of options.
+        Makes the model for a grid ("10x10", or None) and a number of options.
     """
 
     name: str
     make: Callable[[str | None, int], Any]
 
     def for_task(self, task: Mapping[str, Any]) -> Any:
-        """The model of a block; None, random choices, where it is of another kind."""
+        """Make the model of a block; None, for random choices, where it does not apply."""
         offers = entry_of(self.name).data == "offers"
         if offers != (task["kind"] == "offers"):
             return None
@@ -52,8 +55,8 @@ class PlayerModel:
 
 
 API_PREFIX = "/api/v1"
-RETRY_SECONDS = 120.0  # seconds for which a request is tried again
-MAX_CONCURRENT_PLAYERS = 16
+RETRY_SECONDS = 120.0  # for which a request is retried: a restart of the server takes less
+MAX_CONCURRENT_PLAYERS = 16  # threads; each mostly waits for the server
 
 
 class GaveUpError(RuntimeError):
@@ -61,7 +64,7 @@ class GaveUpError(RuntimeError):
 
 
 class Client:
-    """A browser without a window: one connection, requests tried again until they are answered."""
+    """HTTP client with one connection, which retries requests until they are answered."""
 
     def __init__(self, address: str, *, patience: float = RETRY_SECONDS) -> None:
         self.parts = urlsplit(address)
@@ -74,11 +77,11 @@ class Client:
         self._connection: http.client.HTTPConnection | None = None
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Send, and what was answered."""
+        """Send a body; return the reply."""
         return self._request("POST", path, json.dumps(body).encode())
 
     def get(self, path: str) -> dict[str, Any]:
-        """What is there."""
+        """Return the reply to a GET."""
         return self._request("GET", path, None)
 
     def _request(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
@@ -96,6 +99,7 @@ class Client:
                 return {**reply, "status": status}
             if time.monotonic() > end:
                 raise GaveUpError(f"{path}: no answer for {self.patience:g} s")
+            # jitter, so that players do not return in step after an outage
             time.sleep(max(wait or 0.0, pause * random.uniform(0.5, 1.5)))
             pause = min(2 * pause, 2.0)
 
@@ -118,7 +122,7 @@ class Client:
         return reply.status, json.loads(data), float(wait) if wait else None
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -126,7 +130,7 @@ class Client:
 
 @dataclass
 class PlayerResult:
-    """What became of a player.
+    """Result of a simulated player.
 
     Attributes
     ----------
@@ -143,7 +147,7 @@ class PlayerResult:
 
 @dataclass
 class Player:
-    """Somebody simulated.
+    """Simulated participant.
 
     Attributes
     ----------
@@ -250,7 +254,7 @@ class Player:
 
 
 class _Chooser:
-    """How one player chooses in one block."""
+    """Choices of a player in a block, by a model or at random."""
 
     def __init__(
         self,
@@ -268,7 +272,7 @@ class _Chooser:
             self._agents = agents_of(self._model, parameters, 1)
 
     def option(self, offer: Mapping[str, Any] | None) -> int:
-        """What is chosen."""
+        """Draw an option."""
         if self._agents is not None:
             p = self._agents.probabilities()[0]
             drawn = int((p.cumsum() < self._rng.random() * p.sum()).sum())
@@ -282,7 +286,7 @@ class _Chooser:
         return int(self._rng.integers(self._n))
 
     def learn(self, option: int, reward: float | None) -> None:
-        """Learn from what was paid."""
+        """Update the model with a reward."""
         if self._agents is not None and reward is not None:
             self._agents.observe(np.array([option]), np.array([reward]))
 
@@ -294,7 +298,7 @@ def play(
     at_once: int = MAX_CONCURRENT_PLAYERS,
     patience: float = RETRY_SECONDS,
 ) -> list[PlayerResult]:
-    """Let players play, some at a time; what became of each.
+    """Run players, some at a time; return the result of each.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""What comes in and goes out: size, rate, headers, and JSON that is exactly what it should be."""
+"""Limits on requests (size, rate, time, concurrency), headers of replies, and strict JSON bodies.
+
+Rates are limited by token buckets. Bodies are read field by field: a missing, wrong or unexpected
+field is refused by its name. Relies on Starlette's ASGI types only.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from penchant.task.plan import PLATFORM_ID
 
-MAX_URL_BYTES = 4 * 1024
-MAX_HEADER_BYTES = 16 * 1024
-MAX_CONCURRENT_REQUESTS = 400
-BODY_TIMEOUT_SECONDS = 15.0
+MAX_URL_BYTES = 4 * 1024  # ids of recruiting platforms need a few hundred
+MAX_HEADER_BYTES = 16 * 1024  # twice the default of common proxies
+MAX_CONCURRENT_REQUESTS = 400  # 300 players in step fit; beyond, a 503 is better than a queue
+BODY_TIMEOUT_SECONDS = 15.0  # a slow mobile network needs a few; slow sockets must not stay open
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -50,14 +54,14 @@ def security_headers(ancestors: str = "'none'") -> dict[str, str]:
 def error_response(
     status: int, code: str, message: str, *, wait: float | None = None, **more: object
 ) -> JSONResponse:
-    """A reply that says what is wrong."""
+    """Make a reply that names an error."""
     headers = {} if wait is None else {"retry-after": str(max(1, round(wait)))}
     body = {"error": {"code": code, "message": message, **more}}
     return JSONResponse(body, status, headers=headers)
 
 
 class TokenBucket:
-    """How often each key may act: `burst` at once, then `rate` a second.
+    """Token buckets by key: `burst` actions at once, then `rate` a second.
 
     Examples
     --------
@@ -73,19 +77,19 @@ class TokenBucket:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, key: str, now: float | None = None) -> float:
-        """Seconds to wait before acting; 0 where one may now."""
+        """Take a token; return 0, or the seconds to wait where there is none."""
         moment = time.monotonic() if now is None else now
         left, last = self._left.pop(key, (self.burst, moment))
         left = min(self.burst, left + (moment - last) * self.rate)
         wait = 0.0 if left >= 1 else (1 - left) / self.rate
         self._left[key] = (left - 1 if wait == 0 else left, moment)
-        while len(self._left) > self.most:
+        while len(self._left) > self.most:  # drop the least recently used: memory stays bounded
             self._left.popitem(last=False)
         return wait
 
 
 class LimitsMiddleware:
-    """The outermost layer: what is too long, too slow or too much does not come in."""
+    """Outermost ASGI layer: refuses requests that are too long, too slow or too many."""
 
     def __init__(
         self, app: ASGIApp, headers: Mapping[str, str], at_once: int = MAX_CONCURRENT_REQUESTS
@@ -96,7 +100,7 @@ class LimitsMiddleware:
         self.n_active = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, or refuse it."""
+        """Serve a request, or refuse it before its body is read."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -112,7 +116,7 @@ class LimitsMiddleware:
         if refused is not None:
             await refused(scope, receive, sending)
             return
-        streams = scope["path"].startswith("/researcher/")  # which stay for hours
+        streams = scope["path"].startswith("/researcher/")  # open for hours, so not counted
         self.n_active += not streams
         try:
             await self.app(scope, _with_timeout(receive), sending)
@@ -136,7 +140,7 @@ class LimitsMiddleware:
 
 
 def _with_timeout(receive: Receive) -> Receive:
-    """Wait for the body of a request, but not for ever."""
+    """Wrap `receive` so that the whole body must arrive in time."""
     end = time.monotonic() + BODY_TIMEOUT_SECONDS
     complete = False
 
@@ -152,8 +156,8 @@ def _with_timeout(receive: Receive) -> Receive:
     return receiving
 
 
-MAX_BODY_BYTES = 16 * 1024
-MAX_SAFE_INTEGER = 2**53
+MAX_BODY_BYTES = 16 * 1024  # a choice with 200 marks has about 4 KiB
+MAX_SAFE_INTEGER = 2**53  # largest integer that JavaScript represents exactly
 
 
 class BodyError(Exception):
@@ -174,7 +178,7 @@ def refuse_field(field: str, rule: str) -> NoReturn:
 
 
 async def read_json_body(request: Request) -> Body:
-    """The body of a request: an object, at most 16 KiB long, without a key twice."""
+    """Read the body of a request: a JSON object of at most 16 KiB without duplicate keys."""
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
         raise BodyError(415, "the content type must be application/json")
@@ -189,7 +193,7 @@ async def read_json_body(request: Request) -> Body:
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
-    """The object that some bytes are.
+    """Parse bytes as one JSON object.
 
     Examples
     --------
@@ -201,7 +205,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
         value, end = _decoder.raw_decode(text)
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError):
         raise BodyError(400, "the body must be JSON") from None
-    except ValueError as error:  # thousands of digits
+    except ValueError as error:  # Python refuses integers of thousands of digits
         raise BodyError(422, f"body must be JSON: {error}", "body") from None
     if text[end:].strip(" \t\r\n"):
         refuse_field("body", "end after its object")
@@ -221,11 +225,12 @@ def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+# NaN and Infinity are no JSON; as NaN they are refused by name in `_unique_pairs`
 _decoder = json.JSONDecoder(object_pairs_hook=_unique_pairs, parse_constant=lambda _: math.nan)
 
 
 class Body:
-    """The fields of a request, each asked for once; others are refused."""
+    """Fields of a request, each read once; unread ones are refused by `finish`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
@@ -246,7 +251,7 @@ class Body:
         return self.integer(field, least, most) if self.has(field) else None
 
     def number(self, field: str) -> float:
-        """A finite number of a usual size."""
+        """A finite number below 1e15 in size."""
         value = self._take(field)
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e15:
             refuse_field(field, "be a finite number")
@@ -260,7 +265,7 @@ class Body:
         return value
 
     def text(self, field: str, most: int) -> str:
-        """Words."""
+        """A text of limited length."""
         value = self._take(field)
         if not isinstance(value, str) or not 0 < len(value) <= most:
             refuse_field(field, f"be a text of 1 to {most} characters")
@@ -290,7 +295,7 @@ class Body:
         return Body(value)
 
     def finish(self) -> None:
-        """Refuse fields that nobody asked for."""
+        """Refuse fields that were not read: clients cannot send rewards or times."""
         for field in self._values:
             refuse_field(field[:40], "not be sent")
 

@@ -1,4 +1,8 @@
-"""Routes of people who take part, of the researcher, and of other front ends."""
+"""HTTP routes of participants, of the researcher, and of other front ends (observers).
+
+Handlers read and check the request, hand it to `Service`, and wait for the durable commit.
+Relies on Starlette; paths and bodies are described in `page/openapi.json`.
+"""
 
 from __future__ import annotations
 
@@ -38,21 +42,22 @@ from penchant.task.store import Store, observations, observers
 
 PREFIX = "/api/v1"
 PAGE_EVENTS = ("blur", "focus", "hidden", "visible", "resize", "fullscreen", "offline", "online")
-MAX_MARKS = 200
+MAX_MARKS = 200  # changes of mind kept per decision; 200 fit into a body of 16 KiB
 
 
 class ParticipantRoutes:
-    """What people may do, each with the token of their own session."""
+    """Routes of participants, each with the token of their own session."""
 
     def __init__(self, service: Service, results: Any = None) -> None:
         self.service = service
         self.results = results
         rate = service.plan.sessions_per_minute / 60
         self._arrivals = TokenBucket(rate, max(10.0, service.plan.sessions_per_minute / 2))
+        # per session: a page sends one or two a second, retries and events included
         self._requests = TokenBucket(rate=40.0, burst=80.0)
 
     def routes(self) -> list[Route]:
-        """All routes, each by its one method."""
+        """Routes, each with its one method."""
         posts = {  # the most frequent first: routes are tried in order
             "decisions": self.decide,
             "proposals": self.propose,
@@ -77,17 +82,17 @@ class ParticipantRoutes:
         ]
 
     async def study(self, request: Request) -> JSONResponse:
-        """What the page must know before anybody has come."""
+        """Send the settings that the page needs before a session exists."""
         plan = self.service.plan
         found = {"title": plan.title, "language": plan.language, "id_parameter": plan.id_parameter}
         return JSONResponse(found)
 
     async def start_session(self, request: Request) -> JSONResponse:
-        """Begin a session."""
+        """Start a session."""
         check_origin(request)
         body = await read_json_body(request)
         platform_id, visit = body.platform_id("id"), body.platform_id("visit")
-        if visit is not None and len(visit) < 22:
+        if visit is not None and len(visit) < 22:  # 128 bits in base 64: it grants the session
             refuse_field("visit", "have at least 22 characters, drawn at random")
         body.finish()
         host = request.client.host if request.client else ""
@@ -97,17 +102,17 @@ class ParticipantRoutes:
         return JSONResponse(await await_commit(self.service.start_session(platform_id, visit)), 201)
 
     async def state(self, request: Request) -> JSONResponse:
-        """Where the person is."""
+        """Send the state of the session."""
         return await self._respond(self.service.state(self._token(request)))
 
     async def open(self, request: Request) -> JSONResponse:
-        """Go on in this window."""
+        """Continue in this window."""
         token, body = await self._read_request(request)
         body.finish()
         return await self._respond(self.service.open(token))
 
     async def consent(self, request: Request) -> JSONResponse:
-        """The answer to the question of consent."""
+        """Record the answer to the question of consent."""
         token, body = await self._read_request(request)
         agrees, version, tab = body.boolean("agrees"), body.text("version", 64), _read_tab(body)
         body.finish()
@@ -115,14 +120,14 @@ class ParticipantRoutes:
         return await self._respond(done)
 
     async def instructions(self, request: Request) -> JSONResponse:
-        """The instructions were read."""
+        """Record that the instructions were read."""
         token, body = await self._read_request(request)
         tab = _read_tab(body)
         body.finish()
         return await self._respond(self.service.instructions(token, tab=tab))
 
     async def check(self, request: Request) -> JSONResponse:
-        """Answers to the comprehension check."""
+        """Mark the comprehension check."""
         token, body = await self._read_request(request)
         answers = body.items("answers", 100)
         for i, answer in enumerate(answers):
@@ -142,7 +147,7 @@ class ParticipantRoutes:
         return await self._respond(done)
 
     async def decide(self, request: Request) -> JSONResponse:
-        """A choice."""
+        """Take a choice."""
         token, body = await self._read_request(request)
         choice = _read_choice(body)
         tab = _read_tab(body)
@@ -150,7 +155,7 @@ class ParticipantRoutes:
         return await self._respond(self.service.decide(token, choice, tab=tab))
 
     async def propose(self, request: Request) -> JSONResponse:
-        """A choice before it is taken: what the machine says of it."""
+        """Advise on a choice before it is taken."""
         token, body = await self._read_request(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
         option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_tab(body)
@@ -161,11 +166,11 @@ class ParticipantRoutes:
         return JSONResponse(said)
 
     async def advice(self, request: Request) -> JSONResponse:
-        """All that the machine said to this person."""
+        """Send all advice that this person got."""
         return await self._respond(self.service.advice_log(self._token(request)))
 
     async def log_events(self, request: Request) -> JSONResponse:
-        """What happened to the page."""
+        """Log events of the page."""
         token, body = await self._read_request(request)
         given = [_read_event(event, i) for i, event in enumerate(body.items("events", 50))]
         tab = _read_tab(body)
@@ -207,7 +212,7 @@ class ParticipantRoutes:
 
 
 async def await_commit(future: Future[Any]) -> Any:
-    """What the store says once it has it on the disk."""
+    """Wait until the store has committed a write; return its result."""
     return await asyncio.wrap_future(future)
 
 
@@ -216,7 +221,7 @@ def check_origin(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-    if site is not None:  # browsers that say it say it truly, also behind a proxy with TLS
+    if site is not None:  # set by the browser itself, so it holds behind a TLS proxy too
         if site not in ("same-origin", "none"):
             raise RefusedError(403, "origin", "requests of other sites are refused")
     elif origin is not None and origin.split("://")[-1] != own.split("://")[-1]:
@@ -238,7 +243,7 @@ def _read_choice(body: Body) -> Choice:
 
 
 def _read_client(body: Body) -> dict[str, Any]:
-    """What the page measured by its own clock: when it was shown, marked, taken."""
+    """Read the times that the page measured by its own clock: onset, marks, choice."""
     found: dict[str, Any] = {}
     for field in ("onset_ms", "taken_ms"):
         if body.has(field):
@@ -277,16 +282,16 @@ def _read_event(value: Any, index: int) -> tuple[str, Mapping[str, Any]]:
 
 
 COOKIE_NAME = "penchant_researcher"
-COOKIE_HOURS = 12
+COOKIE_HOURS = 12  # a day in the laboratory
 log = logging.getLogger("penchant.task")
 
 
 class ResearcherGate:
-    """Who is a researcher: whoever has the token, or a cookie that was made with it."""
+    """Access of the researcher, by the token or by a cookie signed with it."""
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
-        self._attempts = TokenBucket(rate=0.1, burst=8)
+        self._attempts = TokenBucket(rate=0.1, burst=8)  # six guesses a minute per host
 
     def check(self, request: Request) -> None:
         """Refuse everybody else."""
@@ -307,7 +312,7 @@ class ResearcherGate:
         raise RefusedError(403, "researcher", "this is not the researcher's token")
 
     def cookie(self, now: float | None = None) -> str:
-        """A cookie that says until when it counts."""
+        """Make a signed cookie that holds its time of expiry."""
         until = str(int((time.time() if now is None else now) + COOKIE_HOURS * 3600))
         return f"{until}.{self._signature(until)}"
 
@@ -322,7 +327,7 @@ class ResearcherGate:
 
 
 class ResearcherRoutes:
-    """What the researcher may see."""
+    """Routes of the researcher's page."""
 
     def __init__(
         self,
@@ -336,7 +341,7 @@ class ResearcherRoutes:
         self.page, self.stopping = page, stopping
 
     def routes(self) -> list[Route]:
-        """All routes, each by its one method."""
+        """Routes, each with its one method."""
         return [
             Route("/researcher", self.show_page, methods=["GET"]),
             Route("/researcher/login", self.login, methods=["POST"]),
@@ -348,7 +353,7 @@ class ResearcherRoutes:
         ]
 
     async def show_page(self, request: Request) -> Response:
-        """The page; without a token only the form that asks for it."""
+        """Send the page; without a token it shows only the form that asks for it."""
         try:
             self.gate.check(request)
         except RefusedError as refused:
@@ -383,12 +388,12 @@ class ResearcherRoutes:
         return reply
 
     async def overview(self, request: Request) -> JSONResponse:
-        """Who is where."""
+        """Send counts by stage and the list of people."""
         self.gate.check(request)
         return JSONResponse(await asyncio.to_thread(self._overview))
 
     async def person(self, request: Request) -> JSONResponse:
-        """One person, with choices and the estimate."""
+        """Send a person with choices and the live estimate."""
         self.gate.check(request)
         found = await asyncio.to_thread(self._person, request.path_params["session"])
         return error_response(404, "person", "nobody has this number") if found is None else found
@@ -404,7 +409,7 @@ class ResearcherRoutes:
                 quiet = 0 if said != last else quiet + 1
                 if said != last:
                     yield f"event: overview\ndata: {said}\n\n"
-                elif quiet % 15 == 0:
+                elif quiet % 15 == 0:  # proxies close streams that are silent for long
                     yield ": still here\n\n"
                 last = said
                 await asyncio.sleep(1.0)
@@ -412,7 +417,7 @@ class ResearcherRoutes:
         return StreamingResponse(changes(), media_type="text/event-stream")
 
     async def export(self, request: Request) -> StreamingResponse:
-        """All choices as a table."""
+        """Stream all choices as CSV."""
         self.gate.check(request)
         name = f"study-{self.service.plan.name}_data.csv"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
@@ -437,7 +442,7 @@ class ResearcherRoutes:
         return found
 
     def _age(self, one: Mapping[str, Any], now: float) -> int | None:
-        """By how many seconds the estimate of a person is behind."""
+        """Seconds by which the estimate of a person is out of date."""
         assert self.estimates is not None
         age = self.estimates.age(one["session"], one["done"], now)
         return None if age is None else round(age)
@@ -453,18 +458,18 @@ class ResearcherRoutes:
 
 
 _OBSERVER = re.compile(r"[A-Za-z0-9_-]{16,64}")
-ESTIMATE_TIMEOUT_SECONDS = 60.0
-MAX_OBSERVATIONS = 10_000
+ESTIMATE_TIMEOUT_SECONDS = 60.0  # the first question of a model may wait for its compilation
+MAX_OBSERVATIONS = 10_000  # per observer, so that a fit stays a matter of seconds
 
 
 class ObserverRoutes:
-    """An observer watches one operator of another interface; the researcher's token opens it."""
+    """Routes of observers, each of one operator; they need the researcher's token."""
 
     def __init__(self, store: Store, estimates: LiveEstimates | None, gate: ResearcherGate) -> None:
         self.store, self.estimates, self.gate = store, estimates, gate
 
     def routes(self) -> list[Route]:
-        """All routes, each by its one method."""
+        """Routes, each with its one method."""
         one = f"{PREFIX}/observers/{{observer}}"
         return [
             Route(f"{PREFIX}/observers", self.create, methods=["POST"]),
@@ -475,7 +480,7 @@ class ObserverRoutes:
         ]
 
     async def create(self, request: Request) -> JSONResponse:
-        """Begin to watch somebody."""
+        """Create an observer."""
         self.gate.check(request)
         body = await read_json_body(request)
         settings = _read_settings(body)
@@ -487,12 +492,12 @@ class ObserverRoutes:
 
         await await_commit(self.store.write(work))
         if self.estimates is not None:
-            # compiled now, and not before the first estimate; nobody waits for the answer
+            # compile the model now, so that the first estimate does not wait; ignore the answer
             self.estimates.ask({"observer": observer, "want": "start"})
         return JSONResponse({"observer": observer, "observations": 0}, 201)
 
     async def observe(self, request: Request) -> JSONResponse:
-        """Take a choice and its reward; the same again changes nothing."""
+        """Store a choice and its reward; a repeated request changes nothing."""
         observer = self._observer_name(request)
         body = await read_json_body(request)
         number = body.integer("number", 0, MAX_OBSERVATIONS - 1)
@@ -502,18 +507,18 @@ class ObserverRoutes:
         return JSONResponse(await await_commit(done))
 
     async def observation_count(self, request: Request) -> JSONResponse:
-        """How many observations there are: where to go on after a failure."""
+        """Send the number of observations: where to continue after a failure."""
         observer = self._observer_name(request)
         return JSONResponse(
             await await_commit(self.store.write(lambda c: _observation_count(c, observer)))
         )
 
     async def estimate(self, request: Request) -> JSONResponse:
-        """What is known of the operator."""
+        """Send the estimate of the operator."""
         return await self._ask_worker(request, "estimate")
 
     async def prediction(self, request: Request) -> JSONResponse:
-        """How likely each option is to be chosen next."""
+        """Send the choice probabilities of the next decision."""
         return await self._ask_worker(request, "prediction")
 
     async def _ask_worker(self, request: Request, want: str) -> JSONResponse:

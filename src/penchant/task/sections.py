@@ -1,4 +1,8 @@
-"""Values of a study file, each checked where it is read, with its line in the TOML file."""
+"""Checked reading of a TOML study file: every error names the key, the rule and the line.
+
+`tomllib` reports no positions, so the lines of keys are found by a scan of the text. Keys that
+nothing has read are refused as unknown.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ _VALUE_PIECE = re.compile(r"\"\"\"|'''|\"(?:\\.|[^\"\\])*\"|'[^']*'|#.*|[\[\]{}]
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    r"""The line, from 1, in which each table and key of a TOML text begins.
+    r"""Find the line, from 1, in which each table and key of a TOML text begins.
 
     Examples
     --------
@@ -48,7 +52,7 @@ def _split_key(words: str) -> KeyPath:
 
 
 def _lines_outside_values(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that do not go on with a value of an earlier line."""
+    """Yield lines that do not continue a value of an earlier line."""
     depth, quoted = 0, ""
     for number, line in enumerate(text.splitlines(), 1):
         if not depth and not quoted:
@@ -62,7 +66,7 @@ def _lines_outside_values(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _bracket_state(piece: str, depth: int, quoted: str) -> tuple[int, str]:
-    """How many brackets are open, and which quote, behind a piece of a value."""
+    """Number of open brackets and the open quote after a piece of a value."""
     if quoted:
         return depth, "" if piece == quoted else quoted
     if piece in ('"""', "'''"):
@@ -99,7 +103,7 @@ class Section:
     read: set[str] = field(default_factory=set)
 
     def name(self, key: str = "") -> str:
-        """What a key is called in words.
+        """Describe a key in words.
 
         >>> Section({}, ("block", 1)).name("task")
         'block 2: task'
@@ -111,14 +115,14 @@ class Section:
         return " ".join([*words, key]).strip().rstrip(":")
 
     def refuse(self, key: str, rule: str, fix: str, got: Any = None) -> NoReturn:
-        """Say what must hold, in which line, and what to do."""
+        """Raise an error with the rule, the value, its line and the remedy."""
         given = self.values.get(key) if got is None else got
         shown = repr(given) if len(repr(given)) <= 60 else f"{repr(given)[:57]}..."
         shown = "none" if given is None else shown.lower() if isinstance(given, bool) else shown
         raise DataError(f"{self.name(key)} must {rule}; got {shown}{self.line_suffix(key)}. {fix}")
 
     def line_suffix(self, key: str = "") -> str:
-        """The line of a key, or of what it stands in."""
+        """Describe the line of a key, or of the table that holds it."""
         path: KeyPath = (*self.path, key) if key else self.path
         while path:
             if path in self.lines:
@@ -138,25 +142,25 @@ class Section:
         return Section(value, (*self.path, key), self.lines)
 
     def sections(self, key: str) -> list[Section]:
-        """Tables that are given one after another, [[key]]."""
+        """Array of tables, [[key]]."""
         value = self._value(key, [])
         if not isinstance(value, Sequence) or not all(isinstance(v, Mapping) for v in value):
             self.refuse(key, f"be a list of tables, [[{key}]]", "Write each with double brackets.")
         return [Section(v, (*self.path, key, i), self.lines) for i, v in enumerate(value)]
 
     def text(self, key: str, default: str | None = None, *, most: int = 20_000) -> str:
-        """Words."""
+        """A text of limited length."""
         value = self._value(key, default)
         if not isinstance(value, str) or not value.strip() or len(value) > most:
             self.refuse(key, f"be a text of 1 to {most} characters", "Write it in quotes.", value)
         return value
 
     def optional_text(self, key: str, *, most: int = 2_000) -> str | None:
-        """Words, or nothing."""
+        """A text, or None."""
         return self.text(key, most=most) if self.has(key) else None
 
     def texts(self, key: str, default: Sequence[str] | None = None, least: int = 0) -> list[str]:
-        """A list of words."""
+        """A list of texts."""
         value = self._value(key, default)
         ok = isinstance(value, list | tuple) and all(isinstance(v, str) and v for v in value)
         if not ok or len(value) < least:
@@ -165,7 +169,7 @@ class Section:
         return list(value)
 
     def one_of(self, key: str, known: Sequence[Choice], default: Choice | None = None) -> Choice:
-        """One of some words."""
+        """A word out of those known."""
         value = self._value(key, default)
         for word in known:
             if word == value:
@@ -204,7 +208,7 @@ class Section:
         return [float(v) for v in value]
 
     def finish(self, known: Iterable[str] = ()) -> None:
-        """Refuse a key that nothing has asked for."""
+        """Refuse keys that were not read."""
         for key in self.values:
             if key not in self.read:
                 choices = sorted(self.read | set(known))

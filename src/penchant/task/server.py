@@ -1,4 +1,8 @@
-"""Serve: one application, one process, one port, until told to stop; what waits is written."""
+"""Server of a study: one Starlette application under uvicorn, in one process.
+
+On SIGTERM requests in progress are finished and queued writes committed. The worker of live
+estimates is started beside it.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ class _Asset:
 
 
 def load_assets() -> dict[str, _Asset]:
-    """Files that the browser may load, by their path; nothing else is ever read from the disk."""
+    """Load the files that the browser may request; nothing else is ever read from disk."""
     found: dict[str, _Asset] = {}
 
     def collect(folder: Traversable, path: str) -> None:
@@ -85,7 +89,7 @@ def make_app(
     at_once: int = MAX_CONCURRENT_REQUESTS,
     stopping: Callable[[], bool] = lambda: False,
 ) -> ASGIApp:
-    """The application of a study.
+    """Make the ASGI application of a study.
 
     Parameters
     ----------
@@ -98,7 +102,7 @@ def make_app(
     frame_ancestors
         Who may show the page in a frame.
     at_once
-        Requests that may be inside at a time; more are told to come again.
+        Requests served at a time; more get 503 with Retry-After.
     stopping
         Whether streams shall end.
     """
@@ -185,21 +189,21 @@ _HANDLERS: Mapping[Any, Any] = {
 }
 
 
-REQUEST_TIMEOUT_SECONDS = 20.0
-MAX_INCOMPLETE_BYTES = 64 * 1024
-THREAD_SWITCH_SECONDS = 0.0002
+REQUEST_TIMEOUT_SECONDS = 20.0  # for the first request of a connection: idle sockets are closed
+MAX_INCOMPLETE_BYTES = 64 * 1024  # above the limits in `requests`, which answer with a message
+THREAD_SWITCH_SECONDS = 0.0002  # see `serve`
 
 
 class Protocol(H11Protocol):
-    """HTTP that says when headers are too long, and does not wait for ever for a request."""
+    """HTTP protocol that answers 431 to long headers and closes connections without a request."""
 
     def connection_made(self, transport: Any) -> None:
-        """Give a new connection so long to ask for something."""
+        """Start the timeout of a new connection."""
         super().connection_made(transport)
         self._patience = self.loop.call_later(REQUEST_TIMEOUT_SECONDS, self._give_up)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Cancel the timeout of a closed connection."""
         self._patience.cancel()
         super().connection_lost(exc)
 
@@ -209,7 +213,7 @@ class Protocol(H11Protocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request, with 431 where it is too long for one."""
+        """Refuse a malformed request, with 431 where its headers are too long."""
         error = sys.exc_info()[1]
         long = isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431
         if not long:
@@ -252,7 +256,8 @@ def serve(
     started
         Called with the address, once people may come.
     """
-    # The thread that answers must not wait 5 ms for the one that writes each time it looks up.
+    # By default a thread keeps the interpreter for 5 ms; the thread that answers requests would
+    # wait that long for the writer, several times in each request.
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
     with ExitStack() as stack:
@@ -297,18 +302,18 @@ def serve(
 class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, started_at: Callable[[], None]) -> None:
         super().__init__(config)
-        self._told = started_at
+        self._on_started = started_at
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Listen, then say so."""
+        """Listen, then call back."""
         await super().startup(sockets)
         if self.started:
-            self._told()
+            self._on_started()
 
 
 def _listening_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # named TCP, so that replies are sent at once and not gathered first
+    # asyncio sets TCP_NODELAY only where the protocol is named: replies are sent at once
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,9 @@
-"""What the server does for a person: each is one transaction of the store."""
+"""Operations of a session, each one transaction of the store and safe to repeat.
+
+A decision is keyed by (session, block, decision): the same choice sent again gets the stored reply,
+another choice is refused with it. Deadlines are applied lazily, before whatever request comes next.
+Relies on `sessions` for the rules and on `store` for durable commits.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +52,7 @@ from penchant.task.store import Store, decisions, events, meta, people, sessions
 from penchant.task.tasks import OfferHistory, random_integer
 
 Result = TypeVar("Result")
+# columns of a session that are fields of `Session`, too
 STATE_COLUMNS = (
     "stage",
     "outcome",
@@ -60,7 +66,7 @@ STATE_COLUMNS = (
 )
 Reply = dict[str, Any]
 
-# Statements of every choice, made once: making them takes longer than carrying them out.
+# Statements of every choice, built once: building them takes longer than executing them.
 _SELECT_BY_TOKEN = select(sessions).where(sessions.c.token == bindparam("key"))
 _SELECT_BY_NUMBER = select(sessions).where(sessions.c.session == bindparam("key"))
 _UPDATE_SESSION = update(sessions).where(sessions.c.session == bindparam("whose"))
@@ -75,16 +81,16 @@ _INSERT_EVENT = insert(events)
 
 @dataclass(frozen=True)
 class Choice:
-    """What the page sends of a decision.
+    """A decision as the page sends it.
 
     Attributes
     ----------
     option
-        What was taken; None where time was up and nothing was marked.
+        Option taken; None where time was up and nothing was marked.
     ready
         Whether the next decision may start at once.
     client
-        What the page measured, as it came.
+        Measurements of the page, stored as they came.
     """
 
     block: int
@@ -95,7 +101,7 @@ class Choice:
 
 
 def token_hash(token: str) -> str:
-    """What the store knows of a token."""
+    """Hash of a token, the only form in which it is stored."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -116,15 +122,15 @@ class Service:
     # -- people ------------------------------------------------------------------------------------
 
     def start_session(self, platform_id: str | None, visit: str | None = None) -> Future[Reply]:
-        """Begin a session, or take one up again where the study lets people.
+        """Start a session, or resume one where the study allows it.
 
         Parameters
         ----------
         platform_id
-            Who comes; None: nobody knows.
+            Id given by the recruiting platform; None if there is none.
         visit
-            A secret of the browser: the same one again gives the same session, so that a reply that
-            was lost can be asked for again.
+            A secret of the browser. The same one gives the same session, so that a lost reply can
+            be requested again.
         """
         token = secrets.token_urlsafe(24)  # 192 bits
         if visit is not None:
@@ -150,7 +156,7 @@ class Service:
     ) -> Session | None:
         if platform_id is None:
             return None
-        if not self.store.is_sqlite:  # of two servers one must come first
+        if not self.store.is_sqlite:  # lock one row, so that two servers cannot both find nobody
             connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
         found = connection.scalar(
             select(people.c.session)
@@ -181,6 +187,7 @@ class Service:
     def _create_session(
         self, connection: Connection, platform_id: str | None, token: str, now: Moment
     ) -> Session:
+        # NUL is not allowed in ids, so a token never gives the pseudonym of an id
         who = platform_id if platform_id is not None else f"\x00{token}"
         values = {
             "token": token_hash(token),
@@ -205,7 +212,7 @@ class Service:
         return made
 
     def pseudonym(self, who: str) -> str:
-        """A name that only this store can trace to a person."""
+        """Keyed pseudonym of a person; only this store can trace it back."""
         return "p" + self._keyed_hash(who)[:12]
 
     def _keyed_hash(self, words: str) -> str:
@@ -214,7 +221,7 @@ class Service:
     # -- what people do ----------------------------------------------------------------------------
 
     def open(self, token: str) -> Future[Reply]:
-        """Go on in this window of the browser; older ones may not act any more."""
+        """Continue in this window of the browser; older ones may not act any more."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             taken = self._save_session(
@@ -226,18 +233,18 @@ class Service:
         return self._transact(token, act)
 
     def state(self, token: str) -> Future[Reply]:
-        """Where a person is."""
+        """Return the state of a session."""
         return self._transact(token, self._state_view)
 
     def consent(self, token: str, *, agrees: bool, version: str, tab: int | None) -> Future[Reply]:
-        """Take the answer to the question of consent."""
+        """Record the answer to the question of consent."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
             after = after_consent_answer(
                 session, self._plan(session), agrees=agrees, version=version
             )
-            if not agrees:
+            if not agrees:  # nothing that identifies the person may stay
                 connection.execute(delete(people).where(people.c.session == session.session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
@@ -248,7 +255,7 @@ class Service:
         return self._transact(token, act)
 
     def instructions(self, token: str, *, tab: int | None) -> Future[Reply]:
-        """Note that the instructions were read."""
+        """Record that the instructions were read."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
@@ -276,7 +283,7 @@ class Service:
         return self._transact(token, act)
 
     def begin(self, token: str, *, block: int, decision: int, tab: int | None) -> Future[Reply]:
-        """Start a block, or go on after a pause."""
+        """Start a block, or continue after a pause."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
@@ -291,11 +298,11 @@ class Service:
         return self._transact(token, act)
 
     def decide(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
-        """Take a choice, draw what it pays, and keep both; again gives the same."""
+        """Store a choice with its reward; the same choice again returns the stored reply."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            # what is next was not taken: its row and the session's are written together
+            # the next decision has no row yet, as both are written together: save a query
             position = choice.block, choice.decision
             is_next = session.stage == "play" and position == (session.block, session.decision)
             stored = None if is_next else self._load_decision(connection, session, *position)
@@ -321,9 +328,10 @@ class Service:
     def propose(
         self, token: str, block: int, decision: int, option: int, *, tab: int | None
     ) -> Reply:
-        """What the machine says of a choice before it is taken; again gives the same.
+        """Advice on a choice before it is taken; the same proposal again returns the same.
 
-        It is made outside the store's thread, and logged before it is answered.
+        It is computed outside the store's thread, which all others wait for, and logged before it
+        is sent.
         """
 
         def prepare(connection: Connection, session: Session, now: Moment) -> Reply | Proposal:
@@ -353,7 +361,7 @@ class Service:
         def keep(connection: Connection, session: Session, now: Moment) -> Reply:
             check_decision(session, block, decision)
             known = self._load_advice(connection, session, block, decision)
-            if known is not None:
+            if known is not None:  # another request was faster: its advice counts
                 return known
             self._log(connection, session, ADVICE, made, now)
             return made
@@ -361,7 +369,7 @@ class Service:
         return self._transact(token, keep).result()
 
     def advice_log(self, token: str) -> Future[Reply]:
-        """All that the machine said to a person, for them to see; withdrawing deletes it."""
+        """Return all advice that a person got; withdrawing deletes it."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             return {"advice": self._advice_events(connection, session)}
@@ -379,7 +387,7 @@ class Service:
     def _load_advice(
         self, connection: Connection, session: Session, block: int, decision: int
     ) -> Reply | None:
-        """What was said of a proposal at a decision."""
+        """Load the advice on a proposal at a decision, if any."""
         for made in self._advice_events(connection, session):
             if (made["block"], made["decision"]) == (block, decision):
                 return made
@@ -403,7 +411,7 @@ class Service:
     def log_events(
         self, token: str, given: Sequence[tuple[str, Mapping[str, Any]]], *, tab: int | None
     ) -> Future[Reply]:
-        """Log what happened to the page: hidden, resized, off line."""
+        """Log events of the page: hidden, resized, offline."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             if session.stage == "consent" or session.outcome in ("no consent", "withdrawn"):
@@ -415,7 +423,7 @@ class Service:
         return self._transact(token, act)
 
     def withdraw(self, token: str) -> Future[Reply]:
-        """End the session, and delete what is known of the person."""
+        """End the session, and delete decisions, events and id of the person."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             if session.outcome != "withdrawn":
@@ -443,7 +451,7 @@ class Service:
             except RefusedError as refused:
                 if settled is session:
                     raise
-                return refused  # what the deadline took stays
+                return refused  # raising would roll back the choice that the deadline made
 
         return _raise_refusals(self.store.write(work))
 
@@ -477,7 +485,7 @@ class Service:
         return after
 
     def _apply_deadline(self, connection: Connection, session: Session, now: Moment) -> Session:
-        """The session after what the server takes by itself where a deadline has passed."""
+        """Take the decision of a session whose deadline has passed; return the session."""
         if session.stage != "play":
             return session
         block = self._cell(session).blocks[session.block]
@@ -549,7 +557,7 @@ class Service:
         return choice.option
 
     def _fallback_option(self, connection: Connection, session: Session, block: Block) -> int:
-        """The last choice of the block; before the first, any."""
+        """Option where none was marked: the last choice of the block, or a random first one."""
         last = connection.scalar(
             select(decisions.c.option)
             .where(decisions.c.session == session.session, decisions.c.block == session.block)
@@ -588,7 +596,7 @@ class Service:
     def _decision_reply(
         self, connection: Connection, session: Session, row: Mapping[str, Any], now: Moment
     ) -> Reply:
-        """What was taken, and what comes next; whole where that is more than a decision."""
+        """Reply to a decision: its reward and the next one, or the whole state after a block."""
         block = self._cell(session).blocks[row["block"]]
         reply: Reply = {"decision": decision_view(row), "total": round(session.total, 6)}
         if session.stage in ("ready", "end"):
@@ -624,7 +632,7 @@ class Service:
         return view
 
     def _offer_history(self, connection: Connection, session: Session) -> OfferHistory:
-        """Offers of the block that a person answered in time, where the next depends on them."""
+        """Answered offers of the block, in a task where the next offer depends on them."""
         if session.stage not in ("ready", "play"):
             return ()
         if not self._cell(session).blocks[session.block].task.is_adaptive:
@@ -658,7 +666,7 @@ class Service:
     # -- plans -------------------------------------------------------------------------------------
 
     def _assign_condition(self, connection: Connection, session: Session) -> Session:
-        """The session in the condition that has the fewest people."""
+        """Assign the condition that has the fewest people."""
         if not self.store.is_sqlite:
             connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
         plan = self._plan(session)
@@ -669,6 +677,7 @@ class Service:
             .where(
                 sessions.c.cell.is_not(None),
                 sessions.c.version == session.version,
+                # those who dropped out do not count towards the balance
                 sessions.c.outcome.is_(None) | (sessions.c.outcome == "completed"),
             )
             .group_by(sessions.c.cell)
@@ -680,14 +689,14 @@ class Service:
         return replace(session, cell=chosen)
 
     def walk_key(self, session: Session) -> tuple[int | str, ...]:
-        """The key of what is random in a block as a whole."""
+        """Key of the random numbers of a block as a whole."""
         return (self._seed(session), "walk", session.session, session.block)
 
     def _seed(self, session: Session) -> int:
         return self.seed_of(self._plan(session))
 
     def seed_of(self, plan: Plan) -> int:
-        """The seed of a study; the store's, if the file has none."""
+        """Seed of a study; the store's, if the file has none."""
         return self._store_seed if plan.seed is None else plan.seed
 
     def _cell(self, session: Session) -> Cell:
@@ -698,7 +707,7 @@ class Service:
         return self.plan_of_version(session.version)
 
     def plan_of_version(self, version: str) -> Plan:
-        """The study of a version: the present one, or one that was served before."""
+        """Return the study of a version: the present one, or one that was served before."""
         return self.plan if version == self._version else self._plans(version)
 
     def _load_plan(self, version: str) -> Plan:
@@ -707,7 +716,7 @@ class Service:
             return parse_plan(json.loads(cast(str, connection.scalar(query))))
 
     def _store_plan(self) -> None:
-        """Keep the study file, so that sessions go on with the one they began with."""
+        """Store the study file, so that sessions continue with the version they began with."""
 
         def work(connection: Connection) -> None:
             version = self._version
@@ -725,7 +734,7 @@ class Service:
 
 
 def _raise_refusals(inner: Future[Result | RefusedError]) -> Future[Result]:
-    """A future that raises a refusal which was kept for a result."""
+    """Wrap a future so that a refusal returned as its result is raised."""
     outer: Future[Result] = Future()
 
     def forward(done: Future[Result | RefusedError]) -> None:

@@ -1,9 +1,9 @@
-"""What a person may do next (consent, instructions, check, blocks, end), and what they are told.
+"""State machine of a session (consent, instructions, check, blocks, end), its views, and advice.
 
-No store, no network. The page is never told a mean reward, a seed, a condition or the name of a
-block. Time is the server's; clocks of browsers are never compared with it. A machine may say
-something of a choice on a grid before it is taken: its state follows from what is stored of the
-session, decision by decision, so that a server that was killed says the same as one that was not.
+Pure functions: no store, no network. Views never hold a mean reward, a seed, a condition or the
+name of a block. Time is the server's; clocks of browsers are never compared with it. The state of
+the adviser of a grid task is replayed from the stored decisions, so that a server that was killed
+gives the same advice as one that was not.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from penchant.task.tasks import GridTask, Key, OfferHistory, random_integer
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment: by the calendar, and by a clock that no one sets.
+    """A point in time on the wall clock and on the monotonic clock.
 
     Attributes
     ----------
     wall
-        Seconds since 1970, which step when the clock of the machine is set.
+        Seconds since 1970; jumps when the clock of the machine is set.
     steady
-        Seconds of a clock that only runs; they can be compared within one `boot`.
+        Monotonic seconds; comparable within one `boot`.
     boot
-        Names the start of the machine.
+        Identifies the start of the machine.
     """
 
     wall: float
@@ -68,7 +68,7 @@ class Clock:
         try:
             self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         except OSError:
-            self._boot = uuid.uuid4().hex  # a clock of this process alone
+            self._boot = uuid.uuid4().hex  # not Linux: monotonic within this process only
 
     def now(self) -> Moment:
         """The present moment."""
@@ -79,16 +79,16 @@ Stage = Literal["consent", "instructions", "check", "ready", "play", "end"]
 
 
 class RefusedError(Exception):
-    """Something that cannot be done now; the reply says what is expected instead.
+    """A request that cannot be carried out now; the reply holds the expected state.
 
     Attributes
     ----------
     status
-        Of HTTP.
+        HTTP status.
     code
-        A word for programs.
+        Short code for programs.
     reply
-        What is stored, where something else is.
+        Stored reply, where another one exists already.
     """
 
     def __init__(self, status: int, code: str, message: str) -> None:
@@ -100,7 +100,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Session:
-    """Where a person is.
+    """State of a session.
 
     Attributes
     ----------
@@ -130,22 +130,22 @@ class Session:
 
 
 def first_stage(plan: Plan) -> Stage:
-    """Where a person comes in."""
+    """First stage of a study."""
     return "consent" if plan.consent is not None else stage_after_consent(plan)
 
 
 def stage_after_consent(plan: Plan) -> Stage:
-    """What comes after the consent."""
+    """Stage after the consent."""
     return "instructions" if plan.instructions else stage_after_instructions(plan)
 
 
 def stage_after_instructions(plan: Plan) -> Stage:
-    """What comes after the instructions."""
+    """Stage after the instructions."""
     return "check" if plan.questions else "ready"
 
 
 def check_stage(session: Session, *stages: Stage) -> None:
-    """Refuse what does not belong to the stage."""
+    """Refuse a request that does not belong to the stage."""
     if session.stage == "end" and "end" not in stages:
         raise RefusedError(410, "ended", "this session has ended")
     if session.stage not in stages:
@@ -159,7 +159,7 @@ def check_tab(session: Session, tab: int | None) -> None:
 
 
 def after_consent_answer(session: Session, plan: Plan, *, agrees: bool, version: str) -> Session:
-    """After the answer to the question of consent."""
+    """State after the answer to the question of consent."""
     check_stage(session, "consent")
     if version != plan.consent_version:
         raise RefusedError(409, "consent changed", "the words of the consent have changed")
@@ -169,13 +169,13 @@ def after_consent_answer(session: Session, plan: Plan, *, agrees: bool, version:
 
 
 def after_reading(session: Session, plan: Plan) -> Session:
-    """After the last page of instructions."""
+    """State after the last page of instructions."""
     check_stage(session, "instructions")
     return replace(session, stage=stage_after_instructions(plan))
 
 
 def after_check(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[Session, list[int]]:
-    """After the comprehension check, with the questions that were answered wrongly."""
+    """State after the comprehension check, and the questions answered wrongly."""
     check_stage(session, "check")
     if len(answers) != len(plan.questions):
         raise RefusedError(422, "answers", f"answers must be {len(plan.questions)} numbers")
@@ -194,12 +194,12 @@ def after_check(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[S
 
 
 def after_end(session: Session, outcome: Outcome) -> Session:
-    """After the end."""
+    """State after the end."""
     return replace(session, stage="end", outcome=outcome, onset=None)
 
 
 def draw_least_filled(counts: Sequence[int], *key: int | str) -> int:
-    """One of the conditions with the fewest people, by chance among several.
+    """Draw one of the conditions with the fewest people.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def draw_least_filled(counts: Sequence[int], *key: int | str) -> int:
 
 
 def after_begin(session: Session, now: Moment) -> Session:
-    """After a person is ready for a decision; again is the same."""
+    """State after a person is ready for a decision; repeated calls change nothing."""
     check_stage(session, "ready", "play")
     return session if session.stage == "play" else replace(session, stage="play", onset=now)
 
@@ -226,7 +226,7 @@ def check_decision(session: Session, block: int, decision: int) -> None:
 
 
 def is_overdue(session: Session, block: Block, now: Moment) -> bool:
-    """Whether time is up, and the grace for the network, too."""
+    """Whether time and the grace period for the network are over."""
     if block.seconds is None or session.onset is None or session.stage != "play":
         return False
     return now.since(session.onset) > block.seconds + block.grace
@@ -242,7 +242,7 @@ def remaining(session: Session, block: Block, now: Moment) -> float | None:
 def after_decision(
     session: Session, cell: Cell, reward: float | None, now: Moment, *, ready: bool
 ) -> Session:
-    """After a choice: the next decision, the next block, or the end.
+    """State after a choice: at the next decision, the next block, or the end.
 
     Parameters
     ----------
@@ -254,6 +254,7 @@ def after_decision(
     after = replace(session, total=session.total + paid, decision=session.decision + 1)
     if after.decision < block.task.n_decisions:
         if block.seconds is None or ready:
+            # the clock of the next decision starts after the reward was shown
             return replace(after, onset=add_seconds(now, block.feedback))
         return replace(after, stage="ready", onset=None)
     if after.block + 1 < len(cell.blocks):
@@ -262,7 +263,7 @@ def after_decision(
 
 
 def add_seconds(moment: Moment, seconds: float) -> Moment:
-    """The moment so many seconds later."""
+    """Shift a moment by some seconds."""
     return Moment(moment.wall + seconds, moment.steady + seconds, moment.boot)
 
 
@@ -275,7 +276,7 @@ def session_view(
     now: Moment,
     history: OfferHistory = (),
 ) -> dict[str, Any]:
-    """The state of a session that goes on."""
+    """View of a running session."""
     view = _common_view(plan, session)
     if session.stage == "consent":
         view["consent"] = {"text": plan.consent, "version": plan.consent_version}
@@ -297,7 +298,7 @@ def session_view(
 
 
 def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str, Any]:
-    """The state of a session that has ended: words, code and address."""
+    """View of an ended session: text, code and return address."""
     assert session.outcome is not None
     ending = plan.endings[session.outcome]
     address = ending.address
@@ -325,7 +326,7 @@ def _common_view(plan: Plan, session: Session) -> dict[str, Any]:
 
 
 def block_view(block: Block, index: int, count: int) -> dict[str, Any]:
-    """What the page must know of a block to show it."""
+    """View of a block."""
     return {
         "index": index,
         "count": count,
@@ -340,19 +341,19 @@ def block_view(block: Block, index: int, count: int) -> dict[str, Any]:
 
 
 def decision_view(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A decision that was taken."""
+    """View of a stored decision."""
     return {name: row[name] for name in ("block", "decision", "option", "reward", "auto")}
 
 
-ADVICE = "advice"  # kind of the event that is logged before an answer is given
-MAX_ADVICE_SECONDS = 0.05  # seconds after which advice is not given
-MAX_CACHED_ADVISERS = 200  # people whose machine is kept in memory
-PROPOSED = "proposed"  # among what is kept of a choice
+ADVICE = "advice"  # kind of the event that is logged before advice is sent
+MAX_ADVICE_SECONDS = 0.05  # later advice would delay a choice noticeably; silence is logged instead
+MAX_CACHED_ADVISERS = 200  # in memory; others are replayed from the store
+PROPOSED = "proposed"  # key of the proposed option among the client's data
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A proposal, and what is stored of the session before it."""
+    """A proposed option, with the stored decisions before it."""
 
     session: int
     seed: int
@@ -364,26 +365,29 @@ class Proposal:
 
 
 def episode_number(cell: Cell, block: int) -> int:
-    """How many blocks with advice came before a block."""
+    """Number of blocks with advice before a block."""
     return sum(one.advice == "suggest" for one in cell.blocks[:block])
 
 
 def is_assisted(seed: int, episode: int) -> bool:
-    """Whether an episode goes with assistance: not the first, and of others four in five."""
+    """Whether an episode is assisted: not the first, and of the others a random share.
+
+    Unassisted episodes are the control that trust is estimated from.
+    """
     if episode == 0:
         return False
     return bool(np.random.default_rng(seed).random(episode)[-1] >= 1 / UNASSISTED)
 
 
 class AdviserCache:
-    """Machines of the people who play."""
+    """Cache of the advisers of people who play."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[int, tuple[int, Helper]] = OrderedDict()
         self._lock = threading.Lock()
 
     def advice(self, asked: Proposal) -> dict[str, Any]:
-        """What is said of a proposal, as it is logged and sent."""
+        """Compute advice on a proposal, as it is logged and sent."""
         block = asked.cell.blocks[asked.block]
         begin = time.perf_counter()
         helper = self._helper(asked)
@@ -408,10 +412,10 @@ class AdviserCache:
         }
 
     def _helper(self, asked: Proposal) -> Helper:
-        """The machine before this proposal: that of the last one, or made of what is stored."""
+        """Adviser before this proposal: cached from the last one, or replayed from the store."""
         with self._lock:
             n, helper = self._held.pop(asked.session, (0, None))
-        # what was proposed last must be what was stored of it, else all begins again
+        # a cached adviser that has seen another proposal than the stored one is replayed
         if helper is not None and (n >= len(asked.rows) or helper.last != asked.rows[n][PROPOSED]):
             helper = None
         if helper is None:
@@ -432,18 +436,18 @@ class AdviserCache:
 
 
 def _make_helper(block: Block, seed: int) -> Helper:
-    """A machine that knows of a task what its owner wrote into the study file."""
+    """Make an adviser with the prior beliefs of the study file."""
     task = block.task
     assert isinstance(task, GridTask)
     places = grid(task.width, task.height)
-    noise = max(task.noise.variance, 1e-6)
+    noise = max(task.noise.variance, 1e-6)  # the model needs noise, also where there is none
     model = UCL(locations=places, noise_variance=noise, length_scale=block.advice_length * 2)
     field = Field(places, block.advice_mean, block.advice_sd, block.advice_length, noise)
     return Helper(model, field, "suggest", Trust(), seed, UNASSISTED)
 
 
 def compile_advice(plan: Plan) -> None:
-    """Compile what advice in a study can need, before anybody waits for it."""
+    """Compile the kernels of advice before anybody waits for them."""
     for cell in plan.cells:
         for block in cell.blocks:
             if block.advice == "suggest":
@@ -451,7 +455,7 @@ def compile_advice(plan: Plan) -> None:
 
 
 def _page_wording(reason: str, block: Block) -> str:
-    """The reason with squares called as the page calls them."""
+    """Rewrite options in a reason as rows and columns, as the page calls them."""
     task = block.task
     assert isinstance(task, GridTask)
     words = []

@@ -1,8 +1,8 @@
-"""Where sessions and choices are kept: SQLite, or PostgreSQL by its address.
+"""Durable store of sessions and choices: SQLite in WAL mode, or PostgreSQL by its address.
 
-The tables, and how an older store becomes the present one; opening with the right pragmas; reads at
-any time, writes one after another, many in one durable commit; one server per file, by a lock that
-the system takes back when a process dies; copies, and people who want to be forgotten.
+Schema and migrations; a single writer thread with group commit (queued writes share one commit, an
+error rolls back to a savepoint); reads at any time; an advisory lock so that one server serves a
+file; online backup; removal of people. Relies on SQLAlchemy Core.
 """
 
 from __future__ import annotations
@@ -48,12 +48,14 @@ from sqlalchemy.pool import NullPool, QueuePool
 from penchant.errors import DataError
 from penchant.files.atomic import written
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 1  # of the tables below; a change needs an entry in MIGRATIONS
 MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
-"""For each older version, what makes the next one of it."""
+"""Functions that migrate each older version to the next."""
 
 metadata = MetaData()
-_key_type = BigInteger().with_variant(Integer, "sqlite")  # where alone a key counts up by itself
+_key_type = BigInteger().with_variant(
+    Integer, "sqlite"
+)  # SQLite numbers rows only for INTEGER keys
 _SESSION_KEY = "sessions.session"
 
 meta = Table(
@@ -145,7 +147,7 @@ observations = Table(
 
 
 _URL = re.compile(r"^[a-z]+(\+[a-z0-9]+)?://")
-MAX_WAL_BYTES = 16 * 2**20
+MAX_WAL_BYTES = 16 * 2**20  # to which the log is cut after a checkpoint
 
 
 def is_address(store: str) -> bool:
@@ -154,7 +156,7 @@ def is_address(store: str) -> bool:
 
 
 def make_engine(store: str) -> Engine:
-    """Make connections to a store; nothing is opened yet.
+    """Make an engine for a store; nothing is opened yet.
 
     Parameters
     ----------
@@ -187,18 +189,19 @@ def _sqlite_engine(file: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, record: Any) -> None:
-        connection.isolation_level = None  # transactions begin where we say so
+        connection.isolation_level = None  # no implicit BEGIN of the driver: see `begun`
         for pragma in (
-            "journal_mode = WAL",
-            "synchronous = FULL",
+            "journal_mode = WAL",  # reads go on during a write
+            "synchronous = FULL",  # NORMAL can lose acknowledged commits with the power
             "foreign_keys = ON",
-            "secure_delete = ON",
+            "secure_delete = ON",  # forgotten people must not stay in free pages
             f"journal_size_limit = {MAX_WAL_BYTES}",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
+        # a deferred transaction that turns into a write can fail as busy: lock at once
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -211,7 +214,7 @@ def prepare(
     version: int = SCHEMA_VERSION,
     migrations: Mapping[int, Callable[[Connection], None]] = MIGRATIONS,
 ) -> None:
-    """Make the tables, or bring an older store to the present version; a copy of it is kept."""
+    """Create the tables, or migrate an older store and keep a copy of it."""
     try:
         found = schema_version(engine)
         if found is None:
@@ -232,7 +235,7 @@ def prepare(
 
 
 def schema_version(engine: Engine) -> int | None:
-    """The version of the tables; None where there are none yet."""
+    """Version of the tables; None where there are none yet."""
     with engine.connect() as connection:
         names = inspect(connection).get_table_names()
         if not names:
@@ -293,16 +296,16 @@ def copy_sqlite(file: Path, copy: Path) -> None:
 
 
 Result = TypeVar("Result")
-MAX_WRITES_PER_COMMIT = 64  # writes in one commit
-MAX_QUEUED_WRITES = 512  # writes that may wait; more are refused
+MAX_WRITES_PER_COMMIT = 64  # bounds what one failed commit takes with it
+MAX_QUEUED_WRITES = 512  # more are refused at once rather than answered after a timeout
 
 
 class NotSavedError(RuntimeError):
-    """A write is not in the store, and the one who asked for it must be told."""
+    """A write that is not in the store; its client must be told."""
 
 
 class BusyError(RuntimeError):
-    """More writes wait than the store can take."""
+    """A write refused because too many are queued."""
 
 
 @dataclass
@@ -312,10 +315,10 @@ class _Write:
 
 
 class Store:
-    """Sessions and choices on a disk.
+    """Sessions and choices on disk.
 
-    One thread writes. It takes all that waits, commits it together, and answers when the disk has
-    it: so one commit, a few milliseconds, serves everybody who came meanwhile.
+    One thread writes. It takes all queued writes, commits them together, and answers when they are
+    on disk: one commit of a few milliseconds serves everybody who came meanwhile.
     """
 
     def __init__(
@@ -335,18 +338,18 @@ class Store:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is a file."""
+        """Whether the store is an SQLite file."""
         return self.file is not None
 
     def setting(self, key: str) -> str:
-        """A value that was drawn when the store was made."""
+        """Setting that was drawn when the store was created."""
         with self.reading() as connection:
             value = connection.scalar(select(meta.c.value).where(meta.c.key == key))
         return str(value)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection to read with; keep it short, as the log grows meanwhile."""
+        """Connection for reading; keep it short, as open readers let the WAL grow."""
         try:
             with self.engine.connect() as connection:
                 yield connection
@@ -354,9 +357,9 @@ class Store:
             raise NotSavedError(_reason(error)) from error
 
     def write(self, work: Callable[[Connection], Result]) -> Future[Result]:
-        """Do some work in a transaction; the future is done when it is on the disk.
+        """Queue work for a transaction; the future is done when it is on disk.
 
-        An error that the work raises undoes it, and it alone.
+        An error that the work raises rolls back this work alone.
         """
         done: Future[Result] = Future()
         if self._closed:
@@ -372,7 +375,7 @@ class Store:
         return done
 
     def close(self) -> None:
-        """Write what waits, then end."""
+        """Commit all queued writes, then end."""
         self._closed = True
         if self._thread is not None:
             self._queue.put(None)
@@ -400,7 +403,7 @@ class Store:
             connection.close()
 
     def _commit(self, connection: Connection | None, jobs: list[_Write]) -> Connection | None:
-        """Do all work in one transaction; a new connection is made after a failure."""
+        """Commit all writes in one transaction; None after a failure, for a new connection."""
         results: list[tuple[_Write, Any, BaseException | None]] = []
         try:
             self._check_file_exists()
@@ -420,6 +423,7 @@ class Store:
             for job in jobs:
                 job.done.set_exception(NotSavedError(_reason(error)))
             return None
+        # only now, after the commit, may anybody be told that a write is safe
         for job, result, failure in results:
             if failure is not None:
                 job.done.set_exception(failure)
@@ -434,7 +438,7 @@ class Store:
         return found.st_dev, found.st_ino
 
     def _check_file_exists(self) -> None:
-        """A file that was deleted takes writes which nobody will ever read."""
+        """Refuse to write to a deleted file: SQLite would write to the unlinked inode."""
         try:
             same = self._file_identity() == self._inode
         except OSError:
@@ -444,7 +448,7 @@ class Store:
 
 
 class _Savepoint:
-    """A savepoint of SQLite, asked for of the driver: through all layers it costs far more."""
+    """Savepoint of SQLite on the driver's connection: SQLAlchemy's own costs far more."""
 
     def __init__(self, connection: Connection) -> None:
         driver: Any = connection.connection.driver_connection
@@ -469,11 +473,11 @@ def _run_in_savepoint(connection: Connection, job: _Write) -> tuple[Any, BaseExc
             result = job.work(connection)
             inner.commit()
             return result, None
-        except IntegrityError as error:  # another server was first: look again
+        except IntegrityError as error:  # another server was first: the second attempt sees its row
             inner.rollback()
             if attempt == 2:
                 return None, error
-        except DBAPIError:
+        except DBAPIError:  # the connection may be broken: the whole commit fails
             raise
         except Exception as error:
             inner.rollback()
@@ -503,7 +507,7 @@ def _check_file(file: Path, must_exist: bool) -> None:
 
 @contextmanager
 def exclusive_lock(file: Path) -> Iterator[None]:
-    """Keep a second server from serving the same file."""
+    """Hold the lock that keeps a second server from the same file."""
     lock = file.resolve().with_name(f".{file.name}.serving")
     try:
         handle = os.open(lock, os.O_CREAT | os.O_RDWR, 0o600)
@@ -520,7 +524,7 @@ def exclusive_lock(file: Path) -> Iterator[None]:
             )
         yield
     finally:
-        os.close(handle)  # which frees it
+        os.close(handle)  # releases the lock, as the death of the process does
 
 
 def _try_lock(handle: int) -> bool:
@@ -574,7 +578,7 @@ def forget(store: Store, who: str) -> int:
 
 
 def _checkpoint(store: Store) -> None:
-    """Take what was removed out of the log, too, as far as nobody reads it now."""
+    """Truncate the WAL, so that removed rows do not stay in it (unless a reader holds it)."""
     with store.engine.connect() as connection:
         raw = connection.connection.dbapi_connection
         assert raw is not None
@@ -598,6 +602,7 @@ def backup(store: str, copy: str | Path, *, overwrite: bool = False) -> Path:
     if source.file is None:
         raise DataError("STORE must be a file; got an address. Use pg_dump for PostgreSQL.")
     with written(copy, overwrite=overwrite) as temporary:
+        # `copy_sqlite` creates its file exclusively
         os.unlink(temporary)
         copy_sqlite(source.file, temporary)
     return Path(copy)

@@ -1,8 +1,9 @@
-"""Kinds of task: what is shown, what a choice pays, and the random numbers of both.
+"""Kinds of task: what the page shows, what a choice pays, and the random numbers of both.
 
-Each random number is computed from a key, such as (study seed, session, block, decision), and
-depends on nothing else: a server that starts again, or another one beside it, draws the same. A new
-kind is added to `TASK_READERS` and in `page/tasks`.
+Random numbers come from a counter-based generator (Salmon et al. 2011; here SHA-256): each is
+computed from a key, such as (study seed, session, block, decision), and depends on nothing else. A
+server that restarts, or another one beside it, draws the same. A new kind is added to
+`TASK_READERS` and in `page/tasks`.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.task.sections import Section, is_number
 from penchant.workflow.ask import Asker, ask
 
-_N_UNIFORM_VALUES = 2**53
+_N_UNIFORM_VALUES = 2**53  # all doubles of equal spacing in 0..1
 _STANDARD_NORMAL = NormalDist()
 
 Key = tuple[int | str, ...]
 
 
 def random_uniform(*key: int | str) -> float:
-    """A number between 0 and 1, neither of them included.
+    """Uniform number in the open interval from 0 to 1, determined by the key.
 
     Examples
     --------
@@ -39,22 +40,23 @@ def random_uniform(*key: int | str) -> float:
     False
     """
     words = "\x00".join(f"{type(part).__name__}:{part}" for part in key)
+    # type names keep 1 and "1" apart; the middle of each cell avoids 0 and 1
     bits = int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "big") >> 11
     return (bits + 0.5) / _N_UNIFORM_VALUES
 
 
 def random_normal(*key: int | str) -> float:
-    """A standard normal number."""
+    """Standard normal number, determined by the key."""
     return _STANDARD_NORMAL.inv_cdf(random_uniform(*key))
 
 
 def random_integer(n: int, *key: int | str) -> int:
-    """A whole number from 0 to n - 1, all as likely."""
+    """Uniform integer from 0 to n - 1, determined by the key."""
     return int(random_uniform(*key) * n)
 
 
 def random_permutation(n: int, *key: int | str) -> list[int]:
-    """The numbers 0 to n - 1 in a random order.
+    """Random permutation of 0 to n - 1, determined by the key.
 
     >>> sorted(random_permutation(5, 1, "offers"))
     [0, 1, 2, 3, 4]
@@ -69,7 +71,7 @@ OfferHistory = tuple[tuple[int, int], ...]
 class Task(Protocol):
     """A kind of task, with its settings.
 
-    A key names what a random number is for; see `draws`.
+    A key names what a random number is for; see `random_uniform`.
     """
 
     kind: ClassVar[str]
@@ -77,33 +79,33 @@ class Task(Protocol):
 
     @property
     def n_decisions(self) -> int:
-        """How many decisions a block of it has."""
+        """Number of decisions in a block."""
 
     @property
     def unit(self) -> tuple[str, str]:
-        """What rewards or amounts are counted in: the setting that says it, and the unit."""
+        """Name of the setting that fixes the unit of rewards or amounts, and the unit."""
 
     def n_options(self, decision: int) -> int:
-        """How many options there are at a decision."""
+        """Number of options at a decision."""
 
     def page_settings(self) -> dict[str, Any]:
-        """What the page is told before the first decision: never a mean reward."""
+        """Settings sent to the page before the first decision: never a mean reward."""
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether what is offered depends on the choices before."""
+        """Whether offers depend on earlier choices."""
 
     def offer_index(self, decision: int, key: Key, history: OfferHistory) -> int | None:
-        """Which offer of a list comes at a decision; None where there is no list."""
+        """Index of the offer at a decision; None for tasks without a list of offers."""
 
     def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> dict[str, Any] | None:
-        """What the page is told at a decision, in addition."""
+        """Offer sent to the page at a decision; None where there is none."""
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float | None:
-        """What a choice pays; None where nothing is paid."""
+        """Reward of a choice; None where nothing is paid."""
 
     def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
-        """What an export says of a decision in addition to what was chosen and paid.
+        """Columns of an export beyond choice and reward.
 
         `index` is the stored index of an offer that was chosen adaptively.
         """
@@ -121,7 +123,7 @@ NOISE_KINDS: tuple[NoiseKind, ...] = ("gaussian", "integer", "bernoulli", "none"
 
 @dataclass(frozen=True)
 class RewardNoise:
-    """How rewards scatter around their mean.
+    """Distribution of rewards around their mean.
 
     Attributes
     ----------
@@ -151,7 +153,7 @@ class RewardNoise:
         return "noise", "wins" if self.kind == "bernoulli" else "points"
 
     def reward(self, mean: float, key: Key) -> float:
-        """The reward of a choice.
+        """Draw the reward of a choice.
 
         Examples
         --------
@@ -171,7 +173,7 @@ class RewardNoise:
 
 
 def read_noise(section: Section, default: NoiseKind = "gaussian") -> RewardNoise:
-    """The keys noise, variance, largest and decimals."""
+    """Read the keys noise, variance, largest and decimals."""
     kind = section.one_of("noise", NOISE_KINDS, default)
     decimals = section.integer("decimals", 0, 6, 0)
     if kind == "integer":
@@ -215,25 +217,25 @@ class BanditTask:
 
     @property
     def unit(self) -> tuple[str, str]:
-        """That of the rewards."""
+        """Unit of the rewards."""
         return self.noise.unit
 
     def n_options(self, decision: int) -> int:
-        """As many at every decision."""
+        """Number of options, the same at every decision."""
         return len(self.means)
 
     def page_settings(self) -> dict[str, Any]:
-        """How many options there are."""
+        """Settings for the page: the number of options."""
         return {"kind": self.kind, "options": len(self.means)}
 
     def offer_index(self, decision: int, key: Key, history: OfferHistory) -> None:
-        """There is no list of offers."""
+        """Return None: there is no list of offers."""
 
     def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> None:
-        """Nothing but the options."""
+        """Return None: the options are described by their number."""
 
     def means_at(self, decision: int, walk: Key) -> tuple[float, ...]:
-        """Mean rewards at a decision; a walk is the same whenever it is asked for.
+        """Mean rewards at a decision; a walk is determined by its key.
 
         Examples
         --------
@@ -252,7 +254,7 @@ class BanditTask:
         return self.noise.reward(self.means_at(decision, walk)[option], key)
 
     def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
-        """What every option paid on average at this decision."""
+        """Mean reward of every option at this decision."""
         means = self.means_at(decision, walk)
         return {f"mean_{i + 1}": round(mean, 6) for i, mean in enumerate(means)}
 
@@ -261,7 +263,7 @@ class BanditTask:
         return {"model": "q-learning", "options": [str(len(self.means))]}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # sessions at a time whose walk is not computed again for each choice
 def _random_walk(task: BanditTask, walk: Key) -> tuple[tuple[float, ...], ...]:
     rows = [task.means]
     for t in range(1, task.n_decisions):
@@ -272,18 +274,18 @@ def _random_walk(task: BanditTask, walk: Key) -> tuple[tuple[float, ...], ...]:
 
 
 def _reflect(value: float, low: float, high: float) -> float:
-    """Where a walk that is thrown back at both ends has come to.
+    """Fold a value into low..high by reflection at both ends.
 
     >>> _reflect(103, 0, 100), _reflect(-4, 0, 100), _reflect(205, 0, 100)
     (97, 4, 5)
     """
-    width = high - low
+    width = high - low  # reflections repeat with period 2 * width
     folded = (value - low) % (2 * width)
     return low + (folded if folded <= width else 2 * width - folded)
 
 
 def read_bandit(section: Section) -> BanditTask:
-    """The settings of a bandit: means, rewards, noise, and how means change."""
+    """Read the settings of a bandit: means, rewards, noise, and how means change."""
     decisions = section.integer("decisions", 1, 10_000, 100)
     means = tuple(section.numbers("means", 2, 10))
     rewards = section.one_of("rewards", BANDIT_KINDS, "static")
@@ -336,11 +338,11 @@ class GridTask:
 
     @property
     def unit(self) -> tuple[str, str]:
-        """That of the rewards."""
+        """Unit of the rewards."""
         return self.noise.unit
 
     def n_options(self, decision: int) -> int:
-        """As many at every decision."""
+        """Number of options, the same at every decision."""
         return self.width * self.height
 
     def page_settings(self) -> dict[str, Any]:
@@ -348,17 +350,17 @@ class GridTask:
         return {"kind": self.kind, "width": self.width, "height": self.height}
 
     def offer_index(self, decision: int, key: Key, history: OfferHistory) -> None:
-        """There is no list of offers."""
+        """Return None: there is no list of offers."""
 
     def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> None:
-        """Nothing but the grid."""
+        """Return None: the grid is described by its size."""
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float:
         """The mean of the square and its noise."""
         return self.noise.reward(self.means[option], key)
 
     def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
-        """Which landscape it was."""
+        """Name of the landscape."""
         return {"landscape": self.landscape}
 
     def study_settings(self) -> dict[str, Any]:
@@ -366,13 +368,14 @@ class GridTask:
         return {
             "model": "ucl",
             "grid": f"{self.width}x{self.height}",
+            # the model needs noise, also where the task has none
             "noise_variance": max(self.noise.variance, 1e-6),
             "length_scale": 4.0,
         }
 
 
 def read_grid(section: Section) -> GridTask:
-    """The settings of a grid: width, height, landscape or means, noise."""
+    """Read the settings of a grid: width, height, landscape or means, noise."""
     width = section.integer("width", 1, 40, 10)
     height = section.integer("height", 1, 40, 10)
     if width * height < 2:
@@ -401,13 +404,13 @@ def _grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[f
 
 
 OfferRows = tuple[tuple[tuple[float, ...], ...], ...]
-MAX_CACHED_ASKERS = 256  # people whose beliefs are kept between two of their answers
+MAX_CACHED_ASKERS = 256  # posteriors kept between answers; beyond, they are computed again
 OFFER_MODELS = tuple(name for name, entry in CATALOGUE.items() if entry.data == "offers")
 
 
 @dataclass(frozen=True)
 class AdaptiveOffers:
-    """How the next offer is chosen.
+    """Adaptive choice of the next offer, by its information about the parameters.
 
     Attributes
     ----------
@@ -428,13 +431,13 @@ class AdaptiveOffers:
     n_decisions: int
 
     def next_offer(self, history: OfferHistory) -> int:
-        """Which offer is next after these answers; the same whenever it is asked for."""
+        """Index of the next offer after these answers, a function of them alone."""
         number = _asker_after(self, history).next().number
         assert number is not None
         return number
 
     def make_asker(self) -> Asker:
-        """An asker before any answer."""
+        """Make an asker before any answer."""
         numbers = np.array(self.rows, dtype=np.float64)
         offers = {
             _attribute_name(name, self.model): numbers[:, a]
@@ -453,19 +456,19 @@ def _asker_after(adaptive: AdaptiveOffers, history: OfferHistory) -> Asker:
 
 
 def _attribute_name(attribute: str, model: str) -> str:
-    """What a model calls an attribute: an amount is an outcome of a gamble."""
+    """Name of an attribute in a model: an amount is the outcome of a gamble."""
     wanted = CATALOGUE[model].example().attributes
     return "outcome" if attribute == "amount" and "outcome" in wanted else attribute
 
 
 def read_adaptive(section: Section, rows: OfferRows, names: tuple[str, ...]) -> AdaptiveOffers:
-    """The settings of questions: model, about, decisions."""
+    """Read the settings of adaptive offers: model, about, decisions."""
     usual = "hyperbolic" if "delay" in names else "expected-utility"
     model = section.one_of("model", OFFER_MODELS, usual)
     about = tuple(section.texts("about", []))
     decisions = section.integer("decisions", 1, len(rows), min(20, len(rows)))
     found = AdaptiveOffers(rows, names, model, about, decisions)
-    try:
+    try:  # an asker that cannot be made is found now, not when the first person arrives
         found.make_asker()
     except DataError as error:
         section.refuse("order", f"be possible ({error})", "Correct it.")
@@ -500,7 +503,7 @@ class OffersTask:
 
     @property
     def n_decisions(self) -> int:
-        """As many as offers, or as questions."""
+        """Number of offers in the list, or of adaptive questions."""
         return len(self.offers) if self.adaptive is None else self.adaptive.n_decisions
 
     @property
@@ -514,15 +517,15 @@ class OffersTask:
         return self.adaptive is not None
 
     def n_options(self, decision: int) -> int:
-        """As many at every decision."""
+        """Number of options, the same at every decision."""
         return len(self.offers[0][0])
 
     def page_settings(self) -> dict[str, Any]:
-        """How many options, and what amounts are in."""
+        """Settings for the page: number of options, and currency."""
         return {"kind": self.kind, "options": self.n_options(0), "currency": self.currency}
 
     def offer_index(self, decision: int, key: Key, history: OfferHistory = ()) -> int:
-        """Which offer of the list comes at a decision."""
+        """Index of the offer at a decision."""
         if self.adaptive is not None:
             return self.adaptive.next_offer(history)
         return (
@@ -540,10 +543,10 @@ class OffersTask:
         return {name: list(row) for name, row in zip(self.attributes, rows, strict=True)}
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> None:
-        """Nothing is paid."""
+        """Return None: offers are hypothetical."""
 
     def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
-        """What was offered: amount_1, amount_2, delay_1 ..."""
+        """Numbers of the offer: amount_1, amount_2, delay_1 ..."""
         return {
             f"{name}_{i + 1}": value
             for name, row in self._offer_numbers(
@@ -564,7 +567,7 @@ class OffersTask:
 
 
 def read_offers_task(section: Section) -> OffersTask:
-    """The settings of a list of offers."""
+    """Read the settings of a list of offers."""
     given = section.sections("offer")
     if not given:
         section.refuse(
