@@ -116,11 +116,11 @@ def choose_scale(
     reach += [np.quantile(highs, [1 - LIMITS.trim], method="lower")] if highs.size else []
     shown = np.concatenate(reach)
     shown = shown[shown > floor]
-    if not shown.size:
+    if not shown.size:  # nothing can be placed; any axis serves for the marks at its edge
         return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
     shown = np.append(shown, _ends_within_reach(shown, ends, logarithmic))
     found = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
-    if bounds is None or logarithmic:
+    if bounds is None or logarithmic:  # a bound at 0 is infinitely far on a logarithmic axis
         return found
     room = LIMITS.bound_padding * (bounds[1] - bounds[0])
     return Scale(max(found.low, bounds[0] - room), min(found.high, bounds[1] + room))
@@ -164,6 +164,7 @@ def _ends_within_reach(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector
     low, high = float(axis.transform(shown).min()), float(axis.transform(shown).max())
     whole = able.all(axis=1)
     lengths = (places[:, 1] - places[:, 0])[whole]
+    # the lower median, so that of two lengths the shorter counts
     usual = float(np.quantile(lengths, 0.5, method="lower")) if lengths.size else 0.0
     room = max(LIMITS.interval_reach * (high - low), 2 * usual)
     near = able & (places >= low - room) & (places <= high + room)
@@ -289,7 +290,7 @@ def draw_intervals(
     there = ~np.isnan(ends).all(axis=1)
     places, (low, high) = np.asarray(places, dtype=float)[there], ends[there].T
     floor = 0.0 if scale.logarithmic else -np.inf
-    open_low, open_high = ~(low > floor), ~(high < np.inf)
+    open_low, open_high = ~(low > floor), ~(high < np.inf)  # negated: NaN counts as open
     low, high = np.where(open_low, -np.inf, low), np.where(open_high, np.inf, high)
     # an interval that lies wholly beyond the axis is marked at the nearer edge only
     cut_low = (~open_low & (low < scale.low)) | (~open_high & (high < scale.low))

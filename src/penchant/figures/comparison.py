@@ -138,6 +138,7 @@ def model_differences(
     for which, color, name in ((known >= 0, BLUE, names[0]), (known < 0, VERMILLION, names[1])):
         if which.any():
             said = f"{name} better: {int(which.sum())}"
+            # hatching tells the models apart in grey; on narrow bars it would be noise
             hatch = None if color == BLUE or len(known) > 60 else "////"
             axes.bar(
                 place[which],
@@ -258,6 +259,7 @@ def wilson_interval(shares: Vector, counts: Vector, level: float = 0.95) -> Matr
     array([[0.299, 0.701]])
     """
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
+    # counts of 0 become NaN, so that their interval is missing and nothing divides by 0
     counted = np.where(counts > 0, counts, np.nan)
     centre = (shares + z2 / (2 * counted)) / (1 + z2 / counted)
     spread = shares * (1 - shares) / counted + z2 / (4 * counted**2)
@@ -301,7 +303,7 @@ def predicted_observed(
         draw_placeholder(axes)
         return axes
     drawn = look(series)
-    before = axes.get_xlim()[1] if axes.has_data() else 0.0
+    before = axes.get_xlim()[1] if axes.has_data() else 0.0  # of models drawn earlier
     most = max(float(predicted[known].max()), float(observed[known].max()))
     if counts is not None:
         low, high = wilson_interval(

@@ -107,6 +107,7 @@ def data_needed(
     order = np.flatnonzero(known)[np.argsort(tried[known])]
     axes.axhline(target, color=GREY, linewidth=HAIRLINE, linestyle="--")
     half = 2 * np.nan_to_num(spread[order])
+    # shares end at 0 and 1, and so do their bars
     bars = np.minimum(np.stack([half, half]), [reached[order], 1 - reached[order]])
     axes.errorbar(
         tried[order],
@@ -288,6 +289,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     label_rows(axes, list(np.arange(n) + 0.5), rows)
     across, up = axes_size(axes)
     taken = max(text_width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
+    # cells are square, so the names of rows and the height both limit them
     side = min(up - 2 * LINE_HEIGHT, across - taken)
     label_columns(axes, list(np.arange(n) + 0.5), said, share=max(side / across, 0.2))
     _write_shares(axes, shares, min(side, MIN_HEIGHT_SHARE * up) / n)
@@ -300,6 +302,7 @@ def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
     """Write a share into every cell: 0.25, or .25 where cells (points) are narrow."""
     narrow = cell < text_width("0.00") + 1.0
     for (row, column), share in np.ndenumerate(shares):
+        # white letters on the dark half of the colour map
         color = "white" if np.isfinite(share) and share > 0.55 else INK
         axes.text(
             column + 0.5,
@@ -377,6 +380,7 @@ def profile_likelihood(
         format_log_axis(axes.xaxis)
     order = np.argsort(values[known], kind="stable")
     x, y = values[known][order], (heights[known] - heights[known].max())[order]
+    # chi-square quantile with one degree of freedom, as a squared normal one
     drop = NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
     axes.plot(x, y, color=BLUE, marker="" if len(x) > 1 else "o")
     axes.axhline(-drop, color=GREY, linewidth=THIN_LINE, linestyle="--")
@@ -508,7 +512,7 @@ def convergence(
         return axes
     if limits is not None:
         check_limits(limits)
-    before = axes.get_ylim() if axes.has_data() else None
+    before = axes.get_ylim() if axes.has_data() else None  # limits of earlier series are kept
     drawn = look(series)
     several = label is not None
     values = np.append(mean, np.nan if truth is None else truth)

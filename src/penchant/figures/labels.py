@@ -107,8 +107,9 @@ def display_name(name: str) -> str:
     if name in PARAMETER_LABELS:
         return PARAMETER_LABELS[name][0]
     condition = CONDITION_NAME.match(name)
-    if condition:
+    if condition:  # before the tables of columns and suffixes: levels may end like those
         parameter, column, label = condition.groups()
+        # a bare number needs the name of its column to be understood
         said = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
         return f"{display_name(parameter)}: {said}"
     parameter, _, covariate = name.rpartition(":")
@@ -225,9 +226,10 @@ def axes_size(axes: Axes) -> tuple[float, float]:
     """Estimate the width and height of axes in points before the layout is solved."""
     figure = axes.figure
     dots, spec = figure.dpi / 72, axes.get_subplotspec()
-    if spec is None or figure.get_layout_engine() is None:
+    if spec is None or figure.get_layout_engine() is None:  # placed by hand: the size is known
         place = axes.get_position(original=True).transformed(figure.transSubfigure)
         return float(place.width / dots), float(place.height / dots)
+    # the layout engine solves for sizes only when drawing; until then a cell less its labels
     cells = spec.get_gridspec()
     across, up = np.array(cells.get_width_ratios()), np.array(cells.get_height_ratios())
     wide = across[spec.colspan.start : spec.colspan.stop].sum() / across.sum()
@@ -311,7 +313,7 @@ def _fill_lines(text: str, longest: float) -> list[str]:
 def _unbreakable_parts(text: str, longest: float) -> list[str]:
     """Split a text into parts that stay on one line: words, and a count in brackets that fits."""
     body, count = _split_count(text)
-    if not count or text_width(count.strip()) > longest:
+    if not count or text_width(count.strip()) > longest:  # too long to stay together
         return _LINE_BREAKS.split(text)
     space = count[: len(count) - len(count.lstrip())]
     return [*(_LINE_BREAKS.split(body + space) if body else []), count.lstrip()]
@@ -514,6 +516,7 @@ def parameter_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
 def _round_numbers(low: float, high: float) -> list[float]:
     """Round numbers between two limits, the roundest first."""
     size = max(abs(low), abs(high))
+    # two decades below the smaller end: zero alone would ask for ticks without end
     smallest = min((abs(end) for end in (low, high) if end), default=size)
     powers = range(floor(log10(size)), floor(log10(smallest)) - 2, -1)
     found = [0.0, *(s * d * 10.0**p for p in powers for d in (1, 5, 2) for s in (1, -1))]
@@ -555,7 +558,7 @@ def _tick_sets(low: float, high: float) -> list[list[float]]:
         found = [float(f"{digit:g}e{power}") for power in powers for digit in of]
         return [tick for tick in found if low * (1 - TICK_RTOL) <= tick <= high * (1 + TICK_RTOL)]
 
-    decades = ticks_at(1.0)
+    decades = ticks_at(1.0)  # every k-th power follows, for axes of many decades
     fine = [] if len(decades) > 2 else [ticks_at(1.0, 2.0, 5.0), ticks_at(1.0, 3.0)]
     return [*fine, decades, *(ticks_at(1.0, every=k) for k in range(2, max(3, last - first)))]
 
@@ -571,4 +574,5 @@ def _tick_labels_fit(axis: Any, ticks: list[float]) -> bool:
             places[i + 1] - places[i] >= (widths[i] + widths[i + 1]) / 2 + TICK_GAP_POINTS
             for i in range(len(ticks) - 1)
         )
+    # lines of text below each other, with a gap of 0.2 to 0.4 lines
     return bool(box.height / dots >= len(ticks) * max(LINE_HEIGHT, 1.4 * FONT_SIZE))

@@ -51,6 +51,7 @@ def _mean_and_band(plays: Matrix) -> tuple[Vector, Matrix]:
     count = known.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(known, plays, 0.0).sum(axis=0) / count
+        # one episode gives 0 / 0, a NaN: no band is drawn there
         spread = np.where(known, (plays - mean) ** 2, 0.0).sum(axis=0) / (count - 1)
         half = NORMAL_95 * np.sqrt(spread / count)
     return mean, np.column_stack([mean - half, mean + half])
@@ -101,6 +102,7 @@ def learning_curve(
             validation.proportions("simulated" if series else "people", plays.ravel())
         if np.isfinite(plays).any():
             mean, band = _mean_and_band(plays)
+            # Wilson's interval needs 0 or 1 per episode; simulated plays may be shares already
             if shares and not series:
                 n = np.isfinite(plays).sum(axis=0).astype(np.float64)
                 band = (
@@ -316,6 +318,7 @@ def _draw_tiles(
     shades: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
     drawn: Any
     xs, ys, cells = _grid_cells(values, places)
+    # scattered locations would make a grid of mostly empty cells
     if cells.size > MAX_CELLS_PER_OPTION * len(values) and len(values) > 1:
         drawn = axes.scatter(
             places[:, 0], places[:, 1], c=values, marker="s", s=22, linewidth=0, **shades
@@ -384,7 +387,7 @@ def heat_map(
 
 
 def _add_colorbar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
-    # inside the axes' own frame, so that it is as high as square cells make the map
+    # an inset of the axes, so that the bar is as high as square cells make the map
     place = axes.inset_axes((1.03, 0.0, 0.04, 1.0), label="<colorbar>")
     bar = axes.figure.colorbar(drawn, cax=place)
     bar.outline.set_visible(False)

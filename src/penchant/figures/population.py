@@ -159,13 +159,14 @@ def _swarm_offsets(values: Vector, scale: Scale) -> Vector:
     crowd = np.bincount(classes, minlength=1)
     order = np.argsort(values, kind="stable")
     even = np.empty(len(values))
+    # assigned in order of height, so that neighbours in a bin lie far apart
     even[order] = 2 * _van_der_corput(len(values)) - 1
     return np.asarray(even * crowd[classes] / max(int(crowd.max()), FULL_WIDTH_COUNT))
 
 
 def _van_der_corput(n: int) -> Vector:
     """1/2, 1/4, 3/4, 1/8 ...: the binary digits of 1 to n, mirrored at the point."""
-    digits = np.arange(1, n + 1)[:, None] >> np.arange(24) & 1
+    digits = np.arange(1, n + 1)[:, None] >> np.arange(24) & 1  # 24 bits: up to 1.6e7 people
     return np.asarray((digits * 0.5 ** np.arange(1, 25)).sum(axis=1))
 
 
@@ -199,6 +200,7 @@ def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int
     """Draw brackets with p-values above the data, pairs of neighbours lowest, below any remark."""
     from matplotlib.transforms import ScaledTranslation
 
+    # wide brackets above narrow ones, so that lines do not cross
     pairs = sorted(p_values.items(), key=lambda item: (abs(item[0][1] - item[0][0]), item[0]))
     inches = axes.figure.dpi_scale_trans
     for level, ((first, second), p) in enumerate(pairs):
@@ -275,6 +277,7 @@ def shrinkage(
     for a in range(2):
         shown = np.concatenate([second[:, a], *(line[:, a] for line in outline)])
         middle, half = np.median(shown[np.isfinite(shown)]), np.ptp(shown[np.isfinite(shown)])
+        # estimates alone extend the axes only within one range of the shrunken ones
         near = first[np.abs(first[:, a] - middle) <= half, a]
         none = np.empty((0, 2))
         scales.append(choose_scale(np.concatenate([shown, near]), none, False, limits[a]))
@@ -336,7 +339,9 @@ def _population_ellipses(mean: Any, covariance: Any) -> list[Matrix]:
     values, vectors = np.linalg.eigh(matrix)
     angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    # clipped at 0: rounding can make a singular covariance slightly indefinite
     root = vectors * np.sqrt(np.maximum(values, 0.0))
+    # in two dimensions the squared radius that holds a share is chi-square: -2 log(1 - share)
     return [middle + np.sqrt(-2 * np.log(1 - share)) * circle @ root.T for share in ELLIPSE_SHARES]
 
 
@@ -387,6 +392,7 @@ def population_density(
         drawn = look(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
+            # infinite bands are drawn far above the axes, where they are cut
             finite = np.minimum(high, 2 * MAX_BAND_HEIGHT * float(heights.max()))
             axes.fill_between(x, low, finite, color=drawn.color, alpha=0.15, linewidth=0)
             highest = max(highest, float(high.max()))

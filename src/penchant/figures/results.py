@@ -186,6 +186,7 @@ def _(result: Design) -> Any:
 @_draw.register
 def _(result: ModelComparison) -> Any:
     """Totals above the best model, and how many people follow which."""
+    # 0.8 inches for labels, then a row per model
     drawn = figure(columns=2, height=max(2.2, 0.8 + 0.25 * len(result.names)))
     left, right = drawn.subplots(1, 2)
     criterion = WORDS[result.criterion]

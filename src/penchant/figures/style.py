@@ -125,7 +125,7 @@ def style() -> Iterator[None]:
     All functions of `penchant.figures` do so by themselves. Use it around your own calls of
     matplotlib to make them match. Threads take turns.
     """
-    with _RC_LOCK:
+    with _RC_LOCK:  # reentrant: functions of this package call each other
         with _quiet_matplotlib():
             from matplotlib import style as matplotlib_style
         with matplotlib_style.context(["default", _RC_PARAMS]):
@@ -227,7 +227,7 @@ def add_remark(axes: Axes, text: str, lift: float = 0.0) -> None:
     It is lifted by at least `lift` points.
     """
     said = axes.get_title(loc="right")
-    if text not in said.split("\n"):
+    if text not in said.split("\n"):  # several series may have the same remark
         words = "\n".join(filter(None, (said, text)))
         _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), words, lift)
 
@@ -288,6 +288,7 @@ def add_legend(
     if not entries:
         return
     across, up = axes_size(axes)
+    # square axes leave the rest of a flat cell free: 70 points hold a handle and a short name
     beside = across >= SIDE_LEGEND_POINTS or (square and across - up >= 70.0)
     free = across - up if square else 0.3 * across
     free = free if beside else max(across, 120.0)
@@ -320,7 +321,7 @@ def add_legend(
 def grow_for_legends(figure: Figure) -> None:
     """Make a figure higher by the height that legends of many lines take from its axes."""
     dots, taken = figure.dpi / 72, dict[int, float]()
-    for axes in figure.axes:
+    for axes in figure.axes:  # of panels in one row the highest legend counts
         spec, made = axes.get_subplotspec(), axes.get_legend()
         if made is not None and made.get_gid() == ABOVE_AXES_GID:
             row = 0 if spec is None else spec.rowspan.start
@@ -339,7 +340,7 @@ def add_legend_bars_first(axes: Axes, side: str = "left") -> None:
 
 def _legend_columns(widths: list[float], free: float) -> int:
     """Largest number of columns of legend entries that fit beside each other."""
-    for n in range(len(widths), 1, -1):
+    for n in range(len(widths), 1, -1):  # matplotlib fills column by column
         tall = -(-len(widths) // n)
         columns = [max(widths[k : k + tall]) for k in range(0, len(widths), tall)]
         if (
@@ -415,6 +416,7 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     title = title or _axis_labels(figure)
     name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
     body = _ID_REFERENCE.sub(rf"\g<1>{name}-\g<2>", body)
+    # of no use inside a page
     body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     # matplotlib styles all elements ("*"); on a page that must hold inside this figure only
     body = re.sub(r"(<style[^>]*>)\*", rf"\g<1>#{name} *", body)

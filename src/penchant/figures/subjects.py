@@ -101,6 +101,7 @@ def forest(
     if not len(values):
         draw_placeholder(axes)
         return axes
+    # the pooled estimate must be in view, even where no subject is near
     everyone = values if pooled is None else np.append(values, pooled)
     ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
     scale = choose_scale(everyone, ends, logarithmic, limits, bounds)
@@ -154,6 +155,7 @@ def _draw_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> Trunca
     small = 1.5 if crowded else 3.5
     _mark_rows_at_edge(axes, rows, ~seen & (values < scale.low), "<", 0.0, VERMILLION, small)
     _mark_rows_at_edge(axes, rows, ~seen & (values > scale.high), ">", 1.0, VERMILLION, small)
+    # a cross only without any interval: a dashed line says more
     nothing = np.isnan(values) & np.isnan(ends).all(axis=1)
     _mark_rows_at_edge(axes, rows, nothing, "x", 0.0, VERMILLION, small)
     return found

@@ -201,6 +201,7 @@ class StoreWatch:
         """Return the model with these settings, compiled when it is first used."""
         key = json.dumps(settings, sort_keys=True)
         if key not in self._models:
+            # clearing is rare and cheap to recover from, so no order of use is kept
             if len(self._models) >= MAX_CACHED_MODELS:
                 self._models.clear()
             self._models[key] = make_model(settings)
@@ -218,6 +219,7 @@ class StoreWatch:
 def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     """Settings of the model estimated live in a block; None where there is none."""
     task = cell.blocks[block].task
+    # practice never enters the likelihood; models of offers are fitted after the study
     if cell.blocks[block].practice or task.kind == "offers":
         return None
     given = {**task.study_settings(), **plan.estimate}
@@ -247,6 +249,7 @@ def run(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     while True:
         worked = False
         with suppress(NotSavedError):  # a store that cannot be read now may be later
+            # questions are looked at between any two fits: an observer waits for one at most
             for session in watch.sessions_with_new_choices():
                 if not _answer_questions(watch, questions):
                     return

@@ -33,7 +33,7 @@ from penchant.task.plan import Block, Cell, Plan, parse_plan
 from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
 from penchant.task.tasks import GridTask
 
-STALLED_SECONDS = 120.0  # without a request: longer than any pause between two pages
+STALLED_SECONDS = 120.0  # without a request: a page in use sends one at every decision
 MAX_LISTED_PEOPLE = 200  # the overview is sent every second; the rest is counted
 FUNNEL_STAGES = ("arrived", "consented", "passed", "playing", "finished")
 
@@ -121,6 +121,7 @@ def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
     before = sum(block.task.n_decisions for block in blocks[: row["block"]])
     idle = max(0.0, now - row["seen"])
     is_over = row["outcome"] is not None
+    # at the end of the last block the next decision is beyond it
     done = total if row["outcome"] == "completed" else min(before + row["decision"], total)
     return {
         "session": row["session"],
@@ -174,7 +175,7 @@ def person(
 
 
 OFFER_KEY = "offer"  # key of the index of an adaptive offer among the client's data
-PEOPLE_PER_READ = 20  # a few thousand rows: constant memory, and short reads keep the WAL small
+PEOPLE_PER_READ = 20  # some thousand rows: constant memory, and short reads keep the WAL small
 EXCLUDED_OUTCOMES = ("no consent", "withdrawn")
 
 ADVICE_COLUMNS = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
@@ -347,7 +348,7 @@ class StoreExport:
                     .mappings()
                     .all()
                 )
-            last = max(whose)
+            last = max(whose)  # keyset pagination: new sessions do not shift pages
             for row in taken:
                 if whose[row["session"]]["outcome"] not in EXCLUDED_OUTCOMES:
                     yield self._row(whose[row["session"]], row)
@@ -385,6 +386,7 @@ class StoreExport:
             found["landscape"] = landscape_label(block.task, group.landscapes)
         if block.advice == "suggest":
             made = client.get("advice", {})
+            # the model is of what the person proposed; what was executed may be the advice
             found["chosen"] = client.get("proposed", row["option"])
             found |= {"executed": row["option"], "advised": made.get("option")}
             found |= {"p_better": made.get("p_better"), "advice_reason": made.get("reason")}
@@ -447,6 +449,7 @@ def _condition_label(value: Any) -> Any:
 
 
 def _type(value: Any) -> type:
+    # integers become float, too: a later block may have fractions in the same column
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str
     return float
@@ -486,7 +489,7 @@ def csv_lines(store: Store) -> Iterator[str]:
     for group, row in exported.rows():
         if not group.practice:
             writer.writerow([*(escape_formula(row[name]) for name in names), group.name])
-        if buffer.tell() > 30_000:
+        if buffer.tell() > 30_000:  # characters per chunk of the response
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()
@@ -576,7 +579,7 @@ def _write(exported: StoreExport, folder: Path) -> ExportSummary:
     data = folder / "data"
     data.mkdir()
     (folder / "raw").mkdir()
-    plan = list(exported.plans.values())[-1]
+    plan = list(exported.plans.values())[-1]  # titles are those of the latest version
     with ExitStack() as stack:
         tables: dict[str, _TableWriter] = {}
         for group, row in exported.rows():

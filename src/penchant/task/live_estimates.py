@@ -82,7 +82,7 @@ class LiveEstimates:
         """Send a question about an observer to the worker."""
         answer: Future[dict[str, Any]] = Future()
         process = self._process
-        with self._lock:
+        with self._lock:  # lines of two threads must not mix in the pipe
             number = max(self._pending, default=0) + 1
             self._pending[number] = answer
             try:
@@ -112,6 +112,7 @@ class LiveEstimates:
                 with suppress(ValueError):
                     self._handle_message(json.loads(line))
             self._process.wait()
+            # questions to a dead worker are never answered: fail them now
             self._fail_all()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
@@ -133,7 +134,7 @@ class LiveEstimates:
 
 SPATIAL_MODELS = ("ucl", "gp-ucb", "locality")
 NON_SPATIAL_MODELS = ("q-learning", "kalman", "hybrid", "ucb1", "wsls", "random")
-MAX_GRID_OPTIONS = 10_000  # a belief map of 100 x 100 squares is still fitted in seconds
+MAX_GRID_OPTIONS = 10_000  # 100 x 100 squares; bounds the memory of a belief map
 
 
 def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -253,6 +253,7 @@ def _is_safe_return_address(address: str) -> bool:
         local = parts.hostname in ("localhost", "127.0.0.1")
     except ValueError:
         return False
+    # user names and quotes in an address serve phishing and injection
     if re.search(r"[\s<>\"'\\]", address) or parts.username is not None:
         return False
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
@@ -297,7 +298,7 @@ def _read_advice(
 ) -> dict[str, Any]:
     """Read whether advice is given, and the prior beliefs of the adviser."""
     advice = section.one_of("advice", ("off", "suggest"), "off")
-    section.read.update(ADVICE_KEYS)
+    section.read.update(ADVICE_KEYS)  # known keys, also where advice is off
     if advice == "off":
         return {}
     if kind != "grid" or practice or seconds is not None:
@@ -315,9 +316,10 @@ def _read_advice(
 def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set[str]) -> Block:
     """Read a block with the levels of a condition for keys it leaves open; record keys used."""
     practice = given.boolean("practice", False)
+    # practice is the same in all conditions
     added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
     lines = dict(given.lines)
-    for key in added:
+    for key in added:  # errors in a level point to the line of the condition
         lines[(*given.path, key)] = lines.get(("conditions", key), 0)
     section = Section({**added, **given.values}, given.path, lines, given.read)
     section.read.add("practice")
@@ -395,7 +397,7 @@ def _read_text(file: Path, what: str) -> str:
             f"{what} must have at most {MAX_FILE_BYTES} bytes; got {len(data)}. Shorten it."
         )
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig")  # editors on Windows write a byte order mark
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(

@@ -93,8 +93,8 @@ class Client:
             except (OSError, http.client.HTTPException, ValueError):
                 status, reply, wait = 0, {}, None
                 self.close()
-            if status not in (0, 429, 502, 503, 504):
-                if status >= 400 and status != 409:
+            if status not in (0, 429, 502, 503, 504):  # those may pass; all others are final
+                if status >= 400 and status != 409:  # 409 carries the state to continue from
                     raise GaveUpError(f"{path}: {status} {reply.get('error', reply)}")
                 return {**reply, "status": status}
             if time.monotonic() > end:
@@ -184,6 +184,7 @@ class Player:
         return found
 
     def _start_session(self) -> None:
+        # a secret of 128 bits, so that a lost reply can be requested again
         visit = self.rng.bytes(16).hex()
         reply = self.client.post(f"{API_PREFIX}/sessions", {"id": self.name, "visit": visit})
         if "token" not in reply:
@@ -275,6 +276,7 @@ class _Chooser:
         """Draw an option."""
         if self._agents is not None:
             p = self._agents.probabilities()[0]
+            # inverse of the distribution; the minimum guards against rounding of its sum
             drawn = int((p.cumsum() < self._rng.random() * p.sum()).sum())
             return min(drawn, self._n - 1)
         if self._model is not None and offer is not None:

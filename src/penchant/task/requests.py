@@ -48,6 +48,7 @@ def security_headers(ancestors: str = "'none'") -> dict[str, str]:
         "permissions-policy": "camera=(), microphone=(), geolocation=()",
         "cache-control": "no-store",
     }
+    # older browsers know x-frame-options only, which cannot name a recruiter's origin
     return found if ancestors != "'none'" else {**found, "x-frame-options": "DENY"}
 
 
@@ -108,6 +109,7 @@ class LimitsMiddleware:
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 present = {name for name, _ in message["headers"]}
+                # headers that a route has set itself, such as cache-control, win
                 added = [pair for pair in self.headers if pair[0] not in present]
                 message = {**message, "headers": [*message["headers"], *added]}
             await send(message)
@@ -146,7 +148,7 @@ def _with_timeout(receive: Receive) -> Receive:
 
     async def receiving() -> Message:
         nonlocal complete
-        if complete:
+        if complete:  # afterwards `receive` waits for the disconnect, for as long as it takes
             return await receive()
         async with asyncio.timeout(max(0.0, end - time.monotonic())):
             message = await receive()
@@ -182,6 +184,7 @@ async def read_json_body(request: Request) -> Body:
     kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
     if kind != "application/json":
         raise BodyError(415, "the content type must be application/json")
+    # a small compressed body can unpack to gigabytes
     if request.headers.get("content-encoding", "identity") != "identity":
         raise BodyError(415, "the body must not be compressed")
     data = bytearray()
@@ -217,7 +220,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
 def _unique_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in found:  # parsers disagree on which of two equal keys counts
             refuse_field(key[:40], "be given once")
         if isinstance(value, float) and not math.isfinite(value):
             refuse_field(key[:40], "be a finite number")
@@ -242,6 +245,7 @@ class Body:
     def integer(self, field: str, least: int, most: int) -> int:
         """A whole number."""
         value = self._take(field)
+        # bool is a subclass of int, but true is no number in JSON
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
             refuse_field(field, f"be a whole number in {least}..{most}")
         return value

@@ -52,6 +52,7 @@ class ParticipantRoutes:
         self.service = service
         self.results = results
         rate = service.plan.sessions_per_minute / 60
+        # a whole class behind one address arrives at once, so half a minute's quota may
         self._arrivals = TokenBucket(rate, max(10.0, service.plan.sessions_per_minute / 2))
         # per session: a page sends one or two a second, retries and events included
         self._requests = TokenBucket(rate=40.0, burst=80.0)
@@ -160,6 +161,7 @@ class ParticipantRoutes:
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
         option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_tab(body)
         body.finish()
+        # advice takes milliseconds of computing, which must not block the event loop
         said = await asyncio.to_thread(
             self.service.propose, token, block, decision, option, tab=tab
         )
@@ -304,6 +306,7 @@ class ResearcherGate:
     def check_token(self, request: Request, token: str) -> None:
         """Refuse a wrong token, and too many attempts."""
         host = request.client.host if request.client else ""
+        # constant time; checked before the rate, so that guessing cannot lock out the researcher
         if hmac.compare_digest(token.encode(), self._token):
             return
         log.warning("wrong researcher's token from %s", host)
@@ -368,7 +371,7 @@ class ResearcherRoutes:
         body.finish()
         self.gate.check_token(request, token)
         reply = JSONResponse({"ok": True})
-        secure = request.url.scheme == "https"
+        secure = request.url.scheme == "https"  # on a plain local address browsers would drop it
         reply.set_cookie(
             COOKIE_NAME,
             self.gate.cookie(),
@@ -412,7 +415,7 @@ class ResearcherRoutes:
                 elif quiet % 15 == 0:  # proxies close streams that are silent for long
                     yield ": still here\n\n"
                 last = said
-                await asyncio.sleep(1.0)
+                await asyncio.sleep(1.0)  # changes are seen within a second
 
         return StreamingResponse(changes(), media_type="text/event-stream")
 
@@ -459,7 +462,7 @@ class ResearcherRoutes:
 
 _OBSERVER = re.compile(r"[A-Za-z0-9_-]{16,64}")
 ESTIMATE_TIMEOUT_SECONDS = 60.0  # the first question of a model may wait for its compilation
-MAX_OBSERVATIONS = 10_000  # per observer, so that a fit stays a matter of seconds
+MAX_OBSERVATIONS = 10_000  # per observer: every fit uses all of them
 
 
 class ObserverRoutes:
@@ -589,6 +592,7 @@ def _store_observation(
         )
     ).first()
     if stored is None:
+        # observations come in order: a gap would be a choice that the model never saw
         count = _observation_count(connection, observer)["observations"]
         if number != count:
             raise RefusedError(409, "number", f"the next observation is {count}")

@@ -117,7 +117,7 @@ def make_app(
 
     async def asset(request: Request) -> Response:
         found = held.get(request.path_params["path"])
-        if found is None or found.kind.startswith("text/html"):
+        if found is None or found.kind.startswith("text/html"):  # pages have their own routes
             return error_response(404, "path", "there is no such page")
         headers = {"etag": found.tag, "cache-control": "no-cache"}
         if request.headers.get("if-none-match") == found.tag:
@@ -131,6 +131,7 @@ def make_app(
         service, estimates, gate, lambda status: page("researcher.html", status), stopping
     )
     routes: list[BaseRoute] = [
+        # the most frequent first: routes are tried in order
         *ParticipantRoutes(service, estimates).routes(),
         Route("/", index, methods=["GET"]),
         Route("/health", health, methods=["GET"]),
@@ -208,7 +209,7 @@ class Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def _give_up(self) -> None:
-        asked = self.cycle is not None
+        asked = self.cycle is not None  # a request was read; keep-alive has its own timeout
         if not asked and not self.transport.is_closing():
             self.transport.close()
 
@@ -266,7 +267,7 @@ def serve(
         if held.file is not None:
             stack.enter_context(exclusive_lock(held.file))
         service = Service(held, plan)
-        compile_advice(plan)
+        compile_advice(plan)  # before people can come
         listening = stack.enter_context(_listening_socket(host, port))
         estimates = None
         if with_estimates:

@@ -138,6 +138,7 @@ class Service:
 
         def work(connection: Connection) -> Reply:
             now = self.clock.now()
+            # a repeated request of the same browser finds its own session first
             mine = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
             if mine is not None:
                 settled = self._apply_deadline(connection, mine, now)
@@ -171,6 +172,7 @@ class Service:
             raise RefusedError(
                 409, "already begun", "somebody with this id has begun; go on in that browser"
             )
+        # the new token replaces the old one: the earlier browser is logged out
         connection.execute(
             update(sessions)
             .where(sessions.c.session == session.session)
@@ -291,7 +293,7 @@ class Service:
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
             kept = self._save_session(connection, session, after_begin(session, now), now)
-            if session.stage == "ready":
+            if session.stage == "ready":  # a repeated request is not logged twice
                 self._log(connection, kept, "begun", {"block": block, "decision": decision}, now)
             return self._state_view(connection, kept, now)
 
@@ -426,7 +428,7 @@ class Service:
         """End the session, and delete decisions, events and id of the person."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            if session.outcome != "withdrawn":
+            if session.outcome != "withdrawn":  # repeated requests find nothing to delete
                 for table in (decisions, events, people):
                     connection.execute(delete(table).where(table.c.session == session.session))
                 nothing = replace(after_end(session, "withdrawn"), total=0.0)
@@ -458,7 +460,7 @@ class Service:
     def _load_session(
         self, connection: Connection, query: Select[Any], key: int | str
     ) -> Session | None:
-        if not self.store.is_sqlite:
+        if not self.store.is_sqlite:  # SQLite has one writer; PostgreSQL locks the row
             query = query.with_for_update()
         row = connection.execute(query, {"key": key}).mappings().first()
         if row is None:
@@ -511,7 +513,7 @@ class Service:
     ) -> tuple[Session, dict[str, Any]]:
         cell = self._cell(session)
         task = cell.blocks[session.block].task
-        if task.is_adaptive:
+        if task.is_adaptive:  # the offer is stored, as it could not be derived without the answers
             history = self._offer_history(connection, session)
             client = {
                 **client,
@@ -521,6 +523,7 @@ class Service:
             made = self._load_advice(connection, session, session.block, session.decision)
             if made is not None:
                 client = {**client, PROPOSED: made[PROPOSED], ADVICE: made}
+        # the reward depends on the key alone: a retry after a crash draws the same
         key = (self._seed(session), "reward", session.session, session.block, session.decision)
         reward = task.reward(option, session.decision, self.walk_key(session), key)
         row = {
@@ -588,6 +591,7 @@ class Service:
         same = stored["auto"] if choice.option is None else choice.option == stored["option"]
         if same:
             return
+        # the page shows the stored choice in either case, with different words
         code = "too late" if stored["auto"] else "already decided"
         error = RefusedError(409, code, f"decision {choice.decision} is taken")
         error.reply = self._decision_reply(connection, session, stored, now)
@@ -599,7 +603,7 @@ class Service:
         """Reply to a decision: its reward and the next one, or the whole state after a block."""
         block = self._cell(session).blocks[row["block"]]
         reply: Reply = {"decision": decision_view(row), "total": round(session.total, 6)}
-        if session.stage in ("ready", "end"):
+        if session.stage in ("ready", "end"):  # the last reply carries the return address
             reply["state"] = self._state_view(connection, session, now)
         else:
             history = self._offer_history(connection, session)
@@ -642,6 +646,7 @@ class Service:
             .where(
                 decisions.c.session == session.session,
                 decisions.c.block == session.block,
+                # choices of the server are no answers of the person
                 decisions.c.auto.is_(False),
             )
             .order_by(decisions.c.decision)

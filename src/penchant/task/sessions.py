@@ -56,7 +56,7 @@ class Moment:
         >>> Moment(5.0, 3.0, "y").since(Moment(9.0, 100.0, "x"))
         0.0
         """
-        same = self.boot == earlier.boot
+        same = self.boot == earlier.boot  # after a restart only the wall clock is left to compare
         gone = self.steady - earlier.steady if same else self.wall - earlier.wall
         return max(0.0, gone)
 
@@ -154,7 +154,7 @@ def check_stage(session: Session, *stages: Stage) -> None:
 
 def check_tab(session: Session, tab: int | None) -> None:
     """Refuse an older window of the browser."""
-    if tab is not None and tab != session.tab:
+    if tab is not None and tab != session.tab:  # other front ends send no tab
         raise RefusedError(409, "superseded", "the study goes on in another window")
 
 
@@ -250,12 +250,13 @@ def after_decision(
         Whether a fixed pace goes on at once; else it waits until the person is back.
     """
     block = cell.blocks[session.block]
-    paid = 0.0 if reward is None or block.practice else reward
+    paid = 0.0 if reward is None or block.practice else reward  # practice earns nothing
     after = replace(session, total=session.total + paid, decision=session.decision + 1)
     if after.decision < block.task.n_decisions:
         if block.seconds is None or ready:
             # the clock of the next decision starts after the reward was shown
             return replace(after, onset=add_seconds(now, block.feedback))
+        # a hidden tab pauses: no deadline runs until the person is back
         return replace(after, stage="ready", onset=None)
     if after.block + 1 < len(cell.blocks):
         return replace(after, stage="ready", block=after.block + 1, decision=0, onset=None)
@@ -303,6 +304,7 @@ def end_view(plan: Plan, session: Session, platform_id: str | None) -> dict[str,
     ending = plan.endings[session.outcome]
     address = ending.address
     if address is not None and "{id}" in address:
+        # quoted, so that an id cannot add parameters to the address
         address = address.replace("{id}", quote(platform_id or "", safe=""))
     view = _common_view(plan, session)
     view["end"] = {
@@ -413,6 +415,7 @@ class AdviserCache:
 
     def _helper(self, asked: Proposal) -> Helper:
         """Adviser before this proposal: cached from the last one, or replayed from the store."""
+        # taken out while it is used: two requests never share an adviser
         with self._lock:
             n, helper = self._held.pop(asked.session, (0, None))
         # a cached adviser that has seen another proposal than the stored one is replayed

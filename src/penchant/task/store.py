@@ -183,7 +183,7 @@ def make_engine(store: str) -> Engine:
 def _sqlite_engine(file: Path) -> Engine:
     engine = create_engine(
         f"sqlite:///{file}",
-        poolclass=NullPool,
+        poolclass=NullPool,  # opening a file is cheap; threads share no connection
         connect_args={"check_same_thread": False, "timeout": 10},
     )
 
@@ -265,7 +265,7 @@ def _create(engine: Engine, version: int) -> None:
 def _migrate(
     engine: Engine, found: int, version: int, migrations: Mapping[int, Callable[[Connection], None]]
 ) -> None:
-    if engine.dialect.name == "sqlite":
+    if engine.dialect.name == "sqlite":  # PostgreSQL is backed up by its own tools
         file = Path(str(engine.url.database))
         copy_sqlite(file, file.with_name(f"{file.name}.version-{found}-{int(time.time())}"))
     with _begin_write(engine) as connection:
@@ -285,11 +285,12 @@ def _begin_write(engine: Engine) -> Any:
 
 def copy_sqlite(file: Path, copy: Path) -> None:
     """Copy a store whole while others write to it."""
+    # created first with narrow rights: the copy holds ids of people
     handle = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     os.close(handle)
     source, target = sqlite3.connect(file), sqlite3.connect(copy)
     try:
-        source.backup(target, pages=512)
+        source.backup(target, pages=512)  # in steps, so that writers get their turn
     finally:
         source.close()
         target.close()
@@ -368,7 +369,7 @@ class Store:
         if self._queue.qsize() >= self._max_queued:
             done.set_exception(BusyError("too many writes wait"))
             return done
-        if self._thread is None:
+        if self._thread is None:  # stores that are only read need no thread
             self._thread = threading.Thread(target=self._write_loop, name="store", daemon=True)
             self._thread.start()
         self._queue.put(_Write(work, done))
@@ -406,6 +407,7 @@ class Store:
         """Commit all writes in one transaction; None after a failure, for a new connection."""
         results: list[tuple[_Write, Any, BaseException | None]] = []
         try:
+            # before, inside and after: wherever the file vanishes, nobody is told "saved"
             self._check_file_exists()
             if connection is None:
                 connection = self.engine.execution_options(writes=True).connect()
@@ -496,7 +498,7 @@ def _check_file(file: Path, must_exist: bool) -> None:
         raise DataError(
             f"--store must be a file in an existing directory; got {file}. Choose another place."
         )
-    if file.exists() and file.stat().st_size:
+    if file.exists() and file.stat().st_size:  # an empty file becomes a new store
         with file.open("rb") as stream:
             if stream.read(15) != b"SQLite format 3":
                 raise DataError(

@@ -169,7 +169,7 @@ class RewardNoise:
             drawn += self.size**0.5 * random_normal(*key)
         elif self.kind == "integer":
             drawn += random_integer(2 * int(self.size) + 1, *key) - int(self.size)
-        return round(drawn, self.decimals) + 0.0  # no minus zero
+        return round(drawn, self.decimals) + 0.0  # turns -0.0 into 0.0, which people read
 
 
 def read_noise(section: Section, default: NoiseKind = "gaussian") -> RewardNoise:
@@ -246,6 +246,7 @@ class BanditTask:
         if self.rewards == "restless":
             return _random_walk(self, walk)[decision]
         n = len(self.means)
+        # every reversal shifts all means by one option
         moved = sum(decision >= at for at in self.reversals)
         return tuple(self.means[(i - moved) % n] for i in range(n))
 
@@ -290,6 +291,7 @@ def read_bandit(section: Section) -> BanditTask:
     means = tuple(section.numbers("means", 2, 10))
     rewards = section.one_of("rewards", BANDIT_KINDS, "static")
     noise = read_noise(section)
+    # with Bernoulli noise means are probabilities, at the start and on the whole walk
     if noise.kind == "bernoulli" and not all(0 <= mean <= 1 for mean in means):
         section.refuse("means", "lie in 0..1 with bernoulli noise", "Give probabilities.")
     if rewards == "restless":
@@ -389,6 +391,7 @@ def read_grid(section: Section) -> GridTask:
 def _grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
     """Mean rewards: those of a landscape of the paper, or given one by one."""
     n = width * height
+    # tables named by means_file have been inserted as means before
     name = section.text("landscape", "own" if section.has("means") else "a", most=40)
     if section.has("means"):
         return name, tuple(section.numbers("means", n, n))
@@ -449,6 +452,7 @@ class AdaptiveOffers:
 
 @lru_cache(maxsize=MAX_CACHED_ASKERS)
 def _asker_after(adaptive: AdaptiveOffers, history: OfferHistory) -> Asker:
+    # recursion over the cache: usually only the last answer is new
     if not history:
         return adaptive.make_asker()
     (index, option), before = history[-1], history[:-1]
@@ -463,6 +467,7 @@ def _attribute_name(attribute: str, model: str) -> str:
 
 def read_adaptive(section: Section, rows: OfferRows, names: tuple[str, ...]) -> AdaptiveOffers:
     """Read the settings of adaptive offers: model, about, decisions."""
+    # delays ask for a discounting model, probabilities for one of risk
     usual = "hyperbolic" if "delay" in names else "expected-utility"
     model = section.one_of("model", OFFER_MODELS, usual)
     about = tuple(section.texts("about", []))
@@ -560,7 +565,7 @@ class OffersTask:
         options = range(1, self.n_options(0) + 1)
         model = None if self.adaptive is None else self.adaptive.model
         named = {name: "/".join(f"{name}_{i}" for i in options) for name in self.attributes}
-        usual = "hyperbolic"
+        usual = "hyperbolic"  # a gamble, without delays, is read by expected utility instead
         if "delay" not in self.attributes:
             usual, named["outcome"] = "expected-utility", named.pop("amount")
         return {"model": model or usual, "offers": [f"{k}={v}" for k, v in named.items()]}
@@ -576,7 +581,7 @@ def read_offers_task(section: Section) -> OffersTask:
             "Write [[block.offer]] amount = [20, 50], delay = [0, 30], or offers_file.",
         )
     adaptive = section.one_of("order", OFFER_ORDERS, "listed") == "adaptive"
-    if section.has("decisions") and not adaptive:
+    if section.has("decisions") and not adaptive:  # a list is played whole
         section.integer("decisions", len(given), len(given))
     names = tuple(name for name in ATTRIBUTES if given[0].has(name))
     rows = tuple(_read_offer(offer, names, given[0]) for offer in given)
