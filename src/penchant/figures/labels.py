@@ -284,12 +284,12 @@ def wrap_text(text: str, longest: float, most: int = 2) -> str:
         return "\n".join(filled)
     body, count = _split_count(text)
 
-    def cut(end: int) -> list[str]:
+    def shortened(end: int) -> list[str]:
         return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", longest)
 
     # the number of lines grows with the length kept, so the longest prefix is found by bisection
-    fewer = bisect_right(range(len(body)), most, key=lambda end: len(cut(end)))
-    return "\n".join(cut(max(fewer - 1, 0)))
+    fewer = bisect_right(range(len(body)), most, key=lambda end: len(shortened(end)))
+    return "\n".join(shortened(max(fewer - 1, 0)))
 
 
 def _fill_lines(text: str, longest: float) -> list[str]:

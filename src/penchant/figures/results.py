@@ -273,7 +273,7 @@ def _(result: PredictiveCheck) -> Any:
 
 @_draw.register
 def _(result: PopulationFit) -> Any:
-    """All subjects under the population with intervals, and the typical person below."""
+    """Subjects under the population with intervals, and the typical person below."""
     people, ends = result.subjects, result.subjects.interval()
     typical = {p.name: p for p in result.parameters_at()}
     drawn, axes = _subject_panels(len(people.natural_names), len(people))
