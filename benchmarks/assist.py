@@ -20,7 +20,7 @@ from kept import Kept
 from machine import about, load
 
 import penchant as pn
-from penchant.assistance.team import KINDS, World, apprentice_gains, team_gains
+from penchant.assistance.team import KINDS, TeamEnvironment, apprentice_gains, team_gains
 from penchant.assistance.warning import warning_scores
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.landscape import distances
@@ -156,13 +156,13 @@ def seconds(kept: Kept, n: int) -> None:
 
 def decision_ms() -> list[float]:
     """Processor time from a proposal to its advice as JSON, and of what was done, in play."""
-    field = World.hard().field
+    field = TeamEnvironment.hard().field
     basis = pn.MapBasis.smooth(GRID, n=25, length_scale=field.length_scale, kernel=field.kernel)
     model = pn.UCL(locations=GRID, noise_variance=10.0, length_scale=4.0, prior_map=basis)
     helper = pn.assist(model, field, unassisted=None)
     rng, found = np.random.default_rng(SEED), []
     for episode in range(12):
-        truth = World.hard().landscape(World.hard().root, rng)
+        truth = TeamEnvironment.hard().landscape(TeamEnvironment.hard().root, rng)
         for _ in range(30):
             option = int(rng.choice(np.argsort(-truth)[:25]))
             begin = time.process_time()
@@ -286,7 +286,7 @@ def without_empty(parts: list[str]) -> list[str]:
 def page(kept: Kept, people: Kept, arguments: str) -> str:
     told = about(arguments)
     told["command"] = f"python benchmarks/assist.py {arguments}".strip()
-    world = World.hard().field
+    world = TeamEnvironment.hard().field
     fit = [line["ratios"] for line in kept.under("seconds") if "ratios" in line]
     asked = [line for line in kept.under("seconds") if "ms" in line]
     parts = [

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.helper import LEAST_TRUST
+from penchant.assistance.helper import ADVICE
 from penchant.assistance.knowledge import FieldState, OperatorState
-from penchant.assistance.team import KINDS, World, team_gains
+from penchant.assistance.team import KINDS, TeamEnvironment, team_gains
 from penchant.errors import DataError
 
 PLACES = pn.grid(6, 5)
@@ -72,7 +72,7 @@ def test_the_field_learns_as_gaussian_conditioning_says():
     np.testing.assert_allclose(found.mean, 30 + gain @ (np.array(rewards) - 30), rtol=1e-10)
     after = covariance - gain @ covariance[options]
     np.testing.assert_allclose(found.sd(), np.sqrt(np.diag(after)), rtol=1e-8)
-    np.testing.assert_allclose(found.row(7), after[7], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(found.covariance_with(7), after[7], rtol=1e-8, atol=1e-8)
 
 
 def test_a_trusted_map_is_a_mean_that_rewards_correct():
@@ -90,7 +90,7 @@ def test_trust_follows_whether_the_map_was_right():
     options = np.arange(0, 30, 2)
     right = pn.Trust().learnt(FIELD, truth, options, 30 + truth[options])
     wrong = pn.Trust().learnt(FIELD, -truth, options, 30 + truth[options])
-    assert right.mean > 0.8 and wrong.mean < LEAST_TRUST and right.sd < 0.5
+    assert right.mean > 0.8 and wrong.mean < ADVICE.min_trust and right.sd < 0.5
     assert pn.Trust(0.4, fixed=True).learnt(FIELD, truth, options, 30 + truth[options]).mean == 0.4
 
 
@@ -171,9 +171,9 @@ def test_rule_3_there_is_silence_where_the_model_of_the_operator_has_not_converg
     again = suggested[0].replayed(log[:-1])
 
     def fails(state, n_steps):
-        state.settled = False
+        state.is_at_mode = False
 
-    monkeypatch.setattr(OperatorState, "settle", fails)
+    monkeypatch.setattr(OperatorState, "update_mode", fails)
     for _ in range(3):  # Newton's steps are taken at every third choice
         again.proposed(option)
         again.executed(option, 30.0)
@@ -346,7 +346,7 @@ def test_a_reward_that_is_not_known_is_not_learnt_from():
 
 @pytest.mark.slow
 def test_all_kinds_of_operators_play_alone_and_with_a_machine():
-    small = World(FIELD, n_decisions=12)
+    small = TeamEnvironment(FIELD, n_decisions=12)
     for kind in KINDS:
         found = team_gains(
             kind,

@@ -1,9 +1,14 @@
-"""A machine beside its operator: it watches, suggests, or decides where it was told to.
+"""Shared autonomy in a bandit task: a machine that watches, suggests or decides.
 
-What was proposed is scored, what was executed is learnt from. Rules of safety are here, and each is
-a test: nothing else is executed than proposed unless the owner of the task set "decide"; every
-advice has a reason made of the numbers that caused it; and there is silence where the machine does
-not know enough, of the operator or of the task.
+The machine maximises an upper credible limit index over a Gaussian field whose mean function is the
+operator's map times the learnt trust in it (`knowledge`). It acts under its posterior instead of
+predicting the operator first (Javdani et al. 2015), and sees rewards, unlike the assistive bandit
+of Chan et al. (2019). Proposals are scored by the operator's model; executions and their rewards
+are learnt from.
+
+Three rules of safety, each with a test: nothing but the proposal is executed unless the task's
+owner set "decide"; every advice has a reason made of the numbers that caused it; the machine is
+silent where it does not know enough about the operator or the task.
 """
 
 from __future__ import annotations
@@ -18,15 +23,15 @@ from scipy import special
 from penchant._typing import Vector
 from penchant.arguments import whole_number
 from penchant.assistance.knowledge import (
+    Z_90,
     Field,
+    FieldPosterior,
     FieldState,
-    Known,
+    OperatorProfile,
     OperatorState,
-    Posterior,
-    Seen,
     Trust,
-    read_episode,
-    together,
+    fit_operator,
+    merge_profiles,
 )
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError, closest_match_hint
@@ -52,24 +57,36 @@ Mode = Literal["watch", "suggest", "decide"]
 MODES: tuple[Mode, ...] = ("watch", "suggest", "decide")
 Kind = Literal["silent", "suggest", "decide"]
 
-FEWEST = 10  # scored choices before anything is said
-BETTER = 0.7  # probability of being better that a suggestion must exceed
-PREDICTS = 0.1  # nats per choice by which the operator's model must beat chance
-LEAST_TRUST = 0.2  # below which the operator's map is not used
-LEAST_GAIN = 0.2  # of the field's sd that a suggestion must promise
-ENOUGH_ACCEPTED, DISAPPOINTED = 8, -2.0  # accepted suggestions, and their z, that end suggestions
-MOST_FUNCTIONS, HELD = 36, 0.95  # of an operator's map, and the share of a field they hold
-LOGGED = (
+
+@dataclass(frozen=True, slots=True)
+class AdviceOptions:
+    """Conditions under which the machine speaks, and the basis of an operator's map."""
+
+    min_scored_choices: int = 10  # before that the operator's model rests on its prior
+    min_p_better: float = 0.7  # as simulated; nearer to 0.5 a suggestion is as often wrong as right
+    min_information: float = 0.1  # nats per choice that the operator's model must beat chance by
+    min_trust: float = 0.2  # simulated experts end at .88, wrong maps or none at .26 to .30
+    min_gain: float = 0.2  # of the index, in sd of the field: 3 points at the usual sd of 15
+    min_accepted: int = 8  # accepted suggestions before their payoffs are tested
+    min_payoff_z: float = -2.0  # of those payoffs less predictions; lower ends suggestions
+    max_basis_functions: int = 36  # maps on 100 tiles need no more than 16; twice the cost
+    basis_variance_share: float = 0.95  # of the field that the map's functions must span
+    min_reason_difference: float = 0.1  # in sd of the field: smaller ones are not worth a sentence
+    min_variance: float = 1e-12  # squared rewards; of two options that are the same
+
+
+ADVICE = AdviceOptions()
+LOG_COLUMNS = (
     *("episode", "t", "mode", "assisted", "proposed", "executed", "reward", "kind", "advised"),
     *("reason", "gain", "gain_low", "gain_high", "p_better", "p_slip", "p_accept", "trust"),
     "prequential",
 )
-UNASSISTED = 5  # one episode in so many goes without assistance
+UNASSISTED_EVERY = 5  # episodes: one in five unassisted keeps noise and trust up to date
 
 
 @dataclass(frozen=True, repr=False)
 class Advice(Result):
-    """What the machine says of a proposal.
+    """The machine's answer to a proposal.
 
     Attributes
     ----------
@@ -126,11 +143,11 @@ def assist(
     mode: Mode = "suggest",
     trust: Trust | None = None,
     rng: np.random.Generator | int = 0,
-    unassisted: int | None = UNASSISTED,
+    unassisted: int | None = UNASSISTED_EVERY,
 ) -> Helper:
-    """A machine that learns from its operator, and helps.
+    """Return a machine that learns from its operator, and helps.
 
-    What reading an episode can need is compiled at once, with a message on stderr.
+    Kernels that fitting an episode can need are compiled at once, with a message on stderr.
 
     Parameters
     ----------
@@ -181,7 +198,7 @@ class Helper(Result):
     trust
         In the operator's map, as learnt so far.
     known
-        What episodes without assistance told of the operator.
+        The operator's parameters, from episodes without assistance.
     is_assisted
         Whether this episode goes with assistance.
     """
@@ -207,30 +224,31 @@ class Helper(Result):
         seed = rng.integers(2**62) if isinstance(rng, np.random.Generator) else rng
         self.seed = whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
-        self._carried: tuple[list[Known], int, float] | None = None
+        # knowledge taken over from another machine: profiles, scored choices, their log-score
+        self._carried: tuple[list[OperatorProfile], int, float] | None = None
         self._restart()
 
     def _restart(self) -> None:
         self.trust = self.first_trust
-        self.known = Known.nothing(self.model, self.field.mean, self.field.sd)
+        self.known = OperatorProfile.default(self.model, self.field.mean, self.field.sd)
         self.n_scored, self._score = 0, 0.0
-        self._seen: list[Known] = []
+        self._profiles: list[OperatorProfile] = []
         self._rng = np.random.default_rng(self.seed)
         self.episode_number, self.is_assisted = 0, False
-        self._begin()
+        self._begin_episode()
 
-    def _begin(self) -> None:
+    def _begin_episode(self) -> None:
         self._field = FieldState.before_play(self.field)
         self._operator = OperatorState.before_play(self.model, self.known)
-        self._play: list[tuple[int, int, float]] = []
-        self._surprises: list[float] = []
-        self._pending: tuple[int, Advice] | None = None
+        self._decisions: list[tuple[int, int, float]] = []  # proposed, executed, reward or NaN
+        self._payoff_z: list[float] = []  # of accepted suggestions: payoff less prediction, in sd
+        self._pending: tuple[int, Advice] | None = None  # a proposal not executed yet
 
-    # -- what is shown ---------------------------------------------------------------------------
+    # -- for the operator --------------------------------------------------------------------------
 
     @property
     def announcement(self) -> str:
-        """What the operator is told of this episode."""
+        """The sentence shown to the operator at the start of this episode."""
         if not self.is_assisted:
             return "This episode goes without assistance: the machine learns how you decide."
         if self.mode == "decide":
@@ -244,13 +262,13 @@ class Helper(Result):
         return self._operator.belief()
 
     def belief_sd(self) -> Vector:
-        """How well that map is known, at every option."""
+        """Standard deviation of the operator's map at every option."""
         return self._operator.belief_sd()
 
     @property
     def used_trust(self) -> float:
         """Trust in the operator's map as it is used: 0 where it is too small."""
-        return self.trust.mean if self.trust.mean >= LEAST_TRUST else 0.0
+        return self.trust.mean if self.trust.mean >= ADVICE.min_trust else 0.0
 
     @property
     def prequential(self) -> float:
@@ -265,27 +283,28 @@ class Helper(Result):
     # -- one decision ----------------------------------------------------------------------------
 
     def proposed(self, option: int) -> Advice:
-        """What the machine says of an option that the operator proposes."""
+        """Advise on an option that the operator proposes, and score the proposal."""
         if self._pending is not None:
             raise DataError(
                 "proposed must be followed by executed; got another proposal. Say what was done."
             )
-        option = self._option(option, "option")
-        u = self._operator.objective()
+        option = self._checked_option(option, "option")
+        u = self._operator.utilities()
+        # advise before the proposal is learnt from: p_slip and p_accept are predictions of it
         advice = self._advice(option, u)
-        log_p = self._operator.choose(option)
+        log_p = self._operator.observe_choice(option)
         self._score += log_p + np.log(self.model.n_options)
         self.n_scored += 1
         self._pending = option, advice
         return advice
 
     def executed(self, option: int, reward: float | None = None) -> None:
-        """What was done, and what it paid; None where nothing is known of it."""
+        """Learn which option was executed, and its reward; None where that is unknown."""
         if self._pending is None:
             raise DataError(
                 "executed must follow proposed; got no proposal. Say what was proposed."
             )
-        option = self._option(option, "option")
+        option = self._checked_option(option, "option")
         proposed, advice = self._pending
         allowed = {proposed} if advice.option is None else {proposed, advice.option}
         if advice.kind == "decide" and advice.option is not None:
@@ -298,20 +317,21 @@ class Helper(Result):
         self.happened(option, reward)
 
     def happened(self, option: int, reward: float | None = None) -> None:
-        """What was done in play that this machine had no part in, whatever it would have said."""
+        """Learn which option was executed in play that this machine had no part in."""
         if self._pending is None:
             raise DataError("happened must follow proposed; got no proposal. Say what was chosen.")
-        option = self._option(option, "option")
+        option = self._checked_option(option, "option")
         proposed, advice = self._pending
-        reward = None if reward is None else _finite(reward)
+        reward = None if reward is None else _checked_reward(reward)
         self._pending = None
         if reward is not None:
             if advice.kind == "suggest" and option == advice.option:
-                self._surprises.append(self._surprise(option, reward))
+                # before the reward is learnt: it is compared with what was predicted for it
+                self._payoff_z.append(self._standardized_payoff(option, reward))
             self._field.observe(option, reward)
             self._operator.observe(option, reward)
-        self._operator.tick()
-        self._play.append((proposed, option, np.nan if reward is None else reward))
+        self._operator.advance_time()
+        self._decisions.append((proposed, option, np.nan if reward is None else reward))
         self.log.append(self._row(proposed, advice, option, reward))
 
     def _row(
@@ -319,7 +339,7 @@ class Helper(Result):
     ) -> dict[str, Any]:
         return {
             "episode": self.episode_number,
-            "t": len(self._play),
+            "t": len(self._decisions),
             "mode": self.mode,
             "assisted": self.is_assisted,
             "proposed": proposed,
@@ -345,68 +365,70 @@ class Helper(Result):
         """
         if self._pending is not None:
             raise DataError("end_episode must follow executed; got a proposal. Say what was done.")
-        if self._play:
+        if self._decisions:
+            # not from assisted choices: whoever follows advice shows the machine its own map
             if not self.is_assisted:
-                self._learn()
+                self._learn_operator()
             self.log.append({"episode": self.episode_number, "ended": True})
             self.episode_number += 1
             due = self.unassisted is not None and self._rng.random() < 1 / self.unassisted
             self.is_assisted = not due
-        self._begin()
+        self._begin_episode()
 
-    def _learn(self) -> None:
-        chosen, done, rewards = (np.array(part) for part in zip(*self._play, strict=True))
+    def _learn_operator(self) -> None:
+        chosen, done, rewards = (np.array(part) for part in zip(*self._decisions, strict=True))
+        # beliefs are unknown after the first missing reward: the fit ends with that choice
         gaps = np.isnan(rewards)
         last = int(np.flatnonzero(gaps)[0]) + 1 if gaps.any() else len(rewards)
         episode = Episode(chosen[:last], rewards[:last], executed=done[:last])
-        seen: Seen | None = read_episode(self.model, episode)
-        if seen is None:
+        found = fit_operator(self.model, episode)
+        if found is None:
             return
-        self._seen.append(seen.known)
-        self.known = together(self._seen)
+        self._profiles.append(found.profile)
+        self.known = merge_profiles(self._profiles)
         paid = ~np.isnan(rewards[:last])
         self.trust = self.trust.learnt(
-            self.field, seen.belief, done[:last][paid], rewards[:last][paid]
+            self.field, found.belief, done[:last][paid], rewards[:last][paid]
         )
 
-    # -- what it thinks --------------------------------------------------------------------------
+    # -- the index, and when to speak ------------------------------------------------------------
 
-    def _posterior(self) -> Posterior:
+    def _posterior(self) -> FieldPosterior:
         trust = self.used_trust
-        nothing = np.zeros(self.model.n_options)
-        return self._field.posterior(trust, self._operator.belief() if trust else nothing)
+        no_map = np.zeros(self.model.n_options)
+        return self._field.posterior(trust, self._operator.belief() if trust else no_map)
 
-    def _index(self, known: Posterior) -> Vector:
+    def _index(self, posterior: FieldPosterior) -> Vector:
+        """Upper credible limit of every option, with the field's share of the bonus."""
         t = np.array([float(self._operator.time)])
         z = float(self.model.credible_z(t)[0])
-        return np.asarray(known.mean + self.field.bonus * z * known.sd())
+        return np.asarray(posterior.mean + self.field.bonus * z * posterior.sd())
 
     def _advice(self, option: int, u: Vector) -> Advice:
-        silent = self._silence()
-        if silent is not None:
-            return Advice(None, "silent", silent)
-        known = self._posterior()
-        mean, index = known.mean, self._index(known)
-        p_better, spread = self._better(option, known)
+        silence = self._silence_reason()
+        if silence is not None:
+            return Advice(None, "silent", silence)
+        posterior = self._posterior()
+        mean, index = posterior.mean, self._index(posterior)
+        p_better, difference_sd = self._comparison_with(option, posterior)
         if self.mode == "decide":
             other = int(np.argmax(index))
             if other == option:
                 return Advice(None, "silent", "The machine would take the same.")
         else:
-            allowed = p_better > BETTER
+            # the largest gain, not weighted by p_accept: that made no difference in simulations
+            allowed = p_better > ADVICE.min_p_better
             allowed[option] = False
             if not allowed.any():
-                return Advice(
-                    None, "silent", f"No option is better with a probability above {BETTER:g}."
-                )
+                reason = f"No option is better with a probability above {ADVICE.min_p_better:g}."
+                return Advice(None, "silent", reason)
             other = int(np.argmax(np.where(allowed, index, -np.inf)))
-            promised = float(index[other] - index[option])
-            if promised < LEAST_GAIN * self.field.sd:
-                return Advice(
-                    None, "silent", f"No option promises more than {max(promised, 0):.1f} besides."
-                )
+            index_gain = float(index[other] - index[option])
+            if index_gain < ADVICE.min_gain * self.field.sd:
+                reason = f"No option promises more than {max(index_gain, 0):.1f} besides."
+                return Advice(None, "silent", reason)
         gain = float(mean[other] - mean[option])
-        half = 1.645 * float(spread[other])
+        half = Z_90 * float(difference_sd[other])
         q = np.exp(u - u.max())
         return Advice(
             other,
@@ -419,37 +441,41 @@ class Helper(Result):
             float(special.expit(u[other] - u[option])),
         )
 
-    def _better(self, option: int, known: Posterior) -> tuple[Vector, Vector]:
+    def _comparison_with(self, option: int, posterior: FieldPosterior) -> tuple[Vector, Vector]:
         """Probability that each option is better than one, and the sd of the difference."""
-        own = known.sd() ** 2
-        variance = own + own[option] - 2 * known.row(option)
+        own = posterior.sd() ** 2
+        variance = own + own[option] - 2 * posterior.covariance_with(option)
         if self.used_trust:
-            left = known.left()
-            variance = variance + (left - left[option]) ** 2 * self.trust.sd**2
-        sd = np.sqrt(np.maximum(variance, 1e-12))
-        return special.ndtr((known.mean - known.mean[option]) / sd), sd
+            # uncertainty of the trust, carried through the posterior mean (delta method)
+            slope = posterior.map_sensitivity()
+            variance = variance + (slope - slope[option]) ** 2 * self.trust.sd**2
+        sd = np.sqrt(np.maximum(variance, ADVICE.min_variance))
+        return special.ndtr((posterior.mean - posterior.mean[option]) / sd), sd
 
-    def _silence(self) -> str | None:
-        """Why nothing is said, or None."""
+    def _silence_reason(self) -> str | None:
+        """The sentence that says why no advice is given, or None."""
         if self.mode == "watch":
             return "The machine only watches."
         if not self.is_assisted:
             return self.announcement
         if self.mode == "decide":
             return None
-        if not (self.known.converged and self._operator.settled):
+        # What follows protects the operator's last word; "decide" has none to protect.
+        if not (self.known.converged and self._operator.is_at_mode):
             return "The model of the operator has not converged."
-        if self.n_scored < FEWEST:
-            return f"Only {self.n_scored} choices were seen; {FEWEST} are needed."
-        if self.prequential <= PREDICTS:
+        if self.n_scored < ADVICE.min_scored_choices:
+            return (
+                f"Only {self.n_scored} choices were seen; {ADVICE.min_scored_choices} are needed."
+            )
+        if self.prequential <= ADVICE.min_information:
             return (
                 f"The model of the operator predicts choices {self.prequential:.2f} nats above "
-                f"chance; {PREDICTS:g} are needed."
+                f"chance; {ADVICE.min_information:g} are needed."
             )
-        z = self.disappointment
-        if len(self._surprises) >= ENOUGH_ACCEPTED and z < DISAPPOINTED:
+        n, z = len(self._payoff_z), self.disappointment
+        if n >= ADVICE.min_accepted and z < ADVICE.min_payoff_z:
             return (
-                f"{len(self._surprises)} suggestions paid less than predicted (z = {z:.1f}): none "
+                f"{n} suggestions paid less than predicted (z = {z:.1f}): none "
                 "are made any more in this episode."
             )
         return None
@@ -457,35 +483,36 @@ class Helper(Result):
     @property
     def disappointment(self) -> float:
         """z of what accepted suggestions paid less what was predicted, in this episode."""
-        n = len(self._surprises)
-        return float(np.sum(self._surprises) / np.sqrt(n)) if n else 0.0
+        n = len(self._payoff_z)
+        return float(np.sum(self._payoff_z) / np.sqrt(n)) if n else 0.0
 
-    def _surprise(self, option: int, reward: float) -> float:
-        known = self._posterior()
-        variance = known.sd()[option] ** 2 + self.field.noise_variance
-        return float((reward - known.mean[option]) / np.sqrt(variance))
+    def _standardized_payoff(self, option: int, reward: float) -> float:
+        posterior = self._posterior()
+        variance = posterior.sd()[option] ** 2 + self.field.noise_variance
+        return float((reward - posterior.mean[option]) / np.sqrt(variance))
 
     def _reason(self, other: int, option: int, mean: Vector) -> str:
-        """A sentence from the numbers that caused the advice."""
-        apart = np.abs(np.asarray(self.field.locations) - self.field.locations[other]).sum(axis=1)
+        """Explain an advice by the rewards near it, the operator's own map, and both means."""
+        # the two nearest rewards; beyond two length scales they hardly speak for this option
+        away = np.abs(np.asarray(self.field.locations) - self.field.locations[other]).sum(axis=1)
         near = [
-            (int(apart[done]), done, reward)
-            for _, done, reward in self._play
-            if not np.isnan(reward) and apart[done] <= 2 * self.field.length_scale
+            (int(away[done]), done, reward)
+            for _, done, reward in self._decisions
+            if not np.isnan(reward) and away[done] <= 2 * self.field.length_scale
         ]
-        found = [f"{reward:.0f}" for _, _, reward in sorted(near)[:2]]
-        said = (
-            f"Near option {other} you found {' and '.join(found)}"
-            if found
+        rewards = [f"{reward:.0f}" for _, _, reward in sorted(near)[:2]]
+        text = (
+            f"Near option {other} you found {' and '.join(rewards)}"
+            if rewards
             else (f"Nobody has looked near option {other}")
         )
         belief = self.used_trust * self._operator.belief()
         more = belief[other] - belief[option]
-        if more > 0.1 * self.field.sd:
-            said += f"; you seem to expect {more:.0f} more there than at {option}"
-        return f"{said}: {mean[other]:.0f} is expected there, and {mean[option]:.0f} at {option}."
+        if more > ADVICE.min_reason_difference * self.field.sd:
+            text += f"; you seem to expect {more:.0f} more there than at {option}"
+        return f"{text}: {mean[other]:.0f} is expected there, and {mean[option]:.0f} at {option}."
 
-    def _option(self, option: Any, name: str) -> int:
+    def _checked_option(self, option: Any, name: str) -> int:
         number = whole_number(option, name, 0)
         if number >= self.model.n_options:
             raise DataError(
@@ -502,7 +529,7 @@ class Helper(Result):
         self._carried = None
         self._restart()
 
-    # -- what it says, and to go on later ----------------------------------------------------------
+    # -- tables and documents ----------------------------------------------------------------------
 
     def table(self) -> Table:
         """The last decisions as a table."""
@@ -518,11 +545,11 @@ class Helper(Result):
     def to_frame(self, *, backend: Backend | None = None) -> Any:
         """The log, a row for every decision."""
         rows = [row for row in self.log if not row.get("ended")]
-        columns = {name: [row[name] for row in rows] for name in LOGGED}
+        columns = {name: [row[name] for row in rows] for name in LOG_COLUMNS}
         return make_frame(columns, backend or frame_backend(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """All that is needed to go on later, ready for JSON."""
+        """Settings and log, ready for JSON: `from_dict` replays them."""
         return {
             "format": "penchant-helper",
             "version": 1,
@@ -551,8 +578,8 @@ class Helper(Result):
         )
         carried = decode(document["carried"])
         if carried is not None:
-            again._carry(*carried)
-        again = cast("Self", again._after(document["log"], free=True))
+            again._adopt(*carried)
+        again = cast("Self", again._after_log(document["log"], any_option=True))
         if document["proposed"] is not None:
             again.proposed(document["proposed"])
         return again
@@ -562,39 +589,39 @@ class Helper(Result):
         return f"<Helper ({self.mode}): {format_count(n, 'decision')}, trust {self.trust.mean:.2f}>"
 
     def fresh(self) -> Helper:
-        """The same machine before anything happened."""
+        """Return a machine with the same settings, before its first decision."""
         other = Helper(
             self.model, self.field, self.mode, self.first_trust, self.seed, self.unassisted
         )
         if self._carried is not None:
-            seen, n_scored, score = self._carried
-            other._carry(list(seen), n_scored, score)
+            profiles, n_scored, score = self._carried
+            other._adopt(list(profiles), n_scored, score)
         return other
 
     def carried_on(self, mode: Mode, trust: Trust) -> Helper:
-        """Another machine that knows the operator as this one does, before an assisted episode."""
+        """Return a machine that knows the operator as this one does, before an assisted episode."""
         other = Helper(self.model, self.field, mode, trust, self.seed, self.unassisted)
-        other._carry(list(self._seen), self.n_scored, self._score)
+        other._adopt(list(self._profiles), self.n_scored, self._score)
         return other
 
-    def _carry(self, seen: list[Known], n_scored: int, score: float) -> None:
-        """Begin with an assisted episode, with what another machine knew of the operator."""
-        self._carried = (list(seen), n_scored, score)
-        self._seen = seen
-        self.known = together(seen) if seen else self.known
+    def _adopt(self, profiles: list[OperatorProfile], n_scored: int, score: float) -> None:
+        """Begin with an assisted episode, with another machine's knowledge of the operator."""
+        self._carried = (list(profiles), n_scored, score)
+        self._profiles = profiles
+        self.known = merge_profiles(profiles) if profiles else self.known
         self.n_scored, self._score = n_scored, score
         self.is_assisted = True
-        self._begin()
+        self._begin_episode()
 
     def replayed(self, log: Sequence[Mapping[str, Any]]) -> Helper:
-        """The same machine after what a log says: the same advice, bit for bit.
+        """Return a fresh machine after the decisions of a log: the same advice, bit for bit.
 
         An advice that differs from the log's is an error: it is the log of another machine.
         """
-        return self._after(log, free=False)
+        return self._after_log(log, any_option=False)
 
-    def _after(self, log: Sequence[Mapping[str, Any]], *, free: bool) -> Helper:
-        """The same machine after a log; with `free`, of whatever was done, advised or not."""
+    def _after_log(self, log: Sequence[Mapping[str, Any]], *, any_option: bool) -> Helper:
+        """Replay a log; with `any_option`, executions need be neither proposed nor advised."""
         again = self.fresh()
         for number, row in enumerate(log):
             if isinstance(row, Mapping) and row.get("ended"):
@@ -606,8 +633,8 @@ class Helper(Result):
                     f"{row!r} at row {number}. Give the log of a helper."
                 )
             again.proposed(int(row["proposed"]))
-            done = again.happened if free else again.executed
-            done(int(row["executed"]), row["reward"])
+            learn = again.happened if any_option else again.executed
+            learn(int(row["executed"]), row["reward"])
             made = again.log[-1]
             for name in ("kind", "advised", "p_better", "gain", "reason"):
                 if name in row and row[name] != made[name]:
@@ -632,7 +659,7 @@ def replay(helper: Helper, log: Sequence[Mapping[str, Any]] | None = None) -> He
     return helper.replayed(list(helper.log) if log is None else log)
 
 
-def _finite(reward: Any) -> float:
+def _checked_reward(reward: Any) -> float:
     try:
         paid = float(reward)
     except (TypeError, ValueError):
@@ -667,6 +694,7 @@ def _checked_model(model: UCL, field: Field) -> UCL:
             "model must fix length_scale, and have the bonus known; got one that does not. Give "
             "UCL(..., length_scale=4.0)."
         )
+    # operators may know any landscape of the field: their map needs functions that span it
     if model.prior_map is None:
         found: UCL = with_map(field_basis(field))
         return found
@@ -674,10 +702,11 @@ def _checked_model(model: UCL, field: Field) -> UCL:
 
 
 def field_basis(field: Field) -> MapBasis:
-    """Functions that hold most of what a landscape of the field can be, as an operator may."""
-    n = min(MOST_FUNCTIONS, field.n_options - 1)
+    """Leading eigenfunctions of the field that span most of its variance (Karhunen-Loeve)."""
+    n = min(ADVICE.max_basis_functions, field.n_options - 1)
     scale = field.length_scale
     basis = MapBasis.smooth(field.locations, n, length_scale=scale, kernel=field.kernel)
-    held = np.cumsum((basis.functions**2).sum(axis=0))
-    every = held[-1] + float((basis.rest**2).sum())
-    return basis.leading(min(int(np.searchsorted(held, HELD * every)) + 1, n))
+    spanned = np.cumsum((basis.functions**2).sum(axis=0))
+    total = spanned[-1] + float((basis.rest**2).sum())
+    n_enough = int(np.searchsorted(spanned, ADVICE.basis_variance_share * total)) + 1
+    return basis.leading(min(n_enough, n))

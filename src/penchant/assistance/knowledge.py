@@ -1,11 +1,12 @@
-"""What the machine knows: rewards over places, how far it trusts the operator, and the operator.
+"""Beliefs of an assisting machine: the rewards, its trust in the operator, the operator's model.
 
-The machine takes mean rewards for a Gaussian field. The operator's map, times the trust in it, is
-the mean function of the field, never the truth: rewards correct it.
-
-Weights have a Gaussian prior, from episodes without assistance; the choices of this episode are
-added row by row at fixed shape parameters, and the mode follows by Newton steps now and then. The
-exact fit is done between episodes.
+Rewards: Gaussian process regression over the options' locations (Rasmussen & Williams 2006, ch. 2).
+The operator's belief map times the trust in it is the mean function, never data: rewards correct
+it. Trust: conjugate Bayesian regression of rewards on that map. Operator: the upper credible limit
+model (Reverdy, Srivastava & Leonard 2014), whose weights get a Gaussian prior from unassisted
+episodes; within an episode each choice adds a softmax term at fixed shape parameters, and a few
+damped Newton steps follow the posterior mode (Laplace). Exact fits (`inference.fit`) are done
+between episodes only.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Field:
         return len(self.locations)
 
     def covariance(self) -> Matrix:
-        """Of the mean rewards of all options before play."""
+        """Prior covariance of the options' mean rewards: (n_options, n_options)."""
         return np.asarray(self.sd**2 * self.kernel(distances(self.locations), self.length_scale))
 
     def __repr__(self) -> str:
@@ -86,9 +87,30 @@ class Field:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class TrackingOptions:
+    """Settings of the machine's beliefs within an episode."""
+
+    # share of the field's variance that stays open however far a map is trusted: at 0 a wrong map
+    # could never be corrected by rewards
+    min_residual_share: float = 0.1
+    newton_steps: int = 2  # per update; the mode moves little with one choice more
+    # Early choices move the mode most, so each is followed; later an update costs O(t) and is due
+    # after every third choice only.
+    n_early_choices: int = 12
+    later_update_interval: int = 3
+    slope_rel_sd: float = 0.5  # of 1/nu, relative to its value: people's noise varies by episode
+    min_step_fraction: float = 1e-3  # of a Newton step; a mode that needs shorter ones is not there
+    log_posterior_tol: float = 1e-9  # log-units; loss by rounding that is no failed step
+
+
+TRACKING = TrackingOptions()
+Z_90 = 1.645  # half-width of a 90 % normal interval, in standard deviations
+
+
 @dataclass
 class FieldState:
-    """The rewards that the machine has seen in an episode."""
+    """Rewards that the machine has observed in an episode, and the field's prior."""
 
     prior: Field
     covariance: Matrix
@@ -97,7 +119,7 @@ class FieldState:
 
     @classmethod
     def before_play(cls, prior: Field) -> FieldState:
-        """Nothing is seen yet."""
+        """Return a state without observations."""
         return cls(prior, prior.covariance(), [], [])
 
     def observe(self, option: int, reward: float) -> None:
@@ -105,63 +127,54 @@ class FieldState:
         self.options.append(option)
         self.rewards.append(reward)
 
-    def posterior(self, trust: float, belief: Vector) -> Posterior:
-        """What is believed of all options, with an operator's map as mean function.
+    def posterior(self, trust: float, belief: Vector) -> FieldPosterior:
+        """Gaussian process posterior of all options, with an operator's map as mean function.
 
-        The map takes its part of the field's variance: trust^2 times its own. What is left varies
-        as the field does, so that a map which is trusted leaves less to explore.
+        The map explains its part of the field's variance: trust^2 times its own. The residual
+        varies as the field does, so that a trusted map leaves less to explore.
         """
-        taken = trust**2 * float((belief**2).mean()) / self.prior.sd**2
-        covariance = max(1.0 - taken, LEAST_LEFT) * self.covariance
-        expected = self.prior.mean + trust * belief
+        explained = trust**2 * float((belief**2).mean()) / self.prior.sd**2
+        covariance = max(1.0 - explained, TRACKING.min_residual_share) * self.covariance
+        prior_mean = self.prior.mean + trust * belief
         if not self.options:
-            return Posterior(expected, covariance, np.zeros((0, len(belief))), (), belief)
+            return FieldPosterior(prior_mean, covariance, np.zeros((0, len(belief))), (), belief)
         at = np.array(self.options)
-        seen = covariance[at]
-        inner = seen[:, at] + self.prior.noise_variance * np.eye(len(at))
-        gains = np.linalg.solve(inner, seen)
-        mean = expected + (np.array(self.rewards) - expected[at]) @ gains
-        return Posterior(mean, covariance, gains, tuple(self.options), belief)
-
-
-LEAST_LEFT = 0.1  # share of a field's variance that no map takes away
+        cross = covariance[at]
+        reward_covariance = cross[:, at] + self.prior.noise_variance * np.eye(len(at))
+        gains = np.linalg.solve(reward_covariance, cross)
+        mean = prior_mean + (np.array(self.rewards) - prior_mean[at]) @ gains
+        return FieldPosterior(mean, covariance, gains, tuple(self.options), belief)
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
-    """Mean rewards of all options as the machine believes them.
-
-    Attributes
-    ----------
-    mean
-        Expected.
-    """
+class FieldPosterior:
+    """Mean rewards of all options as the machine believes them after the rewards observed."""
 
     mean: Vector
-    before: Matrix
-    gains: Matrix
-    options: tuple[int, ...]
-    belief: Vector
+    prior_covariance: Matrix  # (n_options, n_options), less what the map explains
+    gains: Matrix  # (n_rewards, n_options): change of each mean with each reward
+    options: tuple[int, ...]  # of the rewards
+    belief: Vector  # the operator's map in the prior mean
 
     def sd(self) -> Vector:
         """Standard deviation of every option."""
-        seen = self.before[list(self.options)]
-        variance = np.diagonal(self.before) - (seen * self.gains).sum(axis=0)
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+        cross = self.prior_covariance[list(self.options)]
+        variance = np.diagonal(self.prior_covariance) - (cross * self.gains).sum(axis=0)
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))  # rounding may leave it below 0
 
-    def row(self, option: int) -> Vector:
-        """Covariance of one option with all."""
-        at = list(self.options)
-        return np.asarray(self.before[option] - self.before[option, at] @ self.gains)
+    def covariance_with(self, option: int) -> Vector:
+        """Posterior covariance of one option with all."""
+        prior = self.prior_covariance[option]
+        return np.asarray(prior - prior[list(self.options)] @ self.gains)
 
-    def left(self) -> Vector:
-        """What is left of the operator's map after the rewards."""
+    def map_sensitivity(self) -> Vector:
+        """Derivative of the posterior mean with respect to the trust in the map."""
         return np.asarray(self.belief - self.belief[list(self.options)] @ self.gains)
 
 
 @dataclass(frozen=True)
 class Trust:
-    """How much of the operator's map the machine takes over: N(mean, sd^2).
+    """Weight of the operator's map in the machine's beliefs: N(mean, sd^2).
 
     1 takes the map as it is, 0 ignores it. It is learnt from episodes without assistance: by how
     far what was found there follows the map that was read from the choices.
@@ -204,101 +217,92 @@ class Trust:
         """
         if self.fixed or self.sd == 0 or not len(options):
             return self
+        # generalised least squares: the field's own variation is the correlated error, so that
+        # rewards at neighbouring options count as little more than one
         at = np.asarray(options)
         covariance = prior.covariance()[np.ix_(at, at)] + prior.noise_variance * np.eye(len(at))
-        seen = np.column_stack([belief[at], np.asarray(rewards) - prior.mean])
-        solved = np.linalg.solve(covariance, seen)
+        columns = np.column_stack([belief[at], np.asarray(rewards) - prior.mean])
+        solved = np.linalg.solve(covariance, columns)
         precision = self.sd**-2 + float(belief[at] @ solved[:, 0])
         mean = (self.mean * self.sd**-2 + float(belief[at] @ solved[:, 1])) / precision
         return Trust(float(mean), float(precision**-0.5))
 
 
-STEPS = 2
-EARLY, EVERY = 12, 3  # choices that Newton steps follow each, and between them later
-LOOSE = 0.5  # relative sd of 1/nu before this episode's choices
-
-
 @dataclass(frozen=True)
-class Known:
-    """What episodes without assistance told of an operator.
+class OperatorProfile:
+    """Parameters of an operator, estimated from episodes without assistance."""
 
-    Attributes
-    ----------
-    noise, precision
-        nu, and delta.
-    width
-        Standard deviation of a map, in units of rewards.
-    level
-        What is expected of every option.
-    converged
-        Whether the fit did.
-    """
-
-    noise: float
-    precision: float
-    width: float
-    level: float
-    converged: bool
+    noise: float  # nu, in rewards
+    precision: float  # delta: noise variance over prior variance
+    width: float  # standard deviation of the operator's map over options, in rewards
+    level: float  # mean of the operator's map
+    converged: bool  # whether a fit behind it did
 
     @classmethod
-    def nothing(cls, model: UCL, mean: float, sd: float) -> Known:
-        """Of somebody nobody has seen: as uncertain as the machine, noisy by half of it."""
+    def default(cls, model: UCL, mean: float, sd: float) -> OperatorProfile:
+        """Return the profile of an unknown operator: the field's mean and sd, half its sd noise."""
         return cls(sd / 2, model.noise_variance / sd**2, sd, mean, False)
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """An episode without assistance, and what was read from it."""
+class EpisodeFit:
+    """Profile and belief map estimated from one unassisted episode."""
 
-    known: Known
+    profile: OperatorProfile
     belief: Vector
 
 
-def read_episode(model: UCL, episode: Episode) -> Seen | None:
-    """Noise, precision and map of an episode by itself; None where it tells nothing."""
+def fit_operator(model: UCL, episode: Episode) -> EpisodeFit | None:
+    """Fit the operator's model to one episode; None without a finite, positive slope."""
     if not episode.n_decisions:
         return None
     estimate = fit_model((episode,), model, parameter_prior=MapPrior())
+    # a slope 1/nu of 0 or below is an operator who avoids rewards: no map can be read from that
     if not np.isfinite(estimate.theta).all() or estimate.weights[0] <= 0:
         return None
     found = estimate.belief_map()
-    good = estimate.status in ("converged", "weakly identified", "at a bound")
+    converged = estimate.status in ("converged", "weakly identified", "at a bound")
     slope, precision = float(estimate.weights[0]), float(estimate.psi[0])
-    return Seen(Known(1 / slope, precision, found.width, found.level, good), found.mean)
+    profile = OperatorProfile(1 / slope, precision, found.width, found.level, converged)
+    return EpisodeFit(profile, found.mean)
 
 
-def together(seen: list[Known]) -> Known:
-    """What several episodes say of one operator: geometric means, and the mean level."""
+def merge_profiles(profiles: list[OperatorProfile]) -> OperatorProfile:
+    """Average the profiles of several episodes: scales by geometric mean, levels by the mean."""
     noise, precision, width = (
-        float(np.exp(np.mean([np.log(getattr(one, name)) for one in seen])))
+        float(np.exp(np.mean([np.log(getattr(one, name)) for one in profiles])))
         for name in ("noise", "precision", "width")
     )
-    level = float(np.mean([one.level for one in seen]))
-    return Known(noise, precision, width, level, any(one.converged for one in seen))
+    level = float(np.mean([one.level for one in profiles]))
+    converged = any(one.converged for one in profiles)
+    return OperatorProfile(noise, precision, width, level, converged)
 
 
 @dataclass
 class OperatorState:
-    """The operator in one episode: beliefs for every function of the map, and what was chosen."""
+    """Model of the operator within one episode, updated choice by choice and reward by reward.
+
+    With prior map mu0 = Phi c, the operator's mean beliefs are linear in the map's coefficients,
+    mu_t = b + F c, and each observation updates b, F and S by the same Kalman gain.
+    """
 
     model: UCL
-    known: Known
+    profile: OperatorProfile
     b: Vector
-    share: Matrix
-    covariance: Matrix
-    theta: Vector
+    response: Matrix  # F (n_options, n_functions)
+    covariance: Matrix  # S, in units of the noise variance
+    theta: Vector  # posterior mode of (1/nu, c/nu, locality), which have a Gaussian prior
     prior_mean: Vector
     prior_precision: Matrix
     time: int = 1
-    past: list[int] = field(default_factory=list)
-    rows: list[Matrix] = field(default_factory=list)
-    chosen: list[int] = field(default_factory=list)
+    executed: list[int] = field(default_factory=list)
+    contrasts: list[Matrix] = field(default_factory=list)  # attributes less those chosen, a choice
     n_steps: int = 0
-    settled: bool = True
+    is_at_mode: bool = True  # whether the last Newton update succeeded
 
     @classmethod
-    def before_play(cls, model: UCL, known: Known) -> OperatorState:
-        """Nothing was chosen yet."""
+    def before_play(cls, model: UCL, profile: OperatorProfile) -> OperatorState:
+        """Return the state before the first choice."""
         assert model.prior_map is not None
         n = model.n_options
         scale = model.length_scale if model.length_scale is not None else 0.0
@@ -306,121 +310,131 @@ class OperatorState:
         functions = np.column_stack([np.ones(n), model.prior_map.functions])
         d = len(model.weights)
         mean, precision = np.zeros(d), np.zeros(d)
-        slope = 1.0 / known.noise
-        mean[:2] = slope, known.level * slope
-        precision[:2] = (LOOSE * slope) ** -2.0, (2 * known.width * slope) ** -2.0
-        precision[model.map_weights] = (known.width * slope) ** -2.0
-        precision[precision == 0] = 1.0  # terms of locality, in log-odds
+        slope = 1.0 / profile.noise
+        mean[:2] = slope, profile.level * slope
+        # The level trades with the exploration bonus and is known poorly: twice the map's width.
+        slope_sd, level_sd = TRACKING.slope_rel_sd * slope, 2 * profile.width * slope
+        precision[:2] = slope_sd**-2.0, level_sd**-2.0
+        precision[model.map_weights] = (profile.width * slope) ** -2.0
+        precision[precision == 0] = 1.0  # locality terms: sd of 1 in log-odds
         return cls(
             model,
-            known,
+            profile,
             np.zeros(n),
             functions,
-            correlation / known.precision,
+            correlation / profile.precision,
             mean.copy(),
             mean,
             np.diag(precision),
         )
 
-    def variables(self) -> Matrix:
-        """Explanatory variables of the next decision: (n_options, n_weights)."""
+    def attributes(self) -> Matrix:
+        """Attributes of the next decision: (n_options, n_weights)."""
         model = self.model
         t = np.array([float(self.time)])
-        z, cooled = float(model.credible_z(t)[0]), float(model.inverse_temperature(t)[0])
+        z, cooling = float(model.credible_z(t)[0]), float(model.inverse_temperature(t)[0])
         sd = np.sqrt(model.noise_variance * np.diagonal(self.covariance))
-        columns = [(self.b + sd * z) * cooled, *(self.share * cooled).T, *self._near()]
-        return np.column_stack(columns)
+        columns = [(self.b + sd * z) * cooling, *(self.response * cooling).T]
+        return np.column_stack([*columns, *self._locality_columns()])
 
-    def _near(self) -> list[Vector]:
+    def _locality_columns(self) -> list[Vector]:
         model, n = self.model, self.model.n_options
         if not model.terms:
             return []
-        if not self.past:
+        if not self.executed:
             return [np.zeros(n) for _ in model.terms]
-        happened = Episode([*self.past, 0], [*np.zeros(len(self.past)), np.nan])
-        bare = replace(model, prior_map=None)
-        x = bare.explanatory(happened, self.known.precision)[-1]
+        # The model itself computes these columns, so that they are those of the exact fit; option 0
+        # without a reward stands for the choice that is still to come.
+        history = Episode([*self.executed, 0], [*np.zeros(len(self.executed)), np.nan])
+        without_map = replace(model, prior_map=None)
+        x = without_map.explanatory(history, self.profile.precision)[-1]
         return list(x[:, -len(model.terms) :].T)
 
-    def objective(self) -> Vector:
-        """Of every option, as the model of the operator says."""
-        return np.asarray(self.variables() @ self.theta)
+    def utilities(self) -> Vector:
+        """Utility of every option to the operator at the next decision."""
+        return np.asarray(self.attributes() @ self.theta)
 
-    def choose(self, option: int) -> float:
-        """Add a choice; returns the log-probability that it had before."""
-        x = self.variables()
+    def observe_choice(self, option: int) -> float:
+        """Add a choice to the posterior, and return the log-probability predicted for it."""
+        x = self.attributes()
         q = x @ self.theta
         q = q - q.max()
         log_p = float(q[option] - np.log(np.exp(q).sum()))
-        self.rows.append(x - x[option])
-        self.chosen.append(option)
-        if len(self.rows) <= EARLY or len(self.rows) % EVERY == 0:
-            self.settle(STEPS)
+        self.contrasts.append(x - x[option])
+        n = len(self.contrasts)
+        if n <= TRACKING.n_early_choices or n % TRACKING.later_update_interval == 0:
+            self.update_mode(TRACKING.newton_steps)
         return log_p
 
-    def settle(self, n_steps: int) -> None:
-        """Newton steps towards the mode of this episode's posterior."""
-        if not self.rows:
+    def update_mode(self, n_steps: int) -> None:
+        """Take damped Newton steps towards the mode of this episode's posterior."""
+        if not self.contrasts:
             return
-        x = np.stack(self.rows)
-        before = self._value(self.theta, x)
+        x = np.stack(self.contrasts)
+        before = self._log_posterior(self.theta, x)
         for _ in range(n_steps):
-            gradient, information = self._slopes(self.theta, x)
+            gradient, information = self._gradient_and_information(self.theta, x)
             step = np.linalg.solve(information, gradient)
-            share, after = 1.0, -np.inf
-            while share > 1e-3:
-                trial = self.theta + share * step
-                after = self._value(trial, x) if trial[0] > 0 else -np.inf
-                if after >= before - 1e-9:
+            fraction, after = 1.0, -np.inf
+            while fraction > TRACKING.min_step_fraction:
+                trial = self.theta + fraction * step
+                # 1/nu must stay positive: the map is c = theta_map / theta_0
+                after = self._log_posterior(trial, x) if trial[0] > 0 else -np.inf
+                if after >= before - TRACKING.log_posterior_tol:
                     break
-                share /= 2
-            self.settled = after >= before - 1e-9
-            if not self.settled:
+                fraction /= 2
+            self.is_at_mode = after >= before - TRACKING.log_posterior_tol
+            if not self.is_at_mode:
                 return
-            self.theta, before = self.theta + share * step, after
+            self.theta, before = self.theta + fraction * step, after
             self.n_steps += 1
 
-    def _value(self, theta: Vector, x: Matrix) -> float:
+    def _log_posterior(self, theta: Vector, x: Matrix) -> float:
         q = x @ theta
-        away = theta - self.prior_mean
+        deviation = theta - self.prior_mean
         top = q.max(axis=1)
-        chosen = -(top + np.log(np.exp(q - top[:, None]).sum(axis=1))).sum()
-        return float(chosen - 0.5 * away @ self.prior_precision @ away)
+        # contrasts are taken to the chosen option, whose utility is therefore 0
+        log_likelihood = -(top + np.log(np.exp(q - top[:, None]).sum(axis=1))).sum()
+        return float(log_likelihood - 0.5 * deviation @ self.prior_precision @ deviation)
 
-    def _slopes(self, theta: Vector, x: Matrix) -> tuple[Vector, Matrix]:
+    def _gradient_and_information(self, theta: Vector, x: Matrix) -> tuple[Vector, Matrix]:
         q = x @ theta
         p = np.exp(q - q.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         mean = np.einsum("ti,tid->td", p, x)
+        # sum over t of E[xx'] - E[x]E[x]', with the first term as one product of matrices (BLAS)
         flat = (np.sqrt(p)[:, :, None] * x).reshape(-1, x.shape[2])
         information = flat.T @ flat - mean.T @ mean + self.prior_precision
         return -mean.sum(axis=0) - self.prior_precision @ (theta - self.prior_mean), information
 
     def observe(self, option: int, reward: float) -> None:
-        """What was executed moves the operator's beliefs."""
+        """Update the operator's beliefs with the reward of the option that was executed."""
         row = self.covariance[option].copy()
         gain = row / (1.0 + row[option])
         self.b = self.b + gain * (reward - self.b[option])
-        self.share = self.share - np.outer(gain, self.share[option])
+        self.response = self.response - np.outer(gain, self.response[option])
         self.covariance = self.covariance - np.outer(gain, row)
-        self.past.append(option)
+        self.executed.append(option)
 
-    def tick(self) -> None:
-        """A decision is over."""
+    def advance_time(self) -> None:
+        """Count a decision; bonus and inverse temperature grow with their number."""
         self.time += 1
 
     def belief_sd(self) -> Vector:
-        """Standard deviation of that map at every option."""
+        """Posterior standard deviation of the operator's map at every option.
+
+        At a fixed slope 1/nu: its uncertainty scales the map without changing its form.
+        """
         assert self.model.prior_map is not None
         functions, where = self.model.prior_map.functions, self.model.map_weights
         precision = self.prior_precision
-        if self.rows:
-            precision = self._slopes(self.theta, np.stack(self.rows))[1]
-        spread = np.linalg.inv(precision)[where, where] / self.theta[0] ** 2
-        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", functions, spread, functions)))
+        if self.contrasts:
+            precision = self._gradient_and_information(self.theta, np.stack(self.contrasts))[1]
+        covariance = np.linalg.inv(precision)[where, where] / self.theta[0] ** 2
+        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", functions, covariance, functions)))
 
     def belief(self) -> Vector:
-        """The map that the operator seems to have had in mind, from its level."""
+        """The operator's map before play at the posterior mode, less its level; 0 without one."""
         assert self.model.prior_map is not None
         if self.theta[0] <= 0:
             return np.zeros(self.model.n_options)

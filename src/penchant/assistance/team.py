@@ -1,10 +1,12 @@
-"""Operators and machines, simulated: who gains by which help, and who can be taken over from.
+"""Simulations of assisted operators, and of machines that learn from watching experts.
 
-A machine helps somebody, or it watched somebody who knows the place and then goes on alone: what it
-can take over is the map in mind, read from the choices, the rewards that were seen, or both. There
-a landscape is what stays from play to play, of which the expert has a map, and what is new in each:
-rewards carry over as far as it stays. All operators and experts here are made up. Nothing follows
-for people before people have been asked.
+`team_gains` compares the regret of operators alone, of the machine alone and of both together; six
+kinds of operators, three of them outside the machine's model. `apprentice_gains` lets a machine
+watch an expert and then play alone, with the expert's map inferred from choices, the rewards that
+it saw, or both: a landscape is then a persistent part, of which the expert has a map, plus a part
+drawn anew in each play, and rewards transfer as far as the persistent part goes (Gaussian process
+regression with two variance components). All operators are simulated: no claim about people
+follows.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.assistance.helper import LEAST_TRUST, Helper, Mode, assist, field_basis
-from penchant.assistance.knowledge import LEAST_LEFT, Field, Trust
+from penchant.assistance.helper import ADVICE, Helper, Mode, assist, field_basis
+from penchant.assistance.knowledge import TRACKING, Field, Trust
 from penchant.bandit.beliefs import GAUSSIAN
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import GaussianNoise, Landscape, cumulative_regret, grid
@@ -33,7 +35,7 @@ from penchant.output import Backend, Result, frame_backend, make_frame
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")
-ABOUT = {
+KIND_DESCRIPTIONS = {
     "expert": "a map with a correlation of 0.9 with the truth",
     "novice": "no map",
     "wrong": "a map that has nothing to do with the truth, and as sure as an expert",
@@ -42,6 +44,13 @@ ABOUT = {
     "q-learner": "no map and no sense of place; outside the machine's model",
 }
 CONDITIONS = ("human", "machine", "suggest", "sensor", "sensor, trust")
+Z_95 = 1.96  # half-width of a 95 % normal interval, in standard deviations
+OPERATOR_NOISE_RANGE = (
+    4.0,
+    25.0,
+)  # decision noise nu, in rewards: nearly greedy to random
+MIN_MAP_SD = 1e-9  # in rewards; a flatter map is constant up to rounding
+CHOLESKY_JITTER = 1e-8  # squared rewards; smooth kernels are singular to rounding without it
 
 
 def simulate_team(
@@ -53,7 +62,7 @@ def simulate_team(
     rng: np.random.Generator,
     parameters: Mapping[str, float] | None = None,
 ) -> Episode:
-    """One episode of an operator with a machine beside them.
+    """Simulate one episode of an operator with a machine beside them.
 
     The operator proposes. A suggestion is decided between the two options, with the operator's own
     noise; where the machine decides, its option is executed.
@@ -111,7 +120,7 @@ def simulate_team(
             if advice.option is not None:
                 executed = advice.option
                 if advice.kind == "suggest":
-                    executed = _decided(p[0], proposed, advice.option, rng)
+                    executed = _accept_or_keep(p[0], proposed, advice.option, rng)
         reward = place.draw(executed, rng=rng)
         agents.observe(np.array([executed]), np.array([reward]))
         if helper is not None:
@@ -124,84 +133,76 @@ def simulate_team(
     return Episode(chosen, rewards, executed=done)
 
 
-def _decided(p: Vector, proposed: int, other: int, rng: np.random.Generator) -> int:
-    """Which of two the operator takes, with their own noise."""
-    both = p[proposed] + p[other]
-    share = p[other] / both if both > 0 else 0.5
-    return other if rng.random() < share else proposed
+def _accept_or_keep(p: Vector, proposed: int, suggested: int, rng: np.random.Generator) -> int:
+    """Draw between proposal and suggestion with the operator's own choice probabilities."""
+    both = p[proposed] + p[suggested]
+    p_accept = p[suggested] / both if both > 0 else 0.5  # both underflow: neither is preferred
+    return suggested if rng.random() < p_accept else proposed
 
 
 @dataclass(frozen=True, eq=False)
-class World:
-    """Landscapes drawn from the machine's field, and operators who know something of each.
+class TeamEnvironment:
+    """Landscapes drawn from the machine's field, and operators with some knowledge of each."""
 
-    Attributes
-    ----------
-    field
-        What landscapes are drawn from, which the machine knows: favourable.
-    n_decisions
-        Of an episode.
-    similarity
-        Correlation of an expert's map with the landscape, as which it varies.
-    prior_variance
-        How open operators hold what they expect of an option.
-    """
-
-    field: Field
+    field: Field  # distribution of landscapes; that the machine knows it is favourable
     n_decisions: int = 30
-    similarity: float = 0.9
-    prior_variance: float = 150.0
+    similarity: float = 0.9  # correlation of an expert's map with the landscape
+    prior_variance: float = 150.0  # of the operators' beliefs about an option, in squared rewards
 
     @classmethod
-    def hard(cls) -> World:
-        """Narrow peaks on 10 x 10 tiles, 30 choices: search is hard, and knowing helps."""
+    def hard(cls) -> TeamEnvironment:
+        """Narrow peaks on 10 x 10 tiles, 30 choices: search is hard, so knowledge helps."""
         places = grid(10, 10)
         return cls(Field(places, mean=30, sd=15, length_scale=1.7, noise_variance=10))
 
     @property
     def root(self) -> Matrix:
-        """Of the covariance of landscapes."""
-        n = self.field.n_options
-        return np.asarray(np.linalg.cholesky(self.field.covariance() + 1e-8 * np.eye(n)), float)
+        """Cholesky factor of the landscapes' covariance."""
+        jitter = CHOLESKY_JITTER * np.eye(self.field.n_options)
+        return np.asarray(np.linalg.cholesky(self.field.covariance() + jitter), float)
 
     def landscape(self, root: Matrix, rng: np.random.Generator) -> Vector:
         """Mean rewards of all options, drawn."""
         return np.asarray(self.field.mean + root @ rng.standard_normal(len(root)))
 
     def machine_model(self) -> UCL:
-        """How the machine takes its operator to decide."""
+        """Model of the operator that the machine fits."""
         places = self.field.locations
         return UCL(locations=places, noise_variance=self.field.noise_variance, length_scale=4.0)
 
     def operator(
         self, kind: OperatorKind, noise: float, truth: Vector, root: Matrix, rng: Any
     ) -> Agents:
-        """An operator of a kind, who knows something of this landscape."""
+        """Draw an operator of a kind, with that kind's knowledge of the landscape `truth`."""
         if kind == "q-learner":
             start = self.field.mean
+            # no cooling here: a third of nu is as noisy as a UCL operator late in an episode
             rule = {"temperature": max(noise / 3, 1.0), "learning_rate": 0.5}
             learner: Agents = agents_of(QLearning(len(truth), start), rule, 1)
             return learner
+        # an independent landscape, drawn for all kinds alike: the same seed, the same randomness
         r, mean = self.similarity, self.field.mean
         other = root @ rng.standard_normal(len(root))
-        known = {"wrong": other, "novice": 0.0 * other}.get(
+        knowledge = {"wrong": other, "novice": 0.0 * other}.get(
             kind, r * (truth - mean) + np.sqrt(1 - r**2) * other
         )
-        belief = mean + known
-        given: dict[str, Any] = {"noise_variance": self.field.noise_variance, "length_scale": 4.0}
+        belief = mean + knowledge
+        settings: dict[str, Any] = {"length_scale": 4.0}
+        settings["noise_variance"] = self.field.noise_variance
         natural = {"decision_noise": noise, "prior_mean": mean}
         natural["prior_variance"] = self.prior_variance
         if kind == "kernel":
-            given |= {"kernel": GAUSSIAN, "length_scale": 1.5, "cooling": "constant"}
+            # noise does not cool here, so that it is smaller from the start
+            settings |= {"kernel": GAUSSIAN, "length_scale": 1.5, "cooling": "constant"}
             natural["decision_noise"] = noise / 2.5
         if kind == "local":
-            given["locality"] = ("distance",)
+            settings["locality"] = ("distance",)
             natural["distance"] = -0.25
-        model = UCL(locations=self.field.locations, **given)
-        shape = belief - belief.mean()
-        if shape.std() > 1e-9:
+        model = UCL(locations=self.field.locations, **settings)
+        deviation = belief - belief.mean()
+        if deviation.std() > MIN_MAP_SD:
             model = replace(model, prior_map=MapBasis.of([belief]))
-            natural |= {"prior_mean": float(belief.mean()), "map_1": float(shape.std())}
+            natural |= {"prior_mean": float(belief.mean()), "map_1": float(deviation.std())}
         found: Agents = agents_of(model, natural, 1)
         return found
 
@@ -225,7 +226,7 @@ class Gains(Result):
     trust: Vector
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """One row per operator: regret per choice under every condition, and trust."""
+        """A row per operator: regret per choice under every condition, and trust."""
         columns: dict[str, Any] = {"kind": [self.kind] * len(self.trust)}
         columns |= {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
         return make_frame(columns | {"trust": self.trust.tolist()}, backend or frame_backend(self))
@@ -234,13 +235,17 @@ class Gains(Result):
         return f"<Gains of {len(self.trust)} operators ({self.kind})>"
 
     def gain(self, condition: str, over: str = "human") -> tuple[float, float]:
-        """Mean of what a condition gains over another, and the half-width of its 95 % interval."""
-        each = self.regret[over] - self.regret[condition]
-        return float(each.mean()), float(1.96 * each.std(ddof=1) / np.sqrt(len(each)))
+        """Mean gain of a condition over another, and the half-width of its 95 % interval."""
+        return _mean_and_half_width(self.regret[over] - self.regret[condition])
 
     def share_worse(self, condition: str, by: float = 1.0) -> float:
         """Share of operators who lose more than `by` per choice against being alone."""
         return float((self.regret[condition] - self.regret["human"] > by).mean())
+
+
+def _mean_and_half_width(differences: Vector) -> tuple[float, float]:
+    error = Z_95 * differences.std(ddof=1) / np.sqrt(len(differences))
+    return float(differences.mean()), float(error)
 
 
 def team_gains(
@@ -248,7 +253,7 @@ def team_gains(
     *,
     n_operators: int,
     rng: np.random.Generator,
-    world: World | None = None,
+    world: TeamEnvironment | None = None,
     conditions: tuple[str, ...] = CONDITIONS,
     advance: Callable[[int], None] | None = None,
 ) -> Gains:
@@ -276,44 +281,53 @@ def team_gains(
     if kind not in KINDS:
         hint = closest_match_hint(str(kind), KINDS) or " Choose one."
         raise DataError(f"kind must be one of {', '.join(KINDS)}; got {kind!r}.{hint}")
-    world = World.hard() if world is None else world
+    world = TeamEnvironment.hard() if world is None else world
     root, model = world.root, world.machine_model()
     regret: dict[str, list[float]] = {name: [] for name in conditions}
     trusts = []
     for own in rng.spawn(whole_number(n_operators, "n_operators", 2)):
-        noise = float(np.exp(own.uniform(np.log(4.0), np.log(25.0))))
+        noise = _drawn_noise(own)
         first, truth = world.landscape(root, own), world.landscape(root, own)
-        taught = assist(model, world.field, mode="suggest", unassisted=None)
+        trained = assist(model, world.field, mode="suggest", unassisted=None)
         before = world.operator(kind, noise, first, root, own)
-        _play(world, first, before, taught, own)
-        trusts.append(taught.trust.mean)
+        _episode_regret(world, first, before, trained, own)
+        trusts.append(trained.trust.mean)
+        # common random numbers: differences between conditions vary less than regrets do
         seed = int(own.integers(2**62))
         for name in conditions:
             again = np.random.default_rng(seed)
-            knows = world.operator(kind, noise, truth, root, again)
-            helper = _helper(name, taught, world)
-            regret[name].append(_play(world, truth, knows, helper, again))
+            operator = world.operator(kind, noise, truth, root, again)
+            helper = _helper_of(name, trained)
+            regret[name].append(_episode_regret(world, truth, operator, helper, again))
         if advance is not None:
             advance(1)
     found = {name: np.array(values) for name, values in regret.items()}
     return Gains(kind, found, np.array(trusts))
 
 
-def _helper(condition: str, taught: Helper, world: World) -> Helper | None:
-    """The machine of a condition, with what it was taught of the operator."""
+def _drawn_noise(rng: np.random.Generator) -> float:
+    return float(np.exp(rng.uniform(*np.log(OPERATOR_NOISE_RANGE))))
+
+
+def _helper_of(condition: str, trained: Helper) -> Helper | None:
+    """The machine of a condition, with the trained one's knowledge of the operator."""
     if condition == "human":
         return None
     mode: Mode = "suggest" if condition == "suggest" else "decide"
-    trust = taught.trust
+    trust = trained.trust
     if condition == "machine":
         trust = Trust(0.0, 0.0)
     elif condition == "sensor":
-        trust = Trust()
-    return taught.carried_on(mode, trust)
+        trust = Trust()  # the default, not what the unassisted episode taught
+    return trained.carried_on(mode, trust)
 
 
-def _play(
-    world: World, truth: Vector, agents: Agents, helper: Helper | None, rng: np.random.Generator
+def _episode_regret(
+    world: TeamEnvironment,
+    truth: Vector,
+    agents: Agents,
+    helper: Helper | None,
+    rng: np.random.Generator,
 ) -> float:
     """Regret per choice of one episode."""
     place = Landscape(truth, GaussianNoise(world.field.noise_variance))
@@ -321,9 +335,9 @@ def _play(
     return float(cumulative_regret(play, place)[-1] / world.n_decisions)
 
 
-ALONE = ("expert", "own map", "no prior")
-WATCHED = ("map", "rewards", "rewards and map", "rewards and counts")
-TAKEN_OVER = {
+BASELINES = ("expert", "own map", "no prior")
+TRANSFERS = ("map", "rewards", "rewards and map", "rewards and counts")
+TRANSFER_DESCRIPTIONS = {
     "expert": "the expert goes on alone, with their own noise",
     "own map": "the machine is told the expert's map, which nobody can tell",
     "no prior": "the machine has watched nobody",
@@ -353,7 +367,7 @@ class Apprenticeship(Result):
     similarity: Vector
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """One row per expert: regret by what was taken over, and how alike the maps were."""
+        """A row per expert: regret by what was taken over, and the correlation of the maps."""
         columns = {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
         return make_frame(
             columns | {"similarity": self.similarity.tolist()}, backend or frame_backend(self)
@@ -364,33 +378,24 @@ class Apprenticeship(Result):
 
     def difference(self, what: str, other: str) -> tuple[float, float]:
         """Mean regret of one less that of another, and the half-width of its 95 % interval."""
-        each = self.regret[what] - self.regret[other]
-        return float(each.mean()), float(1.96 * each.std(ddof=1) / np.sqrt(len(each)))
+        return _mean_and_half_width(self.regret[what] - self.regret[other])
 
 
 @dataclass(frozen=True, eq=False)
-class Hills:
-    """Wide hills on 10 x 10 tiles: most of them stay from play to play, some are new.
+class RecurringLandscapes:
+    """Wide hills on 10 x 10 tiles: a persistent part plus a part drawn anew in each play."""
 
-    Attributes
-    ----------
-    stays, new
-        Standard deviations of both parts, which the machine knows: favourable.
-    similarity
-        Correlation of an expert's map with what stays.
-    """
-
-    stays: float = 12.0
-    new: float = 8.0
+    persistent_sd: float = 12.0  # in rewards; that the machine knows both is favourable
+    new_sd: float = 8.0
     length_scale: float = 2.0
-    similarity: float = 0.8
+    similarity: float = 0.8  # correlation of an expert's map with the persistent part
     n_decisions: int = 60
 
     @property
-    def world(self) -> World:
-        """What stays, and its experts."""
-        field = Field(grid(10, 10), 30, self.stays, self.length_scale, 10.0)
-        return World(field, self.n_decisions, self.similarity)
+    def world(self) -> TeamEnvironment:
+        """Distribution of the persistent part, and its experts."""
+        field = Field(grid(10, 10), 30, self.persistent_sd, self.length_scale, 10.0)
+        return TeamEnvironment(field, self.n_decisions, self.similarity)
 
 
 def apprentice_gains(
@@ -398,7 +403,7 @@ def apprentice_gains(
     *,
     n_experts: int,
     rng: np.random.Generator,
-    hills: Hills | None = None,
+    hills: RecurringLandscapes | None = None,
     watched_decisions: int = 15,
     advance: Callable[[int], None] | None = None,
 ) -> Apprenticeship:
@@ -420,15 +425,15 @@ def apprentice_gains(
         Called with the number of each expert done.
     """
     n_watched = whole_number(n_watched, "n_watched", 1)
-    hills = Hills() if hills is None else hills
+    hills = RecurringLandscapes() if hills is None else hills
     world = hills.world
     root = world.root
     model = replace(world.machine_model(), prior_map=field_basis(world.field))
-    regret: dict[str, list[float]] = {name: [] for name in (*ALONE, *WATCHED)}
+    regret: dict[str, list[float]] = {name: [] for name in (*BASELINES, *TRANSFERS)}
     similarity = []
     for own in rng.spawn(whole_number(n_experts, "n_experts", 2)):
-        each, r = _one_expert(hills, root, model, n_watched, watched_decisions, own)
-        for name, value in each.items():
+        regrets, r = _watch_expert(hills, root, model, n_watched, watched_decisions, own)
+        for name, value in regrets.items():
             regret[name].append(value)
         similarity.append(r)
         if advance is not None:
@@ -437,138 +442,145 @@ def apprentice_gains(
     return Apprenticeship(n_watched, found, np.array(similarity))
 
 
-def _one_expert(
-    hills: Hills, root: Matrix, model: UCL, n_watched: int, n: int, rng: np.random.Generator
+def _watch_expert(
+    hills: RecurringLandscapes,
+    root: Matrix,
+    model: UCL,
+    n_watched: int,
+    n: int,
+    rng: np.random.Generator,
 ) -> tuple[dict[str, float], float]:
+    """Regret per choice by what was taken over, and the correlation of inferred and true map."""
     world = hills.world
     mean, r = world.field.mean, world.similarity
-    noise = float(np.exp(rng.uniform(np.log(4.0), np.log(25.0))))
-    stays = world.landscape(root, rng)
-    knowledge = int(rng.integers(2**62))
+    noise = _drawn_noise(rng)
+    persistent = world.landscape(root, rng)
+    map_seed = int(rng.integers(2**62))  # the expert has the same map in every play
 
-    def expert() -> Agents:
-        return world.operator("expert", noise, stays, root, np.random.default_rng(knowledge))
+    def new_expert() -> Agents:
+        own = np.random.default_rng(map_seed)
+        return world.operator("expert", noise, persistent, root, own)
 
-    def place() -> Landscape:
-        new = hills.new / hills.stays * root @ rng.standard_normal(len(stays))
-        return Landscape(stays + new, GaussianNoise(world.field.noise_variance))
+    def new_landscape() -> Landscape:
+        scale = hills.new_sd / hills.persistent_sd
+        new = scale * root @ rng.standard_normal(len(persistent))
+        return Landscape(persistent + new, GaussianNoise(world.field.noise_variance))
 
-    other = root @ np.random.default_rng(knowledge).standard_normal(len(stays))
-    own_map = r * (stays - mean) + np.sqrt(1 - r**2) * other
-    plays = [_played(place(), expert(), n, rng) for _ in range(n_watched)]
-    read = _read(model, plays)
+    # the expert's map, by the same draws as in TeamEnvironment.operator
+    other = root @ np.random.default_rng(map_seed).standard_normal(len(persistent))
+    own_map = r * (persistent - mean) + np.sqrt(1 - r**2) * other
+    plays = [_play_unassisted(new_landscape(), new_expert(), n, rng) for _ in range(n_watched)]
+    inferred = _inferred_map(model, plays)
+    # visit counts as a naive map, with the mean and variance of a map
     visits = np.concatenate([play.executed for play in plays])
-    counts = np.log1p(np.bincount(visits, minlength=len(stays)))
-    counts = hills.stays * (counts - counts.mean()) / max(float(counts.std()), 1e-9)
-    watched = Watched.of(hills, plays)
-    last, seed = place(), int(rng.integers(2**62))
+    counts = np.log1p(np.bincount(visits, minlength=len(persistent)))
+    counts = hills.persistent_sd * (counts - counts.mean()) / max(float(counts.std()), MIN_MAP_SD)
+    watched = WatchedRewards.of(hills, plays)
+    last, seed = new_landscape(), int(rng.integers(2**62))
 
-    def alone(belief: Vector, with_rewards: bool) -> float:
-        told = watched.with_map(belief)
-        told = told if with_rewards else replace(told, options=(), rewards=(), plays=())
-        return _machine(last, model, told, hills.n_decisions, np.random.default_rng(seed))
+    def machine_regret(belief: Vector, *, with_rewards: bool) -> float:
+        # without rewards the trust in the map still comes from them: it is learnt while watching
+        known = watched.with_map(belief)
+        known = known if with_rewards else replace(known, options=(), rewards=(), plays=())
+        own = np.random.default_rng(seed)
+        return _machine_regret(last, model, known, hills.n_decisions, own)
 
-    nothing = np.zeros(len(stays))
-    played = _played(last, expert(), hills.n_decisions, np.random.default_rng(seed))
+    no_map = np.zeros(len(persistent))
+    played = _play_unassisted(last, new_expert(), hills.n_decisions, np.random.default_rng(seed))
     found = {
         "expert": float(cumulative_regret(played, last)[-1] / hills.n_decisions),
-        "own map": alone(own_map, False),
-        "no prior": alone(nothing, False),
-        "map": alone(read, False),
-        "rewards": alone(nothing, True),
-        "rewards and map": alone(read, True),
-        "rewards and counts": alone(counts, True),
+        "own map": machine_regret(own_map, with_rewards=False),
+        "no prior": machine_regret(no_map, with_rewards=False),
+        "map": machine_regret(inferred, with_rewards=False),
+        "rewards": machine_regret(no_map, with_rewards=True),
+        "rewards and map": machine_regret(inferred, with_rewards=True),
+        "rewards and counts": machine_regret(counts, with_rewards=True),
     }
-    is_flat = read.std() < 1e-9
-    return found, 0.0 if is_flat else float(np.corrcoef(read, own_map)[0, 1])
+    is_flat = inferred.std() < MIN_MAP_SD
+    return found, 0.0 if is_flat else float(np.corrcoef(inferred, own_map)[0, 1])
 
 
 @dataclass(frozen=True, eq=False)
-class Watched:
-    """Rewards of several plays, of landscapes that share what stays; the last play is the present.
+class WatchedRewards:
+    """Rewards of several plays whose landscapes share a persistent part, and of the current one."""
 
-    Attributes
-    ----------
-    correlation
-        Of the options, in both parts.
-    expected
-        Mean of what stays: the level, and a map times the trust in it.
-    variance, new
-        Of what stays, as far as the map leaves it open, and of what is new in each play.
-    """
-
-    correlation: Matrix
-    expected: Vector
-    variance: float
-    new: float
+    correlation: Matrix  # of the options, the same in both parts
+    expected: Vector  # prior mean of the persistent part: the level, and a map times the trust
+    persistent_variance: float  # less what the map explains
+    new_variance: float
     noise_variance: float
     bonus: float
-    options: tuple[int, ...]
+    options: tuple[int, ...]  # with rewards and numbers of plays, one for each observation
     rewards: tuple[float, ...]
     plays: tuple[int, ...]
 
     @classmethod
-    def of(cls, hills: Hills, plays: list[Episode]) -> Watched:
-        """What was seen of some plays, before any map."""
+    def of(cls, hills: RecurringLandscapes, plays: list[Episode]) -> WatchedRewards:
+        """Collect the rewards of watched plays, without a map."""
         field = hills.world.field
-        which = [k for k, play in enumerate(plays) for _ in range(play.n_events)]
+        numbers = [k for k, play in enumerate(plays) for _ in range(play.n_events)]
         return cls(
             field.covariance() / field.sd**2,
             np.full(field.n_options, float(field.mean)),
             field.sd**2,
-            hills.new**2,
+            hills.new_sd**2,
             field.noise_variance,
             field.bonus,
             tuple(int(i) for play in plays for i in play.executed),
             tuple(float(reward) for play in plays for reward in play.rewards),
-            tuple(which),
+            tuple(numbers),
         )
 
-    def with_map(self, belief: Vector) -> Watched:
-        """The same with a map as mean of what stays, trusted as far as the rewards follow it."""
+    def with_map(self, belief: Vector) -> WatchedRewards:
+        """Add a map to the prior mean, trusted as in `Trust.learnt` as far as rewards follow it."""
         at = np.array(self.options)
-        before, solved = Trust(), np.linalg.solve(self._between(at), belief[at])
-        precision = before.sd**-2 + float(belief[at] @ solved)
-        away = np.array(self.rewards) - self.expected[at]
-        trust = (before.mean * before.sd**-2 + float(away @ solved)) / precision
-        trust = trust if trust >= LEAST_TRUST else 0.0
-        left = max(1.0 - trust**2 * float((belief**2).mean()) / self.variance, LEAST_LEFT)
-        expected = self.expected + trust * belief
-        return replace(self, expected=expected, variance=left * self.variance)
+        prior, solved = Trust(), np.linalg.solve(self._reward_covariance(at), belief[at])
+        precision = prior.sd**-2 + float(belief[at] @ solved)
+        residuals = np.array(self.rewards) - self.expected[at]
+        trust = (prior.mean * prior.sd**-2 + float(residuals @ solved)) / precision
+        trust = trust if trust >= ADVICE.min_trust else 0.0
+        explained = trust**2 * float((belief**2).mean()) / self.persistent_variance
+        open_share = max(1.0 - explained, TRACKING.min_residual_share)
+        return replace(
+            self,
+            expected=self.expected + trust * belief,
+            persistent_variance=open_share * self.persistent_variance,
+        )
 
-    def _between(self, at: IntVector) -> Matrix:
-        """Covariance of the rewards that were seen."""
-        which = np.array(self.plays)
-        part = self.variance + self.new * (which[:, None] == which)
+    def _reward_covariance(self, at: IntVector) -> Matrix:
+        play = np.array(self.plays)
+        # rewards of different plays share the persistent part only
+        part = self.persistent_variance + self.new_variance * (play[:, None] == play)
         found = part * self.correlation[np.ix_(at, at)] + self.noise_variance * np.eye(len(at))
         return np.asarray(found)
 
-    def observe(self, option: int, reward: float) -> Watched:
-        """One reward more, of the present play."""
+    def observe(self, option: int, reward: float) -> WatchedRewards:
+        """Add a reward of the current play."""
         return replace(
             self,
             options=(*self.options, option),
             rewards=(*self.rewards, reward),
-            plays=(*self.plays, PRESENT),
+            plays=(*self.plays, CURRENT_PLAY),
         )
 
     def posterior(self) -> tuple[Vector, Vector]:
-        """Mean and standard deviation of every option of the present landscape."""
-        total = np.full(len(self.expected), self.variance + self.new)
+        """Mean and standard deviation of every option of the current landscape."""
+        total = np.full(len(self.expected), self.persistent_variance + self.new_variance)
         if not self.options:
             return self.expected, np.sqrt(total)
         at = np.array(self.options)
-        part = self.variance + self.new * (np.array(self.plays) == PRESENT)
-        to = part[:, None] * self.correlation[at]
-        gains = np.linalg.solve(self._between(at), to)
+        is_current = np.array(self.plays) == CURRENT_PLAY
+        part = self.persistent_variance + self.new_variance * is_current
+        cross = part[:, None] * self.correlation[at]
+        gains = np.linalg.solve(self._reward_covariance(at), cross)
         mean = self.expected + (np.array(self.rewards) - self.expected[at]) @ gains
-        return mean, np.sqrt(np.maximum(total - (to * gains).sum(axis=0), 0.0))
+        return mean, np.sqrt(np.maximum(total - (cross * gains).sum(axis=0), 0.0))
 
 
-PRESENT = -1
+CURRENT_PLAY = -1  # its number among the plays, of which watched ones are counted from 0
 
 
-def _played(place: Landscape, agents: Agents, n: int, rng: np.random.Generator) -> Episode:
+def _play_unassisted(place: Landscape, agents: Agents, n: int, rng: np.random.Generator) -> Episode:
     chosen, rewards = [], []
     for _ in range(n):
         option = int(picked(agents.probabilities(), rng)[0])
@@ -579,23 +591,23 @@ def _played(place: Landscape, agents: Agents, n: int, rng: np.random.Generator) 
     return Episode(chosen, rewards)
 
 
-def _read(model: UCL, plays: list[Episode]) -> Vector:
-    """The map that the choices tell; none where they tell nothing."""
+def _inferred_map(model: UCL, plays: list[Episode]) -> Vector:
+    """The expert's map estimated from choices; a flat one without a finite, positive slope."""
     estimate = fit_model(plays, model, parameter_prior=MapPrior())
     if not np.isfinite(estimate.theta).all() or estimate.weights[0] <= 0:
         return np.zeros(model.n_options)
     return np.asarray(estimate.belief_map().mean)
 
 
-def _machine(
-    place: Landscape, model: UCL, known: Watched, n: int, rng: np.random.Generator
+def _machine_regret(
+    place: Landscape, model: UCL, known: WatchedRewards, n: int, rng: np.random.Generator
 ) -> float:
-    """Regret per choice of a machine alone, from what it knows before."""
+    """Regret per choice of a machine that plays its upper credible limit index alone."""
     z = model.credible_z(np.arange(1.0, n + 1.0))
-    best, lost = float(place.mean_rewards.max()), 0.0
+    best, regret = float(place.mean_rewards.max()), 0.0
     for t in range(n):
         mean, sd = known.posterior()
         option = int(np.argmax(mean + known.bonus * z[t] * sd))
         known = known.observe(option, place.draw(option, rng=rng))
-        lost += best - float(place.mean_rewards[option])
-    return lost / n
+        regret += best - float(place.mean_rewards[option])
+    return regret / n

@@ -1,8 +1,9 @@
-"""Who will do poorly, told from the beginning of their play: an early warning, if calibrated.
+"""Early warning of poor performance from the beginning of a play.
 
-A logistic regression on what was paid so far and on what the model of the player says of them. It
-is trained on plays that have ended, checked on those that it has not seen, and says nothing of
-another task, nor where that check fails.
+Logistic regression on summaries of the rewards so far and on the player's fitted model parameters,
+trained on complete plays and assessed by k-fold cross-validation: AUC, Brier score and calibration
+slope (Cox 1958). A warning is refused for another task than it was trained on, and where held-out
+predictions are not calibrated. `warning_scores` does the same with simulated players.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from scipy import special
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
+from penchant.assistance.knowledge import Z_90
 from penchant.bandit.episode import Episode
 from penchant.bandit.landscape import cumulative_regret, grid, landscape_a
 from penchant.choices import Choices
@@ -28,30 +30,44 @@ from penchant.population.growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
 
-By = Literal["both", "rewards", "model", "mean reward"]
-REWARDS = (
+FeatureSet = Literal["both", "rewards", "model", "mean reward"]
+REWARD_FEATURES = (
     "mean reward",
     "mean of the last 10",
     "best reward",
     "slope of rewards",
     "share distinct",
 )
-MODEL = ("log decision noise", "prior mean", "log prior variance")
-FEATURES: dict[By, tuple[str, ...]] = {
-    "both": (*REWARDS, *MODEL),
-    "rewards": REWARDS,
-    "model": MODEL,
-    "mean reward": REWARDS[:1],
+MODEL_FEATURES = ("log decision noise", "prior mean", "log prior variance")
+FEATURES: dict[FeatureSet, tuple[str, ...]] = {
+    "both": (*REWARD_FEATURES, *MODEL_FEATURES),
+    "rewards": REWARD_FEATURES,
+    "model": MODEL_FEATURES,
+    "mean reward": REWARD_FEATURES[:1],
 }
-FOLDS = 10
-FEWEST = 40  # plays to train on, and of each kind a quarter of that
-SLOPES = (0.5, 2.0)  # of held-out predictions on what happened: outside they are not calibrated
-WEAK = 1.0  # strength of the prior on the regression's weights
+
+
+@dataclass(frozen=True, slots=True)
+class WarningOptions:
+    """Settings of an early warning's training and assessment."""
+
+    n_folds: int = 10  # the usual compromise of bias and variance (Kohavi 1995)
+    min_plays: int = 40  # to train on; a quarter must be of each class: 8 features need no fewer
+    calibration_slopes: tuple[float, float] = (0.5, 2.0)  # held out; beyond, probabilities mislead
+    prior_strength: float = 1.0  # of ScaledPrior: keeps weights finite where classes are separable
+    # clips of model features: few choices leave them open, and an outlier would dominate
+    max_slope_factor: float = 100.0  # of 1/nu, either way, in units of 1 / sd of rewards
+    level_margin_sd: float = 5.0  # of the prior mean beyond the rewards received
+    max_variance_factor: float = 1e4  # of the prior variance, either way, in variances of rewards
+    n_reasons: int = 2  # features named in a warning
+
+
+WARNING = WarningOptions()
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How predictions of plays that were left out did.
+    """Accuracy and calibration of predictions for plays that were held out.
 
     Attributes
     ----------
@@ -74,7 +90,7 @@ class Calibration:
 
 @dataclass(frozen=True, repr=False)
 class Warned(Result):
-    """What an early warning says of one play.
+    """An early warning about one play.
 
     Attributes
     ----------
@@ -89,7 +105,7 @@ class Warned(Result):
     reasons: tuple[str, ...]
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """One row: the probability, its interval, and the reasons."""
+        """A single row: the probability, its interval, and the reasons."""
         low, high = self.interval
         columns = {"probability": [self.probability], "low": [low], "high": [high]}
         return make_frame(
@@ -107,7 +123,7 @@ class EarlyWarning(Result):
 
     task: str
     at: int
-    by: By
+    by: FeatureSet
     model: UCL
     centre: Vector
     scale: Vector
@@ -120,11 +136,12 @@ class EarlyWarning(Result):
     @property
     def is_calibrated(self) -> bool:
         """Whether held-out predictions were better than the base rate, and neither too sure."""
-        told = self.calibration
-        return SLOPES[0] <= told.slope <= SLOPES[1] and told.brier < told.base_brier
+        low, high = WARNING.calibration_slopes
+        held_out = self.calibration
+        return low <= held_out.slope <= high and held_out.brier < held_out.base_brier
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """What it looks at, a row each: its mean in others, its weight on one sd of it."""
+        """A row per feature: its mean and sd in the training plays, and its weight per sd."""
         errors = np.sqrt(np.diag(self.covariance))
         columns = {
             "variable": list(FEATURES[self.by]),
@@ -159,10 +176,10 @@ class EarlyWarning(Result):
         values = features([play], self.model, self.at, self.by)[0]
         x = np.append(1.0, (values - self.centre) / self.scale)
         odds = float(x @ self.theta)
-        half = 1.645 * float(np.sqrt(x @ self.covariance @ x))
+        half = Z_90 * float(np.sqrt(x @ self.covariance @ x))
         low, high = special.expit([odds - half, odds + half])
-        parts = x[1:] * self.theta[1:]
-        leading = np.argsort(-np.abs(parts))[:2]
+        parts = x[1:] * self.theta[1:]  # each feature's contribution to the log-odds
+        leading = np.argsort(-np.abs(parts))[: WARNING.n_reasons]
         return Warned(
             float(special.expit(odds)),
             (float(low), float(high)),
@@ -174,10 +191,10 @@ class EarlyWarning(Result):
         )
 
     def __repr__(self) -> str:
-        told = self.calibration
+        held_out = self.calibration
         return (
             f"<EarlyWarning of {self.task} after {self.at} choices, by {self.by}: {self.n_trained} "
-            f"plays, AUC {told.auc:.2f}, slope {told.slope:.2f}>"
+            f"plays, AUC {held_out.auc:.2f}, slope {held_out.slope:.2f}>"
         )
 
 
@@ -188,7 +205,7 @@ def train_warning(
     *,
     task: str,
     at: int = 30,
-    by: By = "both",
+    by: FeatureSet = "both",
     rng: np.random.Generator | int = 0,
 ) -> EarlyWarning:
     """Learn who will do poorly from the beginning of plays that have ended.
@@ -237,17 +254,16 @@ def train_warning(
         raise DataError(
             f"poor must have one value per play ({len(plays)}); got {len(labels)}. Match them."
         )
-    few = min(int(labels.sum()), int((~labels).sum()))
-    if len(plays) < FEWEST or few < FEWEST // 4:
+    n_min, n_rarer = WARNING.min_plays, min(int(labels.sum()), int((~labels).sum()))
+    if len(plays) < n_min or n_rarer < n_min // 4:
         raise DataError(
-            f"plays must be {FEWEST} or more, {FEWEST // 4} of each kind; got {len(plays)}, "
-            f"{few} of the rarer. A warning needs calibration on its task."
+            f"plays must be {n_min} or more, {n_min // 4} of each kind; got {len(plays)}, "
+            f"{n_rarer} of the rarer. A warning needs calibration on its task."
         )
     values = features(plays, model, at, by)
-    centre, scale = values.mean(axis=0), values.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
+    centre, scale = _centre_and_scale(values)
     x = (values - centre) / scale
-    theta, covariance = _regression(x, labels)
+    theta, covariance = _logistic_regression(x, labels)
     seed = rng if isinstance(rng, np.random.Generator) else np.random.default_rng(rng)
     return EarlyWarning(
         str(task),
@@ -260,24 +276,26 @@ def train_warning(
         covariance,
         len(plays),
         float(labels.mean()),
-        _calibration(values, labels, seed.permutation(len(plays)) % FOLDS),
+        _cross_validate(values, labels, seed.permutation(len(plays)) % WARNING.n_folds),
     )
 
 
-def features(plays: Sequence[Episode], model: UCL, at: int, by: By) -> Matrix:
-    """What is known of plays after some choices: (n_plays, n_features)."""
-    begun = [_beginning(play, at, number) for number, play in enumerate(plays)]
+def features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureSet) -> Matrix:
+    """Features of the first `at` choices of every play: (n_plays, n_features)."""
+    beginnings = [_beginning(play, at, number) for number, play in enumerate(plays)]
     found: list[Any] = []
     if by != "model":
-        found = [[_of_rewards(play)[k] for play in begun] for k in range(len(REWARDS))]
+        rewards = [_reward_features(play) for play in beginnings]
+        found = list(zip(*rewards, strict=True))
         found = found[:1] if by == "mean reward" else found
     if by in ("both", "model"):
-        fits = fit_each_model(begun, model, parameter_prior=ScaledPrior(), threads=1)
-        told = [
-            _of_model(fit.weights, fit.psi, model, play.rewards)
-            for fit, play in zip(fits, begun, strict=True)
+        # a prior, as short plays are often separated: everybody must have finite features
+        fits = fit_each_model(beginnings, model, parameter_prior=ScaledPrior(), threads=1)
+        fitted = [
+            _model_features(fit.weights, fit.psi, model, play.rewards)
+            for fit, play in zip(fits, beginnings, strict=True)
         ]
-        found += list(np.array(told).T)
+        found += list(np.array(fitted).T)
     return np.array(found).T
 
 
@@ -290,48 +308,57 @@ def _beginning(play: Episode, at: int, number: int) -> Episode:
     return Episode(play.chosen[:at], play.rewards[:at], executed=play.executed[:at], subject=number)
 
 
-def _of_rewards(play: Episode) -> tuple[float, ...]:
-    paid = play.rewards
-    t = np.arange(len(paid)) - (len(paid) - 1) / 2
+def _reward_features(play: Episode) -> tuple[float, ...]:
+    rewards = play.rewards
+    t = np.arange(len(rewards)) - (len(rewards) - 1) / 2
     return (
-        float(paid.mean()),
-        float(paid[-10:].mean()),
-        float(paid.max()),
-        float(t @ paid / (t @ t)),
-        len(np.unique(play.executed)) / len(paid),
+        float(rewards.mean()),
+        float(rewards[-10:].mean()),
+        float(rewards.max()),
+        float(t @ rewards / (t @ t)),
+        len(np.unique(play.executed)) / len(rewards),
     )
 
 
-def _of_model(weights: Vector, psi: Vector, model: UCL, paid: Vector) -> tuple[float, ...]:
-    """Noise, level and openness; within what rewards make sensible, as choices may tell little."""
-    spread = float(paid.std()) or 1.0
-    slope = float(np.clip(weights[0], 0.01 / spread, 100.0 / spread))
-    level = float(np.clip(weights[1] / slope, paid.min() - 5 * spread, paid.max() + 5 * spread))
-    variance = float(np.clip(model.noise_variance / psi[0], 1e-4 * spread**2, 1e4 * spread**2))
+def _model_features(weights: Vector, psi: Vector, model: UCL, paid: Vector) -> tuple[float, ...]:
+    """Log decision noise, prior mean and log prior variance, clipped: see `WarningOptions`."""
+    sd = float(paid.std()) or 1.0
+    bound = WARNING.max_slope_factor
+    slope = float(np.clip(weights[0], 1 / bound / sd, bound / sd))
+    margin = WARNING.level_margin_sd * sd
+    level = float(np.clip(weights[1] / slope, paid.min() - margin, paid.max() + margin))
+    factor = WARNING.max_variance_factor
+    variance = float(np.clip(model.noise_variance / psi[0], 1 / factor * sd**2, factor * sd**2))
     return -float(np.log(slope)), level, float(np.log(variance))
 
 
-def _regression(x: Matrix, labels: BoolVector) -> tuple[Vector, Matrix]:
-    """Logistic regression with an intercept, under a weak prior."""
+def _centre_and_scale(values: Matrix) -> tuple[Vector, Vector]:
+    centre, scale = values.mean(axis=0), values.std(axis=0)
+    return centre, np.where(scale > 0, scale, 1.0)  # a constant feature stays 0
+
+
+def _logistic_regression(x: Matrix, labels: BoolVector) -> tuple[Vector, Matrix]:
+    """Weights and covariance of a logistic regression with an intercept, under a weak prior."""
+    # a choice between two options, the first with all attributes 0, is a logistic regression
     full = np.column_stack([np.ones(len(x)), x])
     sets = np.stack([np.zeros_like(full), full], axis=1)
     made = Choices.from_arrays(sets, labels.astype(int))
-    estimate = fit_choices(made, parameter_prior=ScaledPrior(WEAK))
+    estimate = fit_choices(made, parameter_prior=ScaledPrior(WARNING.prior_strength))
     return estimate.theta, estimate.covariance
 
 
-def _calibration(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
+def _cross_validate(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
     odds = np.empty(len(labels))
     base = np.empty(len(labels))
     for k in np.unique(fold):
         out = fold == k
-        centre, scale = values[~out].mean(axis=0), values[~out].std(axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
-        theta, _ = _regression((values[~out] - centre) / scale, labels[~out])
+        # scaled by the training plays alone, as in use: nothing of a held-out play is known
+        centre, scale = _centre_and_scale(values[~out])
+        theta, _ = _logistic_regression((values[~out] - centre) / scale, labels[~out])
         odds[out] = theta[0] + (values[out] - centre) / scale @ theta[1:]
         base[out] = labels[~out].mean()
     p = special.expit(odds)
-    slope, _ = _regression(odds[:, None], labels)
+    slope, _ = _logistic_regression(odds[:, None], labels)
     return Calibration(
         auc(p, labels),
         float(((p - labels) ** 2).mean()),
@@ -342,20 +369,21 @@ def _calibration(values: Matrix, labels: BoolVector, fold: Any) -> Calibration:
 
 
 def auc(p: Vector, labels: BoolVector) -> float:
-    """Probability that one with the label has the higher prediction than one without; ties half."""
+    """Area under the ROC curve: P(a labelled prediction exceeds an unlabelled one), ties half."""
     above = p[labels][:, None] - p[~labels][None, :]
     return float(((above > 0) + 0.5 * (above == 0)).mean())
 
 
-HORIZON = 90
-N_BOOTSTRAP = 1000
-# players differ in noise, level, openness and in how far they take tiles to be alike
-NOISE, LEVEL, OPENNESS, LENGTH = (2.0, 30.0), (0.0, 100.0), (10.0, 2000.0), (1.0, 8.0)
+PLAY_LENGTH = 90  # choices, as in the paper's experiment
+N_BOOTSTRAP = 1000  # resamples of players: 2.5 % points then rest on 25 of them
+# of simulated players, poor and good: in rewards, squared rewards, and tiles
+PLAYER_NOISE_RANGE, PLAYER_LEVEL_RANGE = (2.0, 30.0), (0.0, 100.0)
+PLAYER_VARIANCE_RANGE, PLAYER_LENGTH_RANGE = (10.0, 2000.0), (1.0, 8.0)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WarningScores(Result):
-    """How well a warning does on players whom it has not seen, by what it looks at.
+    """Accuracy of warnings on players that they were not trained on, by the features used.
 
     Attributes
     ----------
@@ -369,10 +397,10 @@ class WarningScores(Result):
 
     at: int
     poor: BoolVector
-    by: Mapping[By, Calibration]
+    by: Mapping[FeatureSet, Calibration]
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """One row per kind of warning: how it does on players whom it has not seen."""
+        """A row per set of features: accuracy on players left out."""
         names = ("auc", "brier", "base_brier", "slope")
         columns: dict[str, Any] = {"by": list(self.by), "at": [self.at] * len(self.by)}
         columns |= {name: [getattr(one, name) for one in self.by.values()] for name in names}
@@ -381,31 +409,34 @@ class WarningScores(Result):
     def __repr__(self) -> str:
         return f"<WarningScores of {len(self.poor)} players after {self.at} choices>"
 
-    def more(self, what: By, other: By, rng: np.random.Generator) -> tuple[float, float, float]:
-        """How much higher the AUC of one is than of another, and its 95 % bootstrap interval."""
+    def more(
+        self, what: FeatureSet, other: FeatureSet, rng: np.random.Generator
+    ) -> tuple[float, float, float]:
+        """Difference of the AUC of two sets of features, and its 95 % bootstrap interval."""
         one, two = self.by[what].predicted, self.by[other].predicted
         found = []
         for _ in range(N_BOOTSTRAP):
-            who = rng.integers(0, len(self.poor), len(self.poor))
-            if 0 < self.poor[who].sum() < len(who):
-                labels = self.poor[who]
-                found.append(auc(one[who], labels) - auc(two[who], labels))
+            drawn = rng.integers(0, len(self.poor), len(self.poor))
+            if 0 < self.poor[drawn].sum() < len(drawn):  # the AUC needs both classes
+                labels = self.poor[drawn]
+                found.append(auc(one[drawn], labels) - auc(two[drawn], labels))
         low, high = np.quantile(found, [0.025, 0.975])
         return self.by[what].auc - self.by[other].auc, float(low), float(high)
 
 
 def mixed_players(n_players: int, rng: np.random.Generator) -> tuple[list[Episode], BoolVector]:
-    """Plays of many kinds of players on landscape A, and which of them went poorly."""
+    """Simulate varied players on landscape A; returns the plays and which went poorly."""
     place, places = landscape_a(), grid(10, 10)
     plays = []
     for k in range(whole_number(n_players, "n_players", 2)):
-        noise, openness, length = (
-            float(np.exp(rng.uniform(*np.log(limits)))) for limits in (NOISE, OPENNESS, LENGTH)
+        noise, variance, length = (
+            float(np.exp(rng.uniform(*np.log(limits))))
+            for limits in (PLAYER_NOISE_RANGE, PLAYER_VARIANCE_RANGE, PLAYER_LENGTH_RANGE)
         )
         model = UCL(locations=places, noise_variance=10.0, length_scale=length)
-        rule = {"decision_noise": noise, "prior_mean": float(rng.uniform(*LEVEL))}
-        rule["prior_variance"] = openness
-        plays.append(simulate(place, model, rule, n_decisions=HORIZON, rng=rng, subject=k))
+        rule = {"decision_noise": noise, "prior_mean": float(rng.uniform(*PLAYER_LEVEL_RANGE))}
+        rule["prior_variance"] = variance
+        plays.append(simulate(place, model, rule, n_decisions=PLAY_LENGTH, rng=rng, subject=k))
     orders = growth_orders([cumulative_regret(play, place) for play in plays])
     return plays, np.array([order.category == "low" for order in orders])
 
@@ -426,7 +457,7 @@ def warning_scores(
     """
     plays, poor = mixed_players(n_players, rng)
     model = UCL(locations=grid(10, 10), noise_variance=10.0, length_scale=4.0)
-    seed = int(rng.integers(2**62))
+    seed = int(rng.integers(2**62))  # the same folds for all, so that AUCs can be compared
     found = []
     for after in at:
         by = {

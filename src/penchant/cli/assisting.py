@@ -13,7 +13,14 @@ import pyarrow.csv as pa_csv
 
 from penchant.assistance.helper import assist
 from penchant.assistance.knowledge import Field
-from penchant.assistance.team import ABOUT, KINDS, TAKEN_OVER, Gains, apprentice_gains, team_gains
+from penchant.assistance.team import (
+    KIND_DESCRIPTIONS,
+    KINDS,
+    TRANSFER_DESCRIPTIONS,
+    Gains,
+    apprentice_gains,
+    team_gains,
+)
 from penchant.assistance.warning import warning_scores
 from penchant.cli.fitting import play_for, ready_model
 from penchant.cli.options import Agent
@@ -69,7 +76,7 @@ def _teams(asked: Assisted, rng: np.random.Generator) -> Simulated:
     found = []
     for kind in kinds:
         found.append(team_gains(kind, n_operators=asked.operators, rng=rng))
-        say(f"{kind}: {ABOUT[kind]}.")
+        say(f"{kind}: {KIND_DESCRIPTIONS[kind]}.")
     return [_row(gains) for gains in found], [_words(gains) for gains in found]
 
 
@@ -93,7 +100,7 @@ def _apprentices(asked: Assisted, rng: np.random.Generator) -> Simulated:
             f"{', '.join(said)}; {'; '.join(told)}; map read with a correlation of "
             f"{found.similarity.mean():.2f}"
         )
-    for name, about in TAKEN_OVER.items():
+    for name, about in TRANSFER_DESCRIPTIONS.items():
         say(f"{name}: {about}.")
     return rows, words
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from penchant.assistance.helper import UNASSISTED, Advice, Helper
+from penchant.assistance.helper import UNASSISTED_EVERY, Advice, Helper
 from penchant.assistance.knowledge import Field, Trust
 from penchant.bandit.landscape import grid
 from penchant.inference.precompilation import compile_fits
@@ -378,7 +378,7 @@ def is_assisted(seed: int, episode: int) -> bool:
     """
     if episode == 0:
         return False
-    return bool(np.random.default_rng(seed).random(episode)[-1] >= 1 / UNASSISTED)
+    return bool(np.random.default_rng(seed).random(episode)[-1] >= 1 / UNASSISTED_EVERY)
 
 
 class AdviserCache:
@@ -446,7 +446,7 @@ def _make_helper(block: Block, seed: int) -> Helper:
     noise = max(task.noise.variance, 1e-6)  # the model needs noise, also where there is none
     model = UCL(locations=places, noise_variance=noise, length_scale=block.advice_length * 2)
     field = Field(places, block.advice_mean, block.advice_sd, block.advice_length, noise)
-    return Helper(model, field, "suggest", Trust(), seed, UNASSISTED)
+    return Helper(model, field, "suggest", Trust(), seed, UNASSISTED_EVERY)
 
 
 def compile_advice(plan: Plan) -> None:
