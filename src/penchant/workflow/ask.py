@@ -1,11 +1,16 @@
-"""The next best question: which offer tells most of what one wants to know."""
+"""Adaptive design of choice experiments: ask the most informative offer next.
+
+Bayesian adaptive design optimisation (Myung, Cavagnaro & Pitt 2013): the next offer has the largest
+mutual information of its answer and the parameters of interest. `ask_offers` reads offers and
+scales the prior to them, `ask_beliefs` integrates; here are the interface and its JSON document.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any, Self, cast
 
 import numpy as np
@@ -24,38 +29,49 @@ from penchant.models.priors import Prior, prior_document, prior_of
 from penchant.output import Backend, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.ask_beliefs import (
-    LARGEST_GRID,
+    GRID,
+    AdaptiveGridLayout,
     Answer,
     Belief,
-    DrawnLayout,
-    GivenLayout,
-    GridLayout,
+    FixedGridLayout,
     Layout,
     Posterior,
-    posterior_of,
+    SobolLayout,
+    posterior_summary,
 )
 from penchant.workflow.ask_offers import (
     AskPrior,
     Offer,
-    Rows,
-    Units,
-    as_record,
-    check_stands_alone,
+    OfferTable,
+    ParameterScaling,
+    check_order_free,
+    read_model_and_offers,
     read_offer,
-    read_questions,
+    unanswered_record,
 )
 
 FORMAT = "penchant-asker"
-CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
+MODEL_CLASSES: dict[str, Any] = {entry.name: entry.model for entry in CATALOGUE.values()} | {
     "attributes": Attributes
 }
-PARTS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
+DOCUMENT_KEYS = ("model", "prior", "about", "repeats", "grid", "offers", "table", "answers")
 
 
-def check(document: Any) -> None:
-    """Refuse what `to_dict` did not write."""
+@dataclass(frozen=True, slots=True)
+class AskOptions:
+    """Tolerances of the choice of the next offer."""
+
+    tie_tol: float = 1e-9  # nats; of offers this close the first is asked, whatever the rounding
+    min_information: float = 1e-7  # nats; below, no offer depends on the parameters of interest
+
+
+ASK = AskOptions()
+
+
+def check_document(document: Any) -> None:
+    """Refuse a document that `to_dict` did not write."""
     known = isinstance(document, Mapping) and document.get("format") == FORMAT
-    missing = [part for part in PARTS if part not in document] if known else ["format"]
+    missing = [key for key in DOCUMENT_KEYS if key not in document] if known else ["format"]
     if missing:
         raise DataError(
             f"document must be what Asker.to_dict wrote; got one without {missing[0]!r} of it. "
@@ -65,23 +81,23 @@ def check(document: Any) -> None:
 
 def model_document(model: Any) -> dict[str, Any] | None:
     """Name and settings of a model of the library; None for another."""
-    for name, known in CLASSES.items():
-        if type(model) is known:
+    for name, known in MODEL_CLASSES.items():
+        if type(model) is known:  # a subclass may have other behaviour with the same settings
             settings = [f.name for f in fields(known) if f.init]
-            return {"name": name, "settings": {n: _plain(vars(model)[n]) for n in settings}}
+            return {"name": name, "settings": {n: _as_lists(vars(model)[n]) for n in settings}}
     return None
 
 
 def model_of(document: Mapping[str, Any]) -> Any:
     """The model of a document."""
     given = document["model"]
-    if given is None or given.get("name") not in CLASSES:
+    if given is None or given.get("name") not in MODEL_CLASSES:
         raise DataError(
             "model must be given, as the asker was saved with one that is not of the library; got "
             "none. Pass model=."
         )
-    settings = {name: _tuples(value) for name, value in given["settings"].items()}
-    return CLASSES[given["name"]](**settings)
+    settings = {name: _as_tuples(value) for name, value in given["settings"].items()}
+    return MODEL_CLASSES[given["name"]](**settings)
 
 
 def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | None:
@@ -91,29 +107,26 @@ def grid_document(grid: Mapping[str, Any] | None) -> dict[str, list[float]] | No
     return {str(name): np.asarray(v, dtype=np.float64).tolist() for name, v in grid.items()}
 
 
-def table_document(rows: Rows | None) -> dict[str, Any] | None:
+def table_document(table: OfferTable | None) -> dict[str, Any] | None:
     """The table that offers came from; cells that JSON does not have become text."""
-    if rows is None:
+    if table is None:
         return None
-    plain = (bool, int, float, str, type(None))
+    json_types = (bool, int, float, str, type(None))
     cells = {
-        name: [value if isinstance(value, plain) else str(value) for value in values]
-        for name, values in rows.cells.items()
+        name: [value if isinstance(value, json_types) else str(value) for value in values]
+        for name, values in table.cells.items()
     }
-    columns = None if rows.columns is None else {n: list(v) for n, v in rows.columns.items()}
+    columns = None if table.columns is None else {n: list(v) for n, v in table.columns.items()}
     return {"cells": cells, "columns": columns}
 
 
-def _plain(value: Any) -> Any:
-    return [_plain(v) for v in value] if isinstance(value, tuple) else value
+# JSON has no tuples, and settings of models must be hashable
+def _as_lists(value: Any) -> Any:
+    return [_as_lists(v) for v in value] if isinstance(value, tuple) else value
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
-
-
-SAME = 1e-9  # nats within which offers are as informative: the first of them is asked
-TOLD_NOTHING = 1e-7  # nats below which no offer tells anything
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
 
 
 def ask(
@@ -126,10 +139,10 @@ def ask(
     grid: Mapping[str, Any] | None = None,
     repeats: bool = True,
 ) -> Asker:
-    """Ask the question that tells most of what one wants to know, again and again.
+    """Ask the most informative offer next, and learn from every answer.
 
-    Every answer changes what is believed of somebody; the next offer is the one whose answer has
-    the largest mutual information with the parameters in question, all others integrated out.
+    The next offer is the one whose answer has the largest mutual information with the parameters in
+    question, all others integrated out, given the answers so far.
 
     Parameters
     ----------
@@ -181,16 +194,19 @@ def ask(
     >>> known["low"] < 0.02 < known["high"], asker.enough(sd=0.2)
     (True, False)
     """
-    known, described, rows = read_questions(model, offers, columns)
-    units = Units.of(known, described, prior)
-    names = units.coordinates.names
-    wanted = _wanted(about, names)
-    check_stands_alone(known, described, units.typical_psi()[:1])
-    belief = Belief.before(units, _layout(units, wanted, grid))
-    return Asker(belief, wanted, repeats, grid, rows)
+    known, described, source_table = read_model_and_offers(model, offers, columns)
+    scaling = ParameterScaling.of(known, described, prior)
+    names = scaling.coordinates.names
+    wanted = _parameters_of_interest(about, names)
+    check_order_free(known, described, scaling.typical_psi()[:1])
+    belief = Belief.before_answers(scaling, _layout(scaling, wanted, grid))
+    return Asker(belief, wanted, repeats, grid, source_table)
 
 
-def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[int, ...]:
+def _parameters_of_interest(
+    about: str | Sequence[str] | None, names: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Indices of the parameters that `about` names, in the model's order."""
     if about is not None and not isinstance(about, (str, Sequence)):
         raise DataError(
             f"{argument('about')} must name parameters of the model, {', '.join(names)}; got "
@@ -211,24 +227,26 @@ def _wanted(about: str | Sequence[str] | None, names: tuple[str, ...]) -> tuple[
     return tuple(a for a, name in enumerate(names) if name in given)
 
 
-def _layout(units: Units, about: tuple[int, ...], grid: Mapping[str, Any] | None) -> Layout:
+def _layout(
+    scaling: ParameterScaling, about: tuple[int, ...], grid: Mapping[str, Any] | None
+) -> Layout:
     if grid is None:
-        large = units.n_parameters > LARGEST_GRID
-        return DrawnLayout(units, about) if large else GridLayout(units, about)
-    names = units.coordinates.names
+        large = scaling.n_parameters > GRID.max_parameters
+        return SobolLayout(scaling, about) if large else AdaptiveGridLayout(scaling, about)
+    names = scaling.coordinates.names
     if set(grid) != set(names):
         raise DataError(
             f"grid must have values of {' and '.join(names)}; got those of "
             f"{', '.join(map(str, grid)) or 'none'}. Name every parameter once."
         )
     values = tuple(np.asarray(grid[name], dtype=np.float64).ravel() for name in names)
-    for name, own, c in zip(names, values, units.coordinates.each, strict=True):
+    for name, own, c in zip(names, values, scaling.coordinates.each, strict=True):
         if not len(own) or not np.isfinite(c.link.coordinate(own)).all():
             raise DataError(
                 f"grid[{name!r}] must hold values that {name} may have; got {own.tolist()[:5]}. "
                 "Correct them."
             )
-    return GivenLayout(units, about, values)
+    return FixedGridLayout(scaling, about, values)
 
 
 class Asker(Result):
@@ -251,18 +269,18 @@ class Asker(Result):
         about: tuple[int, ...],
         repeats: bool,
         grid: Mapping[str, Any] | None,
-        rows: Rows | None = None,
+        source_table: OfferTable | None = None,
     ) -> None:
         self._belief = belief
         self._about = about
         self._repeats = repeats
         self._grid = grid
-        self._rows = rows
+        self._source_table = source_table
         self._information: Vector | None = None
-        self.model = belief.units.model
-        self.about = tuple(belief.units.coordinates.names[a] for a in about)
+        self.model = belief.scaling.model
+        self.about = tuple(belief.scaling.coordinates.names[a] for a in about)
         self.history: list[dict[str, Any]] = []
-        if self.information().max() < TOLD_NOTHING:
+        if self.information().max() < ASK.min_information:
             raise DataError(
                 f"offers must differ in what tells {' and '.join(self.about)}; got "
                 f"{self._n_offers} of which none does. Add offers, or ask about something else."
@@ -270,7 +288,7 @@ class Asker(Result):
 
     @property
     def _n_offers(self) -> int:
-        return len(next(iter(self._belief.units.offers.values())))
+        return len(next(iter(self._belief.scaling.offers.values())))
 
     @property
     def n_answers(self) -> int:
@@ -278,8 +296,9 @@ class Asker(Result):
         return len(self._belief.answers)
 
     def information(self) -> Vector:
-        """What the answer to every offer would tell of the parameters in question, in nats."""
+        """Expected information of every offer about the parameters in question, in nats."""
         if self._information is None:
+            # a difference of entropies, which rounding may take below 0
             self._information = np.maximum(self._belief.information(), 0.0)
         return self._information.copy()
 
@@ -288,23 +307,23 @@ class Asker(Result):
 
         The same until an answer comes. Of offers as informative the first one is made.
         """
-        told = self.information()
+        information = self.information()
         if not self._repeats:
             for answer in self._belief.answers:
                 if answer.offer.number is not None:
-                    told[answer.offer.number] = -np.inf
-            if not np.isfinite(told).any():
+                    information[answer.offer.number] = -np.inf
+            if not np.isfinite(information).any():
                 raise DataError(
                     f"offers must be left to ask; got answers to all {self._n_offers}. "
                     "Pass repeats=True to ask them again."
                 )
-        number = int(np.flatnonzero(told >= told.max() - SAME)[0])
-        offers = self._belief.units.offers
-        row = None if self._rows is None else self._rows.row(number)
+        number = int(np.flatnonzero(information >= information.max() - ASK.tie_tol)[0])
+        offers = self._belief.scaling.offers
+        row = None if self._source_table is None else self._source_table.row(number)
         return Offer({name: values[number] for name, values in offers.items()}, number, row)
 
     def answer(self, offer: Any, chosen: int) -> None:
-        """Learn what somebody chose; what cannot be is refused, and nothing is learnt.
+        """Learn a choice; an invalid one is refused, and nothing changes.
 
         Parameters
         ----------
@@ -314,7 +333,7 @@ class Asker(Result):
         chosen
             Index of the option taken, from 0.
         """
-        made = read_offer(offer, self._belief.units.offers, self._rows)
+        made = read_offer(offer, self._belief.scaling.offers, self._source_table)
         n_options = len(next(iter(made.attributes.values())))
         whole = isinstance(chosen, (int, np.integer)) and not isinstance(chosen, (bool, np.bool_))
         if not whole or not 0 <= chosen < n_options:
@@ -333,25 +352,26 @@ class Asker(Result):
                 "offer": made.to_dict(),
                 "chosen": int(chosen),
                 "expected_information": expected,
-                "information": self._belief.moved,
+                "information": self._belief.information_gain,
             }
         )
 
     def after(self, offer: Any, chosen: int) -> Asker:
-        """Another asker that has learnt one answer more; this one stays as it is."""
-        twin = copy(self)
+        """Return an asker that has learnt one answer more; this one stays as it is."""
+        twin = copy(self)  # shallow: a belief is immutable, only the history must not be shared
         twin.history = list(self.history)
         twin.answer(offer, chosen)
         return twin
 
     def probabilities(self, offer: Any) -> Vector:
-        """How likely each option of an offer is to be taken, after what is known."""
-        return self._belief.probabilities(read_offer(offer, self._belief.units.offers, self._rows))
+        """Posterior predictive probability of each option of an offer."""
+        candidates = self._belief.scaling.offers
+        return self._belief.probabilities(read_offer(offer, candidates, self._source_table))
 
     def posterior(self, level: float = 0.95) -> Posterior:
-        """What is believed of every parameter: mean, sd, median and interval."""
+        """Mean, sd, median and credible interval of every parameter."""
         check_level(level)
-        return posterior_of(self._belief, self._about, level)
+        return posterior_summary(self._belief, self._about, level)
 
     def enough(self, sd: float | Mapping[str, float] = 0.2, *, most: int | None = None) -> bool:
         """Whether the parameters in question are known well enough.
@@ -397,33 +417,33 @@ class Asker(Result):
         """
         answers = self.answered()
         if answers is None:
-            record = as_record({n: v[:1] for n, v in self._belief.units.offers.items()})
+            record = unanswered_record({n: v[:1] for n, v in self._belief.scaling.offers.items()})
             return nothing_known(Problem(self.model, record.episodes, parameter_prior))
         return fit(answers, self.model, parameter_prior=parameter_prior)
 
     def table(self) -> Table:
-        """What is believed, as a table."""
+        """The posterior as a table."""
         return self.posterior().table()
 
     def to_frame(self, *, backend: Backend | None = None) -> Any:
-        """What is believed of every parameter, a row each."""
+        """The posterior, a row per parameter."""
         return self.posterior().to_frame(backend=backend)
 
     # -- to go on later ----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """All that is needed to go on later, ready for JSON."""
-        units = self._belief.units
+        """Settings, offers and answers, ready for JSON: `from_dict` goes on from them."""
+        scaling = self._belief.scaling
         return {
             "format": FORMAT,
             "version": 1,
             "model": model_document(self.model),
-            "prior": prior_document(units.prior),
+            "prior": prior_document(scaling.prior),
             "about": list(self.about),
             "repeats": self._repeats,
             "grid": grid_document(self._grid),
-            "offers": {name: values.tolist() for name, values in units.offers.items()},
-            "table": table_document(self._rows),
+            "offers": {name: values.tolist() for name, values in scaling.offers.items()},
+            "table": table_document(self._source_table),
             "answers": [[a.offer.to_dict(), a.chosen] for a in self._belief.answers],
         }
 
@@ -440,7 +460,7 @@ class Asker(Result):
         model, prior
             Where they are not of the library, and so not in the document.
         """
-        check(document)
+        check_document(document)
         table = document["table"]
         asker = ask(
             model_of(document) if model is None else model,
@@ -469,5 +489,5 @@ class Asker(Result):
     def __repr__(self) -> str:
         known = self.posterior()
         rows = (known[name] for name in self.about)
-        said = ", ".join(f"{r['name']} {r['low']:.3g} to {r['high']:.3g}" for r in rows)
-        return f"<Asker after {self.n_answers} answers: {said}>"
+        text = ", ".join(f"{r['name']} {r['low']:.3g} to {r['high']:.3g}" for r in rows)
+        return f"<Asker after {self.n_answers} answers: {text}>"

@@ -1,13 +1,14 @@
-"""What an asker believes of the parameters after answers: nodes, their weights, and the numbers.
+"""Posterior of an adaptive experiment by quadrature, and the information of the next answer.
 
-Up to three parameters have a grid: its box is that of the prior at first, and shrinks and moves
-with what is believed. Inside, points lie close where most of the probability is, so that their
-spacing is a fraction of its width, and wide in the tails. More parameters have draws from a normal
-distribution with the mean and covariance of what is believed, weighted so that they stand for it:
-points of a Sobol sequence, the same at every call.
+Up to three parameters have an adaptive grid, whose box shrinks and moves with the posterior; its
+points are dense in the posterior's bulk and sparse in the tails. More parameters have importance
+sampling from a normal distribution with the posterior's mean and covariance, at fixed scrambled
+Sobol points, so that results are reproducible (Owen 1998).
 
-All nodes that share what is asked about lie in one group: what a group expects is what an answer
-tells of the parameters in question, others integrated out.
+Offers are ranked by the mutual information of the answer and the parameters of interest, the others
+integrated out (Lindley 1956; Myung, Cavagnaro & Pitt 2013). Nodes with the same parameters of
+interest form a group: an answer's probability within a group is that with the others integrated
+out.
 """
 
 from __future__ import annotations
@@ -24,11 +25,17 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate
 from penchant.output import Backend, Result, Table, format_count, frame_backend, make_frame
-from penchant.workflow.ask_offers import Offer, Place, Units, as_record, variables
+from penchant.workflow.ask_offers import (
+    NodeParameters,
+    Offer,
+    ParameterScaling,
+    attributes_at,
+    unanswered_record,
+)
 
-LARGEST_GRID = 3  # parameters
-# points along a parameter in question and along another, by how many there are of each
-POINTS = {
+# Points along a parameter of interest and along a nuisance parameter, by how many there are of
+# each: up to 9,000 nodes in all, and more points where the information is compared along them.
+POINTS_PER_AXIS = {
     (1, 0): (201, 0),
     (1, 1): (61, 21),
     (2, 0): (35, 0),
@@ -36,36 +43,56 @@ POINTS = {
     (2, 1): (25, 14),
     (3, 0): (20, 0),
 }
-GROUPS, INSIDE, ALONE = 128, 32, 2048  # draws: groups and nodes in each; where all are in question
-KEPT = 12_000_000  # probabilities of all offers at all nodes that are kept, at most
-NOTHING = 1e-7  # of the largest weight along an axis that counts as none
-SHRINK = 0.6  # of its width below which a box is drawn closer
-CLOSE = 0.65  # share of points that lie close
-BULK = 0.005  # of the probability that lies to either side of its bulk
-ROOM = 0.5  # of the width of the bulk by which close points go beyond it, to either side
-GROW = 0.5  # of its width by which a box grows where weight lies at its end
-EDGE = 1e-4  # of the largest weight that may lie at an end of the box
-POOR = 0.25  # share of draws in effect below which they are drawn anew
+
+
+@dataclass(frozen=True, slots=True)
+class GridOptions:
+    """Settings of the adaptive grid; shares are relative to the quantity named."""
+
+    max_parameters: int = 3  # a fourth axis would leave too few points along each
+    max_cached: int = 12_000_000  # probabilities of all offers at all nodes kept: 96 MB
+    negligible_density: float = 1e-7  # of the largest: the box is cut where it is below
+    # A box, or its dense part, shrinks only to less than this share of its width: every move
+    # recomputes the likelihood of all answers, which small gains do not repay.
+    shrink_below: float = 0.6
+    dense_share: float = 0.65  # of the points lies in the bulk; the rest keeps the tails in view
+    bulk_tail: float = 0.005  # of the probability beyond the bulk, to either side
+    bulk_margin: float = 0.5  # of the bulk's width added to either side, for the next answers
+    growth: float = 0.5  # of its width by which a box grows at an end with density
+    max_end_density: float = 1e-4  # of the largest, at an end of the box; more makes it grow
+    end_tol: float = 1e-6  # of the prior's range, within which a box has reached its end
+    point_tol: float = 1e-9  # of the box, within which a sparse point meets the dense ones
+
+
+@dataclass(frozen=True, slots=True)
+class SobolOptions:
+    """Settings of importance sampling at Sobol points."""
+
+    n_groups: int = 128  # values of the parameters of interest; powers of 2 keep points balanced
+    n_per_group: int = 32  # nuisance values in each group
+    n_alone: int = 2048  # points where all parameters are of interest
+    min_effective_share: float = 0.25  # of the sample size (Kish); below, points are drawn anew
+    jitter: float = 1e-8  # of the largest variance; a degenerate covariance has no Cholesky factor
+    widening: float = 0.5  # over the root of the dimension: heavier tails than the posterior's
+    seed: int = 20  # of the scrambling; any will do, but the same at every call
+    min_uniform: float = 1e-12  # keeps normal quantiles finite
+
+
+GRID = GridOptions()
+SOBOL = SobolOptions()
+HUGE_UTILITY = 1e300  # stands for an infinite utility: no choice probability tells them apart
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """Probabilities of options at nodes, in groups: of the second of two, or of each of more.
+class OfferProbabilities:
+    """Choice probabilities at grouped nodes: of the second of two options, or of each of more."""
 
-    Attributes
-    ----------
-    options
-        (groups, n_offers, nodes in each) for every option.
-    entropy
-        (groups, n_offers) where every group is one node.
-    """
-
-    options: list[Matrix]
-    entropy: Matrix | None
+    options: list[Matrix]  # (groups, n_offers, nodes in each) for every option
+    entropy: Matrix | None  # (groups, n_offers) where every group is a single node
 
 
 def entropy(options: list[Matrix]) -> Matrix:
-    """Entropy of the answer; of one probability where there are two options."""
+    """Entropy of the answer in nats; a single probability stands for two options."""
     if len(options) == 1:
         inside = np.clip(options[0], 0.0, 1.0)
         return np.asarray(special.entr(inside) + special.entr(1.0 - inside))
@@ -74,41 +101,21 @@ def entropy(options: list[Matrix]) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Parameters at nodes: shape parameters (k), and weights at each (j).
+    """Quadrature nodes: k values of the shape parameters, j of the weights at each."""
 
-    Attributes
-    ----------
-    units
-        What z means.
-    z
-        Nodes (k * j, p).
-    psi, theta
-        (k, q) and (k, j, d).
-    log_prior
-        Log-density of the prior over that of the nodes, (k, j).
-    shape_axes, weight_axes
-        Sizes of axes whose products are k and j.
-    about_axes
-        Axes among both along which what is asked about varies.
-    axes
-        Values of z along every axis of a grid; none for draws.
-    boxes
-        Of a grid that follows: ends, and between them those of the close points, (p, 4).
-    """
+    scaling: ParameterScaling
+    z: Matrix  # (k * j, p)
+    parameters: NodeParameters
+    psi: Matrix  # (k, q)
+    theta: Matrix  # (k, j, d)
+    log_prior: Matrix  # (k, j): log of prior density over density of nodes
+    shape_axes: tuple[int, ...]  # sizes whose product is k
+    weight_axes: tuple[int, ...]  # sizes whose product is j
+    about_axes: tuple[int, ...]  # of both, along which the parameters of interest vary
+    axes: tuple[Vector, ...] = ()  # values of z along every axis of a grid
+    boxes: Matrix | None = None  # (p, 4): ends of an adaptive grid around those of its dense part
 
-    units: Units
-    z: Matrix
-    place: Place
-    psi: Matrix
-    theta: Matrix
-    log_prior: Matrix
-    shape_axes: tuple[int, ...]
-    weight_axes: tuple[int, ...]
-    about_axes: tuple[int, ...]
-    axes: tuple[Vector, ...] = ()
-    boxes: Matrix | None = None
-
-    def grouped(self, values: Matrix) -> Matrix:
+    def by_group(self, values: Matrix) -> Matrix:
         """Values at nodes (k, j) as (groups, nodes in each)."""
         sizes = (*self.shape_axes, *self.weight_axes)
         others = [a for a in range(len(sizes)) if a not in self.about_axes]
@@ -127,8 +134,8 @@ class Nodes:
         return np.ascontiguousarray(moved.reshape(n_groups, n, -1))
 
     def objectives(self, record: Any) -> Matrix:
-        """Objective of every option of every offer: (k, n_offers, n_options, j)."""
-        return self._objectives(variables(self.units.model, record, self.psi))
+        """Utility of every option of every offer: (k, n_offers, n_options, j)."""
+        return self._objectives(attributes_at(self.scaling.model, record, self.psi))
 
     def _objectives(self, x: Matrix) -> Matrix:
         k, n, m, d = x.shape
@@ -136,35 +143,39 @@ class Nodes:
             found = x.reshape(k, n * m, d) @ self.theta.transpose(0, 2, 1)
         return _finite(found.reshape(k, n, m, -1))
 
-    def all_tables(self) -> Iterator[Tables]:
-        """Probabilities of all offers, some after others where they are too many to keep."""
-        offers = self.units.offers
+    def probability_chunks(self) -> Iterator[OfferProbabilities]:
+        """Probabilities of all offers, in chunks where they are too many to cache."""
+        offers = self.scaling.offers
         n, n_options = next(iter(offers.values())).shape[:2]
-        size = max(1, KEPT // (self.log_prior.size * (1 if n_options == 2 else n_options)))
+        per_offer = self.log_prior.size * (1 if n_options == 2 else n_options)
+        size = max(1, GRID.max_cached // per_offer)
         if size >= n:
-            yield self._tables
+            yield self._all_probabilities
             return
         for start in range(0, n, size):
-            yield self.tables({name: v[start : start + size] for name, v in offers.items()})
+            yield self.probabilities_of(
+                {name: v[start : start + size] for name, v in offers.items()}
+            )
 
     @cached_property
-    def _tables(self) -> Tables:
-        return self.tables(self.units.offers)
+    def _all_probabilities(self) -> OfferProbabilities:
+        return self.probabilities_of(self.scaling.offers)
 
-    def tables(self, offers: Mapping[str, Matrix]) -> Tables:
-        """Probabilities of options of these offers."""
-        x = variables(self.units.model, as_record(offers), self.psi)
+    def probabilities_of(self, offers: Mapping[str, Matrix]) -> OfferProbabilities:
+        """Choice probabilities of some offers."""
+        x = attributes_at(self.scaling.model, unanswered_record(offers), self.psi)
         if x.shape[2] == 2:
             with np.errstate(over="ignore", invalid="ignore"):
-                ahead = (x[:, :, 0] - x[:, :, 1]) @ self.theta.transpose(0, 2, 1)
-                options = [1.0 / (1.0 + np.exp(_finite(ahead)))]
+                # one difference instead of two utilities: half of the work and memory
+                difference = (x[:, :, 0] - x[:, :, 1]) @ self.theta.transpose(0, 2, 1)
+                options = [1.0 / (1.0 + np.exp(_finite(difference)))]
         else:
             p = np.exp(log_probabilities(self._objectives(x)))
             options = [p[:, :, i] for i in range(p.shape[2])]
         found = [self.table(p) for p in options]
         if found[0].shape[2] > 1:
-            return Tables(found, None)
-        return Tables(found, entropy([p[:, :, 0] for p in found]))
+            return OfferProbabilities(found, None)
+        return OfferProbabilities(found, entropy([p[:, :, 0] for p in found]))
 
     def marginal(self, weights: Matrix, axis: int) -> Vector:
         """Weights (k, j) along one axis of a grid."""
@@ -174,159 +185,146 @@ class Nodes:
 
 
 def _finite(objective: Matrix) -> Matrix:
-    """An objective with large numbers for infinite ones, which nothing tells apart."""
     if np.isfinite(objective).all():
         return objective
-    return np.nan_to_num(objective, posinf=1e300, neginf=-1e300)
+    return np.nan_to_num(objective, posinf=HUGE_UTILITY, neginf=-HUGE_UTILITY)
 
 
 def log_probabilities(objective: Matrix) -> Matrix:
     """Log-probabilities over the third axis of (k, n, m, j)."""
-    ahead = objective - objective.max(axis=2, keepdims=True)
-    return np.asarray(ahead - np.log(np.exp(ahead).sum(axis=2, keepdims=True)))
+    shifted = objective - objective.max(axis=2, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True)))
 
 
 class Layout(Protocol):
-    """How nodes are laid out, before answers and as they come.
+    """Rule that places quadrature nodes, before answers and as they come.
 
     Attributes
     ----------
-    moves
-        How often nodes may move after one answer.
+    max_moves
+        Limit on the moves of nodes after one answer.
     """
 
-    moves: ClassVar[int]
+    max_moves: ClassVar[int]
 
-    def first(self) -> Nodes:
+    def initial_nodes(self) -> Nodes:
         """Nodes before any answer."""
 
-    def moved(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
-        """Nodes that suit the weights (k, j) better, or None where these will do."""
+    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
+        """Nodes that suit the posterior weights (k, j) better, or None where these will do."""
 
 
 @dataclass(frozen=True, eq=False)
-class GridLayout:
-    """A grid whose box follows what is believed.
+class AdaptiveGridLayout:
+    """A product grid whose box follows the posterior."""
 
-    Attributes
-    ----------
-    units
-        What z means.
-    about
-        Parameters in question.
-    """
+    max_moves: ClassVar[int] = 12  # each shrinks to 0.6 or less: 500 times narrower after 12
+    scaling: ParameterScaling
+    about: tuple[int, ...]  # indices of the parameters of interest
 
-    moves: ClassVar[int] = 12
-    units: Units
-    about: tuple[int, ...]
-
-    def first(self) -> Nodes:
-        """Over the box of the prior."""
+    def initial_nodes(self) -> Nodes:
+        """Grid over the box of the prior, all of it dense."""
         ends = self._ends
-        return self._over(np.stack([ends[:, 0], ends[:, 0], ends[:, 1], ends[:, 1]], axis=1))
+        return self._grid_over(np.stack([ends[:, 0], ends[:, 0], ends[:, 1], ends[:, 1]], axis=1))
 
     @cached_property
     def _ends(self) -> Matrix:
-        return self.units.ends()
+        return self.scaling.z_ranges()
 
-    def _over(self, boxes: Matrix) -> Nodes:
-        """Points in boxes, each with the width that it stands for."""
-        many, few = POINTS[len(self.about), self.units.n_parameters - len(self.about)]
+    def _grid_over(self, boxes: Matrix) -> Nodes:
+        n_nuisance = self.scaling.n_parameters - len(self.about)
+        many, few = POINTS_PER_AXIS[len(self.about), n_nuisance]
         points = [many if a in self.about else few for a in range(len(boxes))]
-        axes = tuple(_points(box, n) for box, n in zip(boxes, points, strict=True))
-        z, psi, sizes = _mesh(self.units, axes)
-        q = self.units.n_shape
+        axes = tuple(_axis_points(box, n) for box, n in zip(boxes, points, strict=True))
+        z, psi, sizes = _mesh(self.scaling, axes)
+        q = self.scaling.n_shape
+        # a node stands for the cell around it: its density is one over the cell's volume
         widths = np.meshgrid(*(np.log(np.gradient(axis)) for axis in axes), indexing="ij")
         log_density = -np.sum(widths, axis=0).ravel()
-        made = _nodes(self.units, z, psi, sizes[:q], sizes[q:], self.about, axes, log_density)
+        made = _nodes(self.scaling, z, psi, sizes[:q], sizes[q:], self.about, axes, log_density)
         return replace(made, boxes=boxes)
 
-    def moved(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
-        """Closer boxes where weight is in part of them, wider ones where it is at an end."""
+    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
+        """Narrower boxes where the posterior fills part of them, wider where it meets an end."""
         assert nodes.boxes is not None
         new = np.array(
             [
-                self._box(a, nodes.boxes[a], axis, nodes.marginal(weights, a))
+                self._adapted_box(a, nodes.boxes[a], axis, nodes.marginal(weights, a))
                 for a, axis in enumerate(nodes.axes)
             ]
         )
-        return None if (new == nodes.boxes).all() else self._over(new)
+        return None if (new == nodes.boxes).all() else self._grid_over(new)
 
-    def _box(self, a: int, box: Vector, axis: Vector, weight: Vector) -> tuple[float, ...]:
-        """Ends along one axis, and those of its close points."""
-        low, high = self._outer(a, axis, weight / np.gradient(axis))
+    def _adapted_box(self, a: int, box: Vector, axis: Vector, weight: Vector) -> tuple[float, ...]:
+        """Outer and dense ends along one axis, for marginal probabilities `weight`."""
+        low, high = self._adapted_ends(a, axis, weight / np.gradient(axis))
         _, first, last, _ = box
         below = np.cumsum(weight) - weight / 2
-        ends = np.interp([BULK, 1.0 - BULK], below / weight.sum(), axis)
-        width = float(ends[1] - ends[0])
-        wanted = max(low, ends[0] - ROOM * width), min(high, ends[1] + ROOM * width)
-        outside = ends[0] < first or ends[1] > last
-        if outside or wanted[1] - wanted[0] < SHRINK * (last - first):
-            first, last = wanted
+        tail = GRID.bulk_tail
+        bulk = np.interp([tail, 1.0 - tail], below / weight.sum(), axis)
+        margin = GRID.bulk_margin * float(bulk[1] - bulk[0])
+        dense = max(low, bulk[0] - margin), min(high, bulk[1] + margin)
+        outside = bulk[0] < first or bulk[1] > last
+        if outside or dense[1] - dense[0] < GRID.shrink_below * (last - first):
+            first, last = dense
         return low, max(low, float(first)), min(high, float(last)), high
 
-    def _outer(self, a: int, axis: Vector, density: Vector) -> tuple[float, float]:
+    def _adapted_ends(self, a: int, axis: Vector, density: Vector) -> tuple[float, float]:
         low, high, width = float(axis[0]), float(axis[-1]), float(axis[-1] - axis[0])
         least, most = self._ends[a]
         top = density.max()
-        room = 1e-6 * (most - least)
-        at_low, at_high = density[0] > EDGE * top, density[-1] > EDGE * top
-        if (at_low and low > least + room) or (at_high and high < most - room):
+        tol = GRID.end_tol * (most - least)
+        floor = GRID.max_end_density * top
+        at_low, at_high = density[0] > floor, density[-1] > floor
+        # Growing comes first: a box that cuts off the posterior is wrong, a wide one only coarse.
+        if (at_low and low > least + tol) or (at_high and high < most - tol):
             return (
-                max(least, low - GROW * width) if at_low else low,
-                min(most, high + GROW * width) if at_high else high,
+                max(least, low - GRID.growth * width) if at_low else low,
+                min(most, high + GRID.growth * width) if at_high else high,
             )
-        held = np.flatnonzero(density > NOTHING * top)
-        first, last = axis[max(held[0] - 1, 0)], axis[min(held[-1] + 1, len(axis) - 1)]
-        if last - first >= SHRINK * width:
+        support = np.flatnonzero(density > GRID.negligible_density * top)
+        first, last = axis[max(support[0] - 1, 0)], axis[min(support[-1] + 1, len(axis) - 1)]
+        if last - first >= GRID.shrink_below * width:
             return low, high
         return float(first), float(last)
 
 
-def _points(box: Vector, n: int) -> Vector:
-    """Points between the ends of a box, most of them between the inner ends."""
+def _axis_points(box: Vector, n: int) -> Vector:
+    """Points between the ends of a box, most of them between its dense ends."""
     low, first, last, high = box
-    close = round(CLOSE * n)
-    if last - first > CLOSE * (high - low):
-        return np.linspace(low, high, n)
-    wide = np.linspace(low, high, n - close + 2)
-    inner = np.linspace(first, last, close)
-    apart = wide[(wide < first - 1e-9 * (high - low)) | (wide > last + 1e-9 * (high - low))]
-    return np.union1d(apart, inner)
+    n_dense = round(GRID.dense_share * n)
+    if last - first > GRID.dense_share * (high - low):
+        return np.linspace(low, high, n)  # a dense part this wide would be the sparser one
+    sparse = np.linspace(low, high, n - n_dense + 2)
+    dense = np.linspace(first, last, n_dense)
+    tol = GRID.point_tol * (high - low)
+    return np.union1d(sparse[(sparse < first - tol) | (sparse > last + tol)], dense)
 
 
 @dataclass(frozen=True, eq=False)
-class GivenLayout:
-    """Values of natural parameters that are looked at, once for all.
+class FixedGridLayout:
+    """A product grid of given values of the natural parameters, which never moves."""
 
-    Attributes
-    ----------
-    units
-        What is known of the model.
-    about
-        Parameters in question.
-    values
-        Of each natural parameter.
-    """
-
-    moves: ClassVar[int] = 0
-    units: Units
+    max_moves: ClassVar[int] = 0
+    scaling: ParameterScaling
     about: tuple[int, ...]
-    values: tuple[Vector, ...]
+    values: tuple[Vector, ...]  # of each natural parameter
 
-    def first(self) -> Nodes:
-        """All combinations, each as likely as its densities say."""
-        each = self.units.coordinates.each
+    def initial_nodes(self) -> Nodes:
+        """Grid of the given values, with prior masses instead of densities."""
+        each = self.scaling.coordinates.each
         axes = tuple(c.link.coordinate(v) for c, v in zip(each, self.values, strict=True))
-        h, psi, sizes = _mesh(self.units, axes)
-        q, k = self.units.n_shape, len(psi)
-        theta = self.units.coordinates.theta(h[:, q:])
-        place = Place(h, theta, np.repeat(psi, len(h) // k, axis=0), np.ones_like(theta))
-        log_prior = self.units.log_masses(self.units.coordinates.natural(h))
+        h, psi, sizes = _mesh(self.scaling, axes)
+        q, k = self.scaling.n_shape, len(psi)
+        theta = self.scaling.coordinates.theta(h[:, q:])
+        parameters = NodeParameters(
+            h, theta, np.repeat(psi, len(h) // k, axis=0), np.ones_like(theta)
+        )
+        log_prior = self.scaling.log_masses(self.scaling.coordinates.natural(h))
         return Nodes(
-            self.units,
+            self.scaling,
             h,
-            place,
+            parameters,
             psi,
             theta.reshape(k, -1, theta.shape[1]),
             log_prior.reshape(k, -1),
@@ -336,63 +334,68 @@ class GivenLayout:
             axes,
         )
 
-    def moved(self, nodes: Nodes, weights: Matrix) -> None:
-        """Nowhere."""
+    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> None:
+        """Keep the nodes."""
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnLayout:
-    """Draws from a normal distribution, in groups that share what is asked about."""
+class SobolLayout:
+    """Importance sampling from a normal distribution, in groups by the parameters of interest."""
 
-    moves: ClassVar[int] = 4
-    units: Units
+    max_moves: ClassVar[int] = 4  # one suffices as a rule; the prior may be far from normal
+    scaling: ParameterScaling
     about: tuple[int, ...]
 
-    def first(self) -> Nodes:
-        """Around the middle of the prior's box."""
-        low, high = self.units.ends().T
-        return self._around((low + high) / 2, np.diag(self.units.spreads_of_z() ** 2))
+    def initial_nodes(self) -> Nodes:
+        """Draws around the middle of the prior's box."""
+        low, high = self.scaling.z_ranges().T
+        return self._draws_around((low + high) / 2, np.diag(self.scaling.prior_sds() ** 2))
 
-    def moved(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
-        """Anew by mean and covariance of what is believed, where few draws stand for it."""
+    def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
+        """Draws with the posterior's moments, where the effective sample size is small."""
         share = weights.ravel() / weights.sum()
-        if 1.0 / (share**2).sum() >= POOR * len(share):
+        if 1.0 / (share**2).sum() >= SOBOL.min_effective_share * len(share):
             return None
         mean = share @ nodes.z
-        away = nodes.z - mean
-        covariance = (away * share[:, None]).T @ away
-        least = 1e-8 * np.diag(covariance).max()
-        return self._around(mean, covariance + least * np.eye(len(mean)))
+        deviation = nodes.z - mean
+        covariance = (deviation * share[:, None]).T @ deviation
+        jitter = SOBOL.jitter * np.diag(covariance).max()
+        return self._draws_around(mean, covariance + jitter * np.eye(len(mean)))
 
-    def _around(self, mean: Vector, covariance: Matrix) -> Nodes:
+    def _draws_around(self, mean: Vector, covariance: Matrix) -> Nodes:
         p = len(mean)
         rest = [a for a in range(p) if a not in self.about]
+        # Parameters of interest first: the Cholesky factor is lower triangular, so that theirs are
+        # the same in all nodes of a group.
         order = [*self.about, *rest]
         factor = np.linalg.cholesky(covariance[np.ix_(order, order)])
-        factor *= 1.0 + 0.5 / np.sqrt(p)  # a little wider than what they stand for
+        factor *= 1.0 + SOBOL.widening / np.sqrt(p)
         unit, sizes = _unit_draws(len(self.about), len(rest))
         drawn = unit @ factor.T
         z = np.empty_like(drawn)
         z[:, order] = drawn + mean[order]
-        q = self.units.n_shape
-        psi = self.units.psi(z) if q else np.zeros((1, 0))
+        q = self.scaling.n_shape
+        # with shape parameters every draw has a psi of its own, without them there is only one
+        psi = self.scaling.psi(z) if q else np.zeros((1, 0))
         shape_axes, weight_axes = (sizes, ()) if q else ((), sizes)
         log_density = -0.5 * (unit**2).sum(axis=1)
-        return _nodes(self.units, z, psi, shape_axes, weight_axes, (0,), (), log_density)
+        return _nodes(self.scaling, z, psi, shape_axes, weight_axes, (0,), (), log_density)
 
 
-def _mesh(units: Units, axes: Sequence[Vector]) -> tuple[Matrix, Matrix, tuple[int, ...]]:
-    """All combinations of values (k * j, p), the psi (k, q) of them, and the sizes of axes."""
+def _mesh(
+    scaling: ParameterScaling, axes: Sequence[Vector]
+) -> tuple[Matrix, Matrix, tuple[int, ...]]:
+    """Product grid (k * j, p) of the axes, its psi (k, q), and the sizes of axes."""
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
-    k = int(np.prod(mesh.shape[: units.n_shape], dtype=np.int64))
+    k = int(np.prod(mesh.shape[: scaling.n_shape], dtype=np.int64))
     firsts = mesh.reshape(k, -1, len(axes))[:, 0]
-    return mesh.reshape(-1, len(axes)), units.psi(firsts), mesh.shape[:-1]
+    return mesh.reshape(-1, len(axes)), scaling.psi(firsts), mesh.shape[:-1]
 
 
 @lru_cache(maxsize=16)
 def _unit_draws(n_about: int, n_rest: int) -> tuple[Matrix, tuple[int, int]]:
-    """Standard normal nodes: groups, and the same nodes of the rest in each."""
-    groups, inside = (GROUPS, INSIDE) if n_rest else (ALONE, 1)
+    """Standard normal nodes: groups, with the same nuisance nodes in each."""
+    groups, inside = (SOBOL.n_groups, SOBOL.n_per_group) if n_rest else (SOBOL.n_alone, 1)
     outer = _sobol(n_about, groups)
     if not n_rest:
         return outer, (groups, 1)
@@ -402,12 +405,13 @@ def _unit_draws(n_about: int, n_rest: int) -> tuple[Matrix, tuple[int, int]]:
 
 
 def _sobol(dimension: int, n: int) -> Matrix:
-    points = stats.qmc.Sobol(dimension, scramble=True, rng=np.random.default_rng(20)).random(n)
-    return np.asarray(special.ndtri(np.clip(points, 1e-12, 1 - 1e-12)))
+    rng, tail = np.random.default_rng(SOBOL.seed), SOBOL.min_uniform
+    points = stats.qmc.Sobol(dimension, scramble=True, rng=rng).random(n)
+    return np.asarray(special.ndtri(np.clip(points, tail, 1 - tail)))
 
 
 def _nodes(
-    units: Units,
+    scaling: ParameterScaling,
     z: Matrix,
     psi: Matrix,
     shape_axes: Sequence[int],
@@ -416,22 +420,22 @@ def _nodes(
     axes: tuple[Vector, ...],
     log_density: Vector | None = None,
 ) -> Nodes:
-    """Nodes at z with their prior; log_density is that of the nodes themselves."""
+    """Nodes at z with their quadrature weights; log_density is that of the nodes themselves."""
     k = len(psi)
     j = len(z) // k
     which: IntVector = np.repeat(np.arange(k), j)
-    spread = units.spread(psi)[which]
+    spread = scaling.spread(psi)[which]
     with np.errstate(over="ignore"):
-        place = units.place(z, psi[which], spread)
-        log_prior = units.log_prior(z, place)
+        parameters = scaling.parameters_at(z, psi[which], spread)
+        log_prior = scaling.log_prior(z, parameters)
     if log_density is not None:
         log_prior = log_prior - log_density
     return Nodes(
-        units,
+        scaling,
         z,
-        place,
+        parameters,
         psi,
-        place.theta.reshape(k, j, -1),
+        parameters.theta.reshape(k, j, -1),
         log_prior.reshape(k, j),
         tuple(shape_axes),
         tuple(weight_axes),
@@ -442,7 +446,7 @@ def _nodes(
 
 @dataclass(frozen=True)
 class Answer:
-    """What somebody took of an offer."""
+    """An offer, and the option chosen of it."""
 
     offer: Offer
     chosen: int
@@ -450,51 +454,54 @@ class Answer:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """Weights of nodes after answers.
+    """Posterior weights of the nodes after answers.
 
     Attributes
     ----------
-    units, layout
-        What nodes are of, and how they are laid out.
+    scaling, layout
+        Parameters that nodes stand for, and the rule that places them.
     nodes
-        The present ones.
+        Current nodes.
     answers
         All so far.
     log_likelihood
         Of the answers at every node, (k, j).
-    moved
-        How far the last answer moved what is asked about, in nats.
+    information_gain
+        Kullback-Leibler divergence of the parameters of interest after the last answer from before
+        it, in nats.
     """
 
-    units: Units
+    scaling: ParameterScaling
     layout: Layout
     nodes: Nodes
     answers: tuple[Answer, ...]
     log_likelihood: Matrix
-    moved: float = 0.0
+    information_gain: float = 0.0
 
     @classmethod
-    def before(cls, units: Units, layout: Layout) -> Belief:
-        """What is believed before any answer."""
-        nodes = layout.first()
-        return cls(units, layout, nodes, (), np.zeros(nodes.log_prior.shape))._settled()
+    def before_answers(cls, scaling: ParameterScaling, layout: Layout) -> Belief:
+        """Prior belief, on nodes that are adapted to it."""
+        nodes = layout.initial_nodes()
+        return cls(scaling, layout, nodes, (), np.zeros(nodes.log_prior.shape))._on_adapted_nodes()
 
     def after(self, answer: Answer) -> Belief:
-        """What is believed after one answer more."""
-        told = self._log_likelihood_of((answer,), self.nodes)
-        with_it = (*self.answers, answer)
-        more = replace(self, answers=with_it, log_likelihood=self.log_likelihood + told)
-        return replace(more._settled(), moved=_divergence(more._groups, self._groups))
+        """Belief after another answer, on nodes that are adapted to it."""
+        own = self._log_likelihood_of((answer,), self.nodes)
+        answers = (*self.answers, answer)
+        updated = replace(self, answers=answers, log_likelihood=self.log_likelihood + own)
+        # compared on the nodes of both, before these move
+        gain = _kl_divergence(updated._group_probabilities, self._group_probabilities)
+        return replace(updated._on_adapted_nodes(), information_gain=gain)
 
-    def _settled(self) -> Belief:
-        """The same on nodes that suit it."""
+    def _on_adapted_nodes(self) -> Belief:
         found = self
-        for _ in range(self.layout.moves):
-            nodes = found.layout.moved(found.nodes, found.weights)
+        for _ in range(self.layout.max_moves):
+            nodes = found.layout.adapted_nodes(found.nodes, found.weights)
             if nodes is None:
                 return found
-            told = self._log_likelihood_of(found.answers, nodes)
-            found = replace(found, nodes=nodes, log_likelihood=told)
+            # new nodes have no history: the likelihood of all answers is computed anew
+            log_likelihood = self._log_likelihood_of(found.answers, nodes)
+            found = replace(found, nodes=nodes, log_likelihood=log_likelihood)
         return found
 
     def _log_likelihood_of(self, answers: tuple[Answer, ...], nodes: Nodes) -> Matrix:
@@ -502,7 +509,9 @@ class Belief:
         if not answers:
             return found
         names = answers[0].offer
-        record = as_record({n: np.stack([a.offer.attributes[n] for a in answers]) for n in names})
+        record = unanswered_record(
+            {n: np.stack([a.offer.attributes[n] for a in answers]) for n in names}
+        )
         log_p = log_probabilities(nodes.objectives(record))
         for t, answer in enumerate(answers):
             found += log_p[:, t, answer.chosen]
@@ -516,38 +525,41 @@ class Belief:
         return np.asarray(weight / weight.sum())
 
     @property
-    def _groups(self) -> Vector:
-        """Probability of every value of what is asked about."""
-        return np.asarray(self.nodes.grouped(self.weights).sum(axis=1))
+    def _group_probabilities(self) -> Vector:
+        """Probability of every value of the parameters of interest."""
+        return np.asarray(self.nodes.by_group(self.weights).sum(axis=1))
 
     def information(self) -> Vector:
-        """Mutual information of the answer to every offer and what is asked about, in nats."""
-        return np.concatenate([self._informed(tables) for tables in self.nodes.all_tables()])
+        """Mutual information of every offer's answer and the parameters of interest, in nats."""
+        chunks = self.nodes.probability_chunks()
+        return np.concatenate([self._mutual_information(offers) for offers in chunks])
 
-    def _informed(self, tables: Tables) -> Vector:
-        """I = H(E p) - E H(E[p | what is asked about])."""
-        weights = self.nodes.grouped(self.weights)
+    def _mutual_information(self, offers: OfferProbabilities) -> Vector:
+        """I = H(E p) - E H(E[p | parameters of interest])."""
+        weights = self.nodes.by_group(self.weights)
         group = weights.sum(axis=1)
-        if tables.entropy is not None:
-            expected = [group @ p[:, :, 0] for p in tables.options]
-            return np.asarray(entropy(expected) - group @ tables.entropy)
-        alive = group > 0
+        if offers.entropy is not None:
+            expected = [group @ p[:, :, 0] for p in offers.options]
+            return np.asarray(entropy(expected) - group @ offers.entropy)
+        alive = group > 0  # others add nothing, and would divide by 0
         weights, group = weights[alive], group[alive]
         parts = [
             ((p if alive.all() else p[alive]) @ weights[:, :, None])[:, :, 0]
-            for p in tables.options
+            for p in offers.options
         ]
-        told = entropy([part / group[:, None] for part in parts])
-        return np.asarray(entropy([part.sum(axis=0) for part in parts]) - group @ told)
+        within = entropy([part / group[:, None] for part in parts])
+        return np.asarray(entropy([part.sum(axis=0) for part in parts]) - group @ within)
 
     def probabilities(self, offer: Offer) -> Vector:
-        """How likely each option of an offer is."""
-        record = as_record({name: values[None] for name, values in offer.attributes.items()})
+        """Posterior predictive probability of each option of an offer."""
+        record = unanswered_record(
+            {name: values[None] for name, values in offer.attributes.items()}
+        )
         p = np.exp(log_probabilities(self.nodes.objectives(record)))
         return np.asarray(np.einsum("kmj,kj->m", p[:, 0], self.weights))
 
 
-def _divergence(now: Vector, before: Vector) -> float:
+def _kl_divergence(now: Vector, before: Vector) -> float:
     return float(special.rel_entr(now, before).sum())
 
 
@@ -586,7 +598,7 @@ class Posterior(Result):
     n_answers: int
 
     def __getitem__(self, name: str) -> dict[str, Any]:
-        """Of one parameter, by name."""
+        """Name, scale, mean, sd, median, low and high of a parameter."""
         if name not in self.names:
             raise DataError(
                 f"name must be one of {', '.join(self.names)}; got {name!r}. Choose one."
@@ -607,29 +619,30 @@ class Posterior(Result):
 
     def table(self) -> Table:
         """The summary as a table."""
-        said = f"What is believed after {format_count(self.n_answers, 'answer')}"
-        return replace(super().table(), caption=said)
+        text = f"What is believed after {format_count(self.n_answers, 'answer')}"
+        return replace(super().table(), caption=text)
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Level, number of answers and a row per parameter, ready for JSON."""
         rows = [self._row(a) for a in range(len(self.names))]
         return {"level": self.level, "n_answers": self.n_answers, "parameters": rows}
 
     def __repr__(self) -> str:
         each = zip(self.names, self.median, self.low, self.high, strict=True)
-        said = ", ".join(f"{n} {m:.3g} ({lo:.3g} to {hi:.3g})" for n, m, lo, hi in each)
-        return f"<Posterior after {self.n_answers}: {said}>"
+        text = ", ".join(f"{n} {m:.3g} ({lo:.3g} to {hi:.3g})" for n, m, lo, hi in each)
+        return f"<Posterior after {self.n_answers}: {text}>"
 
 
-def posterior_of(belief: Belief, about: tuple[int, ...], level: float) -> Posterior:
+def posterior_summary(belief: Belief, about: tuple[int, ...], level: float) -> Posterior:
     """Moments and quantiles of every parameter."""
-    each = belief.units.coordinates.each
+    each = belief.scaling.coordinates.each
     weights = belief.weights.ravel()
-    rows = [_described(c, belief.nodes.place.h[:, a], weights, level) for a, c in enumerate(each)]
+    h = belief.nodes.parameters.h
+    rows = [_parameter_summary(c, h[:, a], weights, level) for a, c in enumerate(each)]
     columns: Matrix = np.array(rows, dtype=np.float64).T
     mean, sd, median, low, high = columns
     return Posterior(
-        names=belief.units.coordinates.names,
+        names=belief.scaling.coordinates.names,
         about=tuple(a in about for a in range(len(each))),
         scales=tuple("log" if is_log(c) else "natural" for c in each),
         mean=mean,
@@ -647,14 +660,16 @@ def is_log(c: Coordinate) -> bool:
     return c.link.name in ("log", "negative log")
 
 
-def _described(c: Coordinate, h: Vector, weights: Vector, level: float) -> tuple[float, ...]:
+def _parameter_summary(
+    c: Coordinate, h: Vector, weights: Vector, level: float
+) -> tuple[float, ...]:
     scaled = h if is_log(c) else np.asarray(c.link.value(h))
     mean = float(weights @ scaled)
     sd = float(weights @ (scaled - mean) ** 2) ** 0.5
     ends = _quantiles(h, weights, np.array([0.5, (1 - level) / 2, (1 + level) / 2]))
     values = np.asarray(c.link.value(ends))
     if c.link.name == "negative log":
-        values[1:] = values[:0:-1]
+        values[1:] = values[:0:-1]  # the link decreases: low and high change places
     return (mean, sd, *map(float, values))
 
 

@@ -1,13 +1,17 @@
-"""What an asker may offer, and parameters on scales that suit what is offered.
+"""Candidate offers of an adaptive experiment, and a prior that is scaled to them.
 
-Every parameter of a model has a link, on which it may be any number (`Coordinates`). Here each is
-shifted and scaled besides, to z, so that priors mean the same whatever the offers are in:
+`read_model_and_offers` and `read_offer` turn arguments into arrays. `ParameterScaling` maps each
+parameter, on its link scale (`Coordinates`), to z, so that default priors mean the same whatever
+units the offers have:
 
-- a shape parameter is its link itself;
-- a temperature is log(s / tau), with s the root mean square within offers of the variable that
-  1/tau multiplies, at the same psi: how consistent somebody is among these offers;
-- a weight, or a ratio of two, is multiplied by the root mean square of its variable, or by the
-  ratio of both, at the middle of the ranges of psi.
+- z of a shape parameter is its link value;
+- z of a temperature tau is log(s / tau), with s the root mean square within offers of the attribute
+  that 1/tau multiplies, at the same psi: how consistent choices among these offers are;
+- z of a weight, or of a ratio of two weights, is multiplied by the root mean square of its
+  attribute, or by the ratio of both, at a typical psi.
+
+The default prior of a shape parameter follows Jeffreys (1946): its density is proportional to how
+fast the offers' attributes change with it.
 """
 
 from __future__ import annotations
@@ -33,11 +37,11 @@ from penchant.models.task import Task
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.tables.frames import open_frame
 
-SAME = 1e-9  # of a variable's size within which it is the same wherever an offer stands
+ORDER_TOL = 1e-9  # relative difference of attributes that is rounding, not a dependence on order
 
 
 class Offer(dict[str, Any]):
-    """One offer, as the offers were given: numbers of its options by attribute, or a table's row.
+    """An offer, in the form in which offers were given: values by attribute, or a table's row.
 
     Attributes
     ----------
@@ -95,7 +99,7 @@ class Offer(dict[str, Any]):
 
 
 @dataclass(frozen=True)
-class Rows:
+class OfferTable:
     """The table that offers came from: what `next` gives, and `answer` takes.
 
     Attributes
@@ -104,16 +108,16 @@ class Rows:
         Its columns, by name.
     columns
         For every attribute the column, or number, of each option, if they were named.
-    wanted
+    attribute_names
         Attributes that may stand in numbered columns.
     """
 
     cells: dict[str, list[Any]]
     columns: Mapping[str, Sequence[Any]] | None
-    wanted: tuple[str, ...]
+    attribute_names: tuple[str, ...]
 
     def row(self, number: int) -> dict[str, Any]:
-        """One row, by column."""
+        """Cells of a row, by column."""
         return {name: values[number] for name, values in self.cells.items()}
 
     def attributes(self, row: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -122,7 +126,9 @@ class Rows:
 
         try:
             read = described_from_frame(
-                pa.table({str(name): [row[name]] for name in row}), self.columns, self.wanted
+                pa.table({str(name): [row[name]] for name in row}),
+                self.columns,
+                self.attribute_names,
             )
         except (DataError, pa.ArrowInvalid, TypeError):
             return None
@@ -135,17 +141,17 @@ def offer_words(offer: Mapping[str, Any]) -> str:
     >>> offer_words({"outcome": [[9, 0], [25, -5]], "probability": [[1, 0], [0.5, 0.5]]})
     'outcome = 9 and 0, 25 and -5; probability = 1 and 0, 0.5 and 0.5'
     """
-    said = []
+    parts = []
     for name, values in offer.items():
         options = np.asarray(values, dtype=np.float64)
         cells = (" and ".join(f"{v:g}" for v in np.atleast_1d(option)) for option in options)
-        said.append(f"{name} = {', '.join(cells)}")
-    return "; ".join(said)
+        parts.append(f"{name} = {', '.join(cells)}")
+    return "; ".join(parts)
 
 
-def read_questions(
+def read_model_and_offers(
     model: Any, offers: Any, columns: Mapping[str, Sequence[Any]] | None
-) -> tuple[Any, dict[str, Matrix], Rows | None]:
+) -> tuple[Any, dict[str, Matrix], OfferTable | None]:
     """The model, the offers that it describes by attribute, and the table that they came from.
 
     Parameters
@@ -159,7 +165,7 @@ def read_questions(
     """
     named = _named_attributes(model)
     wanted = tuple(named or (() if model is None else _attributes_of(model)))
-    described, rows = _described(offers, wanted, columns)
+    described, source_table = _attribute_arrays(offers, wanted, columns)
     if model is None or named is not None:
         model = Attributes(tuple(described) if named is None else named)
     missing = [name for name in Declared(model).attributes if name not in described]
@@ -174,7 +180,7 @@ def read_questions(
         raise DataError(
             f"offers must have two options or more; got {n_options}. Stack a column per option."
         )
-    return model, shared, rows
+    return model, shared, source_table
 
 
 def _named_attributes(model: Any) -> tuple[str, ...] | None:
@@ -204,9 +210,9 @@ def _attributes_of(model: Any) -> tuple[str, ...]:
     return tuple(declared.attributes)
 
 
-def _described(
+def _attribute_arrays(
     offers: Any, wanted: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
-) -> tuple[dict[str, Matrix], Rows | None]:
+) -> tuple[dict[str, Matrix], OfferTable | None]:
     """Attributes as arrays, whatever the offers come as; and the table, if they come as one."""
     if isinstance(offers, Offers):
         return dict(offers.offers), None
@@ -242,16 +248,34 @@ def _described(
     described = described_from_frame(offers, columns, wanted)
     table = open_frame(offers)
     cells = {str(name): table[name].to_list() for name in table.columns}
-    return described, Rows(cells, columns, wanted)
+    return described, OfferTable(cells, columns, wanted)
 
 
-def read_offer(offer: Any, like: Mapping[str, Matrix], rows: Rows | None = None) -> Offer:
-    """One offer that has the attributes and the options of others, or a row of their table."""
+def read_offer(
+    offer: Any, like: Mapping[str, Matrix], source_table: OfferTable | None = None
+) -> Offer:
+    """Read an offer with the attributes and options of others, a row of their table, or a number.
+
+    Parameters
+    ----------
+    offer
+        As `Asker.answer` takes it.
+    like
+        Attributes of the candidate offers.
+    source_table
+        The table that these came from, if they did.
+    """
     number = getattr(offer, "number", None) if isinstance(offer, Offer) else None
     if isinstance(offer, Offer):
         offer = offer.attributes
-    elif rows is not None and hasattr(offer, "keys") and not all(name in offer for name in like):
-        offer = rows.attributes({name: offer[name] for name in offer.keys()}) or offer  # noqa: SIM118
+    elif (
+        source_table is not None
+        and hasattr(offer, "keys")
+        and not all(name in offer for name in like)
+    ):
+        # keys(), as rows of pandas are no mappings: iterating over them gives cells
+        cells = {name: offer[name] for name in offer.keys()}  # noqa: SIM118
+        offer = source_table.attributes(cells) or offer
     if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
         n = len(next(iter(like.values())))
         if not 0 <= offer < n:
@@ -275,12 +299,12 @@ def read_offer(offer: Any, like: Mapping[str, Matrix], rows: Rows | None = None)
             )
     found = Offer({name: read[name][0] for name in like}, number)
     if found.number is None:
-        found.number = _place(found, like)
+        found.number = _offer_number(found, like)
     return found
 
 
-def _place(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
-    """Which of the offers it is, or None."""
+def _offer_number(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
+    """Number of the first candidate that equals an offer, or None."""
     same = np.ones(len(next(iter(like.values()))), dtype=bool)
     for name, values in like.items():
         same &= (values == offer.attributes[name]).reshape(len(values), -1).all(axis=1)
@@ -288,29 +312,30 @@ def _place(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
     return int(where[0]) if len(where) else None
 
 
-def as_record(offers: Mapping[str, Matrix]) -> Record:
-    """Offers that nobody has answered, as models read them."""
+def unanswered_record(offers: Mapping[str, Matrix]) -> Record:
+    """A record of unanswered offers, from which models compute attributes."""
     n = len(next(iter(offers.values())))
     copies = {name: np.array(values) for name, values in offers.items()}
     unanswered = Offers.of_checked(np.zeros(n, dtype=np.int64), copies, np.ones(n, dtype=bool))
     return Record.of([unanswered])
 
 
-def check_stands_alone(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
-    """Refuse a model whose variables depend on the offers before."""
+def check_order_free(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
+    """Refuse a model whose attributes depend on the offers before."""
+    # A learning model gives other attributes in reversed order; 20 offers are enough to show it.
     some = {name: values[: min(len(values), 20)] for name, values in offers.items()}
     turned = {name: values[::-1] for name, values in some.items()}
-    one = variables(model, as_record(some), psi)
-    other = variables(model, as_record(turned), psi)[:, ::-1]
-    if not np.allclose(one, other, rtol=SAME, atol=SAME * np.abs(one).max(initial=0.0)):
+    one = attributes_at(model, unanswered_record(some), psi)
+    other = attributes_at(model, unanswered_record(turned), psi)[:, ::-1]
+    if not np.allclose(one, other, rtol=ORDER_TOL, atol=ORDER_TOL * np.abs(one).max(initial=0.0)):
         raise DataError(
             f"model must describe every offer by itself; got {type(model).__name__}, in which an "
             "offer depends on those before it. Ask with a model that does not learn."
         )
 
 
-def variables(model: Any, record: Record, psi: Matrix) -> Matrix:
-    """Explanatory variables (n_psi, n_offers, n_options, n_weights) at many psi."""
+def attributes_at(model: Any, record: Record, psi: Matrix) -> Matrix:
+    """Attributes (n_psi, n_offers, n_options, n_weights) at many psi."""
     many = Declared(model).explanatory_many
     if many is None:
         return np.stack([np.asarray(model.explanatory(record.episodes[0], *row)) for row in psi])
@@ -318,40 +343,48 @@ def variables(model: Any, record: Record, psi: Matrix) -> Matrix:
     return x.reshape(len(psi), -1, *x.shape[1:])
 
 
-CONSISTENCY = stats.norm(np.log(2.0), 1.0)  # of log(s / tau), where nothing else is said
-SIZE = stats.norm(0.0, 2.0)  # of a weight times s, or of a ratio
-ORDER = stats.norm(0.0, 1.5)  # of the logarithm of a positive one
-FAR = 5.0  # standard deviations up to which a normal prior is looked at
-TAIL = 1e-6  # of other priors
-LOOKED_AT = 81  # values of a shape parameter at which it is asked what offers tell of it
-LEAST = 1e-3  # of the largest density of a shape parameter that is left anywhere in its range
-STEEP = 9.0  # logits up to which a range is looked at
-SOME = 64  # offers that tell how variables spread, at most
-MIDDLE = 9  # values of each shape parameter among which the middle is
+# Default priors of z, where the user gives none. Typical differences between options, s, change
+# log-odds by s / tau: a factor of e about 2 covers people from nearly random to nearly consistent.
+TEMPERATURE_PRIOR = stats.norm(np.log(2.0), 1.0)  # of log(s / tau)
+WEIGHT_PRIOR = stats.norm(0.0, 2.0)  # of a weight times s, or of a ratio times that of both s
+LOG_WEIGHT_PRIOR = stats.norm(0.0, 1.5)  # of the logarithm of a positive one
+
+
+@dataclass(frozen=True, slots=True)
+class PriorOptions:
+    """Ranges and resolutions of the default prior."""
+
+    max_sd: float = 5.0  # standard deviations of a normal prior that nodes span: 6e-7 lies outside
+    tail_mass: float = 1e-6  # outside the nodes to either side, of any other prior
+    max_link: float = 300.0  # on a link: exp of it is still finite, with room for products
+    max_logit: float = 9.0  # of a parameter between 0 and 1: from 1e-4 to 1 - 1e-4
+    n_shape_values: int = 81  # at which the density of a shape parameter is tabled
+    # share of its largest density that a shape parameter keeps everywhere in its range, so that
+    # answers can overrule the prior where offers hardly change
+    min_relative_density: float = 1e-3
+    max_sampled_offers: int = 64  # enough for root mean squares of attributes, to a few per cent
+    n_typical_psi: int = 9  # values of each shape parameter over which a typical scale is taken
+    range_tol: float = 1e-9  # of a range, beyond its ends: rounding of the link
+    log_weight_span: float = 8.0  # below its largest value, of a log weight under a Gaussian prior
+
+
+PRIOR = PriorOptions()
 
 AskPrior = NaturalPrior | PopulationPrior | GaussianPrior | ScaledPrior
 
 
-class Place(NamedTuple):
-    """Parameters at many nodes.
+class NodeParameters(NamedTuple):
+    """Parameters at the nodes of a quadrature."""
 
-    Attributes
-    ----------
-    h, theta, psi
-        On links (n, p), weights (n, d), shape parameters (n, q).
-    spread
-        Root mean square of every variable within offers, (n, d).
-    """
-
-    h: Matrix
-    theta: Matrix
-    psi: Matrix
-    spread: Matrix
+    h: Matrix  # (n, p), on links
+    theta: Matrix  # (n, d)
+    psi: Matrix  # (n, q)
+    spread: Matrix  # (n, d): root mean square of every attribute within offers
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """From z to the parameters of a model, and the prior of z.
+class ParameterScaling:
+    """Map from z to the parameters of a model, and the prior density of z.
 
     Attributes
     ----------
@@ -360,7 +393,7 @@ class Units:
     offers
         Attributes of the offers.
     prior
-        What is believed before answers; None for the scales above.
+        The user's prior; None for the defaults above.
     """
 
     model: Any
@@ -369,8 +402,8 @@ class Units:
     prior: AskPrior | None
 
     @classmethod
-    def of(cls, model: Any, offers: Mapping[str, Matrix], prior: Any) -> Units:
-        """Of a model and its offers."""
+    def of(cls, model: Any, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
+        """Check the prior, and make the scaling of a model and its offers."""
         if prior is not None and not isinstance(prior, AskPrior):
             raise DataError(
                 "prior must be a NaturalPrior, a PopulationPrior, a GaussianPrior, a ScaledPrior "
@@ -387,17 +420,18 @@ class Units:
                         f"are {', '.join(coordinates.names)}. Correct it."
                     )
         if isinstance(prior, (GaussianPrior, ScaledPrior)):
+            # refuses a prior of another number of weights
             prior.quadratic(len(model.weights), np.ones(len(model.weights)))
         return cls(model, coordinates, offers, prior)
 
     @property
     def n_parameters(self) -> int:
-        """How many parameters there are."""
+        """Number of parameters."""
         return len(self.coordinates)
 
     @property
     def n_shape(self) -> int:
-        """How many are of shape: the first ones."""
+        """Number of shape parameters, which come first."""
         return self.coordinates.n_shape
 
     # -- from z to parameters ----------------------------------------------------------------------
@@ -407,200 +441,218 @@ class Units:
         return self.coordinates.psi(z)[0]
 
     def spread(self, psi: Matrix) -> Matrix:
-        """Root mean square of every variable within offers, (n_psi, n_weights)."""
+        """Root mean square of every attribute within offers, (n_psi, n_weights)."""
         if not len(self.model.shape):
             return np.repeat(self._spread_of(np.zeros((1, 0))), len(psi), axis=0)
         return self._spread_of(psi)
 
     def _spread_of(self, psi: Matrix) -> Matrix:
-        x = variables(self.model, self._some, psi)
+        x = attributes_at(self.model, self._offer_sample, psi)
         with np.errstate(over="ignore", invalid="ignore"):
             away = x - x.mean(axis=2, keepdims=True)
             found = np.sqrt((away**2).mean(axis=(1, 2)))
+        # an attribute that never differs, or overflows, has no scale of its own
         return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
     @cached_property
-    def _some(self) -> Any:
+    def _offer_sample(self) -> Any:
         n = len(next(iter(self.offers.values())))
-        which = np.unique(np.linspace(0, n - 1, min(n, SOME)).astype(np.int64))
-        return as_record({name: values[which] for name, values in self.offers.items()})
+        count = min(n, PRIOR.max_sampled_offers)
+        # evenly spaced, as designs are usually sorted by an attribute
+        which = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
+        return unanswered_record({name: values[which] for name, values in self.offers.items()})
 
     @cached_property
-    def middle(self) -> Vector:
-        """Spread of every variable in the middle of the ranges of psi."""
+    def typical_spread(self) -> Vector:
+        """Median over the ranges of psi of every attribute's root mean square."""
         return np.asarray(np.median(self.spread(self.typical_psi()), axis=0))
 
     def typical_psi(self) -> Matrix:
-        """Shape parameters over their ranges, at the quarters of each search."""
-        inside = np.linspace(0.0, 1.0, MIDDLE + 2)[1:-1]
+        """Combinations of shape parameters, evenly spaced inside their search ranges."""
+        inside = np.linspace(0.0, 1.0, PRIOR.n_typical_psi + 2)[1:-1]
         axes = [
             s.from_search(s.search_range[0] + (s.search_range[1] - s.search_range[0]) * inside)
             for s in self.model.shape
         ]
-        every = list(product(*axes))
-        return np.array(every, dtype=np.float64).reshape(len(every), len(axes))
+        combinations = list(product(*axes))
+        return np.array(combinations, dtype=np.float64).reshape(len(combinations), len(axes))
 
-    def place(self, z: Matrix, psi: Matrix, spread: Matrix) -> Place:
+    def parameters_at(self, z: Matrix, psi: Matrix, spread: Matrix) -> NodeParameters:
         """Parameters at nodes z (n, p), whose psi (n, q) and spread (n, d) are known."""
         h = z.copy()
         for a, c in enumerate(self.coordinates.each):
             if not c.is_shape:
-                h[:, a] = self._on_link(c, z[:, a], spread)
-        return Place(h, self.coordinates.theta(h[:, self.n_shape :]), psi, spread)
+                h[:, a] = self._link_value(c, z[:, a], spread)
+        return NodeParameters(h, self.coordinates.theta(h[:, self.n_shape :]), psi, spread)
 
-    def _on_link(self, c: Coordinate, z: Vector, spread: Matrix) -> Vector:
+    def _link_value(self, c: Coordinate, z: Vector, spread: Matrix) -> Vector:
+        """Link value of a weight's coordinate at z; the inverse of the scales named above."""
         natural, link = c.natural, c.link.name
         if natural.kind == "reciprocal":
             return np.asarray(np.log(spread[:, natural.index]) - z)
         if natural.kind == "ratio":
-            unit = self.middle[natural.other] / self.middle[natural.index]
+            unit = self.typical_spread[natural.other] / self.typical_spread[natural.index]
             return np.asarray(np.log(unit) + z if link == "log" else unit * z)
         if link == "log":
             return np.asarray(z - np.log(spread[:, natural.index]))
-        return np.asarray(z if link == "logit" else z / self.middle[natural.index])
+        return np.asarray(z if link == "logit" else z / self.typical_spread[natural.index])
 
     # -- the prior of z ----------------------------------------------------------------------------
 
-    def log_prior(self, z: Matrix, place: Place) -> Vector:
+    def log_prior(self, z: Matrix, node: NodeParameters) -> Vector:
         """Log-density of z, up to a constant; -inf where a parameter cannot be."""
         found = np.zeros(len(z))
         for a, c in enumerate(self.coordinates.each):
             if isinstance(self.prior, NaturalPrior) and self.prior.holds(c.name):
-                found += self._of_natural(c, place.h[:, a])
+                found += self._log_natural_prior(c, node.h[:, a])
             elif c.is_shape and not isinstance(self.prior, PopulationPrior):
-                found += self._of_range(c, z[:, a])
+                found += self._log_shape_prior(c, z[:, a])
             elif self.prior is None or isinstance(self.prior, NaturalPrior):
-                found += usual(c).logpdf(z[:, a])
+                found += default_prior(c).logpdf(z[:, a])
         if isinstance(self.prior, PopulationPrior):
             density = self.prior.of_model(self.model)
-            value, _, _ = density.on_weights(place.theta, place.psi)
+            value, _, _ = density.on_weights(node.theta, node.psi)
             found += value
-            found += sum(self._inside(c, z[:, a]) for a, c in self._shapes())
+            # a population may reach beyond what the model allows
+            found += sum(self._log_indicator(c, z[:, a]) for a, c in self._shape_coordinates())
         if isinstance(self.prior, (GaussianPrior, ScaledPrior)):
-            found += self._of_weights(place)
+            found += self._log_weight_prior(node)
         return found
 
     def log_masses(self, natural: Matrix) -> Vector:
-        """Log-masses of natural parameters (n, p) that are given one by one."""
+        """Unnormalised log-masses of a fixed grid's natural parameters (n, p)."""
         found = np.zeros(len(natural))
         if isinstance(self.prior, NaturalPrior):
             for name, density in self.prior.densities.items():
                 found += density.logpdf(natural[:, self.coordinates.index(name)])
         return found
 
-    def _shapes(self) -> list[tuple[int, Coordinate]]:
+    def _shape_coordinates(self) -> list[tuple[int, Coordinate]]:
         return list(enumerate(self.coordinates.each[: self.n_shape]))
 
-    def _of_natural(self, c: Coordinate, h: Vector) -> Vector:
+    def _log_natural_prior(self, c: Coordinate, h: Vector) -> Vector:
         assert isinstance(self.prior, NaturalPrior)
         with np.errstate(divide="ignore", invalid="ignore"):
             density = self.prior.densities[c.name].logpdf(c.link.value(h))
-            found = density + np.log(np.abs(c.link.slope(h)))
-        inside = self._inside(c, h) if c.is_shape else 0.0
+            found = density + np.log(np.abs(c.link.slope(h)))  # change of variables
+        inside = self._log_indicator(c, h) if c.is_shape else 0.0
         return np.where(np.isnan(found), -np.inf, found) + inside
 
-    def _inside(self, c: Coordinate, h: Vector) -> Vector:
+    def _log_indicator(self, c: Coordinate, h: Vector) -> Vector:
         """0 inside the range of a shape parameter, -inf outside."""
         if c.link.name == "logit":
             return np.zeros(len(h))
-        low, high = self._range(c)
-        room = 1e-9 * (high - low)
-        return np.where((h >= low - room) & (h <= high + room), 0.0, -np.inf)
+        low, high = self._link_range(c)
+        tol = PRIOR.range_tol * (high - low)
+        return np.where((h >= low - tol) & (h <= high + tol), 0.0, -np.inf)
 
-    def _of_range(self, c: Coordinate, h: Vector) -> Vector:
-        """As likely as the offers tell values apart from their neighbours."""
-        places, log_density = self._told_apart[c.natural.index]
-        return np.asarray(np.interp(h, places, log_density) + self._inside(c, h))
+    def _log_shape_prior(self, c: Coordinate, h: Vector) -> Vector:
+        """Log-density of the default prior, interpolated."""
+        nodes, log_density = self._shape_priors[c.natural.index]
+        return np.asarray(np.interp(h, nodes, log_density) + self._log_indicator(c, h))
 
     @cached_property
-    def _told_apart(self) -> dict[int, tuple[Vector, Vector]]:
-        """Of every shape parameter: places on its link, and the log-density of its prior there.
+    def _shape_priors(self) -> dict[int, tuple[Vector, Vector]]:
+        """Link values and log-densities of every shape parameter's default prior.
 
-        The density is how fast the variables change, in units of their own spread: the root mean
-        square over offers, as in the prior of Jeffreys.
+        The density is how fast attributes change, in units of their own root mean square, averaged
+        over offers: that of Jeffreys for one parameter, the others held at a typical value.
         """
         found = {}
-        middle = np.median(self.typical_psi(), axis=0)
-        for _, c in self._shapes():
-            ends = (-STEEP, STEEP) if c.link.name == "logit" else self._range(c)
-            places = np.linspace(*ends, LOOKED_AT)
-            own = (c.link.value(places) / c.natural.scale) ** (1.0 / c.natural.power)
+        typical = np.median(self.typical_psi(), axis=0)
+        n = PRIOR.n_shape_values
+        for _, c in self._shape_coordinates():
+            nodes = np.linspace(*self._shape_range(c), n)
+            own = (c.link.value(nodes) / c.natural.scale) ** (1.0 / c.natural.power)
             shape = self.model.shape[c.natural.index]
-            psi = np.repeat(middle[None], LOOKED_AT, axis=0)
+            psi = np.repeat(typical[None], n, axis=0)
             psi[:, c.natural.index] = np.clip(own, shape.low, shape.high)
-            x = variables(self.model, self._some, psi)
+            x = attributes_at(self.model, self._offer_sample, psi)
             with np.errstate(over="ignore", invalid="ignore"):
                 x = (x - x.mean(axis=2, keepdims=True)) / self.spread(psi)[:, None, None, :]
-                change = np.sqrt((np.gradient(x, places, axis=0) ** 2).mean(axis=(1, 2, 3)))
+                change = np.sqrt((np.gradient(x, nodes, axis=0) ** 2).mean(axis=(1, 2, 3)))
             change = np.where(np.isfinite(change), change, 0.0)
             top = change.max()
-            density = np.maximum(change, LEAST * top) if top > 0 else np.ones(LOOKED_AT)
-            found[c.natural.index] = places, np.log(density)
+            floor = PRIOR.min_relative_density * top
+            # a parameter that no offer depends on is uniform
+            density = np.maximum(change, floor) if top > 0 else np.ones(n)
+            found[c.natural.index] = nodes, np.log(density)
         return found
 
-    def _of_weights(self, place: Place) -> Vector:
-        """A prior of weights, as a density of z."""
-        d = place.theta.shape[1]
+    def _log_weight_prior(self, node: NodeParameters) -> Vector:
+        """Log-density of z under a Gaussian or scaled prior of the weights."""
+        d = node.theta.shape[1]
         if isinstance(self.prior, ScaledPrior):
-            value = -0.5 * self.prior.c * ((place.theta * place.spread) ** 2).sum(axis=1)
-            value += np.log(place.spread).sum(axis=1)
+            value = -0.5 * self.prior.c * ((node.theta * node.spread) ** 2).sum(axis=1)
+            value += np.log(node.spread).sum(axis=1)
         else:
             assert isinstance(self.prior, GaussianPrior)
             quadratic = self.prior.quadratic(d, np.ones(d))
             centre = np.linalg.solve(quadratic.precision, quadratic.linear)
-            away = place.theta - centre
+            away = node.theta - centre
             value = -0.5 * np.einsum("na,ab,nb->n", away, quadratic.precision, away)
-        if any(c.natural.kind != "weight" or c.link.name != "identity" for c in self._weights()):
-            _, slopes = self.coordinates.theta_and_slopes(place.h[:, self.n_shape :])
+        is_linear = all(
+            c.natural.kind == "weight" and c.link.name == "identity"
+            for c in self._weight_coordinates()
+        )
+        if not is_linear:  # change of variables from weights to links
+            _, slopes = self.coordinates.theta_and_slopes(node.h[:, self.n_shape :])
             with np.errstate(divide="ignore"):
                 value += np.linalg.slogdet(slopes)[1]
         return np.asarray(value)
 
-    def _weights(self) -> tuple[Coordinate, ...]:
+    def _weight_coordinates(self) -> tuple[Coordinate, ...]:
         return self.coordinates.each[self.n_shape :]
 
     # -- where to look -----------------------------------------------------------------------------
 
-    def ends(self) -> Matrix:
-        """From where to where each z is looked at before answers: (p, 2)."""
-        return np.array([self._ends(a, c) for a, c in enumerate(self.coordinates.each)])
+    def z_ranges(self) -> Matrix:
+        """Ends of each z that nodes span before answers: (p, 2)."""
+        return np.array([self._z_range(a, c) for a, c in enumerate(self.coordinates.each)])
 
-    def _ends(self, a: int, c: Coordinate) -> tuple[float, float]:
+    def _z_range(self, a: int, c: Coordinate) -> tuple[float, float]:
         if isinstance(self.prior, NaturalPrior) and self.prior.holds(c.name):
             density = self.prior.densities[c.name]
-            ends = c.link.coordinate(np.array([density.ppf(TAIL), density.ppf(1 - TAIL)]))
-            return self._from_link(c, *np.clip(ends, -300.0, 300.0))
+            tail = PRIOR.tail_mass
+            ends = c.link.coordinate(np.array([density.ppf(tail), density.ppf(1 - tail)]))
+            return self._z_range_of_link(c, *np.clip(ends, -PRIOR.max_link, PRIOR.max_link))
         if isinstance(self.prior, PopulationPrior):
             at = self.prior.names.index(c.name)
-            away = FAR * float(np.sqrt(self.prior.covariance[at, at]))
+            reach = PRIOR.max_sd * float(np.sqrt(self.prior.covariance[at, at]))
             mean = float(self.prior.mean[at])
-            return self._from_link(c, mean - away, mean + away)
+            return self._z_range_of_link(c, mean - reach, mean + reach)
         if c.is_shape:
-            return (-STEEP, STEEP) if c.link.name == "logit" else self._range(c)
-        low, high = usual(c).mean() + FAR * usual(c).std() * np.array([-1.0, 1.0])
+            return self._shape_range(c)
+        usual = default_prior(c)
+        low, high = usual.mean() + PRIOR.max_sd * usual.std() * np.array([-1.0, 1.0])
         if isinstance(self.prior, GaussianPrior):
-            low, high = self._wide_enough(c, low, high)
+            low, high = self._gaussian_prior_range(c, low, high)
         return float(low), float(high)
 
-    def spreads_of_z(self) -> Vector:
-        """About the standard deviation of each z before answers."""
-        widths = np.diff(self.ends(), axis=1)[:, 0]
-        found = widths / (2 * FAR)
-        for a, c in self._shapes():
-            if self.prior is None or not _holds(self.prior, c.name):
-                places, log_density = self._told_apart[c.natural.index]
+    def prior_sds(self) -> Vector:
+        """Approximate prior standard deviation of each z, for the first draws."""
+        widths = np.diff(self.z_ranges(), axis=1)[:, 0]
+        found = widths / (2 * PRIOR.max_sd)
+        for a, c in self._shape_coordinates():
+            if self.prior is None or not _has_density(self.prior, c.name):
+                nodes, log_density = self._shape_priors[c.natural.index]
                 density = np.exp(log_density) / np.exp(log_density).sum()
-                found[a] = np.sqrt(density @ (places - density @ places) ** 2)
+                found[a] = np.sqrt(density @ (nodes - density @ nodes) ** 2)
         return np.asarray(found)
 
-    def _range(self, c: Coordinate) -> tuple[float, float]:
+    def _shape_range(self, c: Coordinate) -> tuple[float, float]:
+        """Link values of a shape parameter that are looked at: a logit has no ends of its own."""
+        steep = PRIOR.max_logit
+        return (-steep, steep) if c.link.name == "logit" else self._link_range(c)
+
+    def _link_range(self, c: Coordinate) -> tuple[float, float]:
         ends = np.sort(c.link.coordinate(np.array(c.natural.ends(self.model.shape))))
         return float(ends[0]), float(ends[1])
 
-    def _from_link(self, c: Coordinate, low: float, high: float) -> tuple[float, float]:
-        """From ends on the link to ends of z, at any psi."""
+    def _z_range_of_link(self, c: Coordinate, low: float, high: float) -> tuple[float, float]:
+        """Ends of z that contain the link values low to high at every psi."""
         if c.is_shape:
-            own = (-STEEP, STEEP) if c.link.name == "logit" else self._range(c)
+            own = self._shape_range(c)
             inside = max(low, own[0]), min(high, own[1])
             return inside if inside[0] < inside[1] else own
         spreads = self.spread(self.typical_psi())
@@ -610,39 +662,41 @@ class Units:
             logs = np.log(spreads[:, natural.index])
             return float(logs.min() - high), float(logs.max() - low)
         if natural.kind == "ratio":
-            unit = self.middle[natural.other] / self.middle[natural.index]
+            unit = self.typical_spread[natural.other] / self.typical_spread[natural.index]
             found = both - np.log(unit) if c.link.name == "log" else both / unit
         elif c.link.name == "log":
             logs = np.log(spreads[:, natural.index])
             found = both + np.array([logs.min(), logs.max()])
         else:
-            found = both * (1.0 if c.link.name == "logit" else self.middle[natural.index])
+            found = both * (1.0 if c.link.name == "logit" else self.typical_spread[natural.index])
         return float(found[0]), float(found[1])
 
-    def _wide_enough(self, c: Coordinate, low: float, high: float) -> tuple[float, float]:
-        """Ends that a Gaussian prior of a weight asks for."""
+    def _gaussian_prior_range(self, c: Coordinate, low: float, high: float) -> tuple[float, float]:
+        """Ends of z that contain a Gaussian prior of a weight."""
         assert isinstance(self.prior, GaussianPrior)
         d = len(self.model.weights)
         quadratic = self.prior.quadratic(d, np.ones(d))
         covariance = np.linalg.inv(quadratic.precision)
         a = c.natural.index
         mean, sd = (covariance @ quadratic.linear)[a], float(np.sqrt(covariance[a, a]))
-        unit = self.middle[a]
+        unit = self.typical_spread[a]
         if c.natural.kind == "reciprocal" or c.link.name == "log":
-            most = float(np.log((abs(mean) + FAR * sd) * unit))
-            return min(low, most - 8.0), max(high, most)
+            # a log weight has no lower end: stop where its effect is exp(-8) of the largest
+            top = float(np.log((abs(mean) + PRIOR.max_sd * sd) * unit))
+            return min(low, top - PRIOR.log_weight_span), max(high, top)
         if c.natural.kind == "ratio":
             return low, high
-        return float((mean - FAR * sd) * unit), float((mean + FAR * sd) * unit)
+        reach = PRIOR.max_sd * sd
+        return float((mean - reach) * unit), float((mean + reach) * unit)
 
 
-def _holds(prior: AskPrior, name: str) -> bool:
-    """Whether a prior says anything of a shape parameter."""
+def _has_density(prior: AskPrior, name: str) -> bool:
+    """Whether a prior has a density of a shape parameter."""
     return isinstance(prior, (NaturalPrior, PopulationPrior)) and prior.holds(name)
 
 
-def usual(c: Coordinate) -> Any:
-    """What is believed of a weight before answers where nothing is said: a density of z."""
+def default_prior(c: Coordinate) -> Any:
+    """Default prior of a weight's z: a frozen distribution of scipy.stats."""
     if c.natural.kind == "reciprocal":
-        return CONSISTENCY
-    return ORDER if c.link.name == "log" else SIZE
+        return TEMPERATURE_PRIOR
+    return LOG_WEIGHT_PRIOR if c.link.name == "log" else WEIGHT_PRIOR
