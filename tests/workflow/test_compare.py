@@ -133,7 +133,7 @@ def test_every_decision_is_held_out_once():
     for folds in (2, 5, "block", [np.arange(26) // 9] * 6):
         cut = splits(plays, folds)
         for subject in ("s0", "s1", "s2"):
-            places = np.concatenate([s.places for s in cut if s.subject == subject])
+            places = np.concatenate([s.positions for s in cut if s.subject == subject])
             total = sum(e.n_decisions for e in plays if e.subject == subject)
             assert sorted(places) == list(range(total))
 

@@ -7,7 +7,7 @@ import pytest
 
 import penchant as pn
 from penchant.models.simulate import play_like
-from penchant.workflow.predictive import best_options, decisions_of, statistics
+from penchant.workflow.predictive import best_options, choice_statistics, decisions_of
 
 WEAK = pn.ScaledPrior()
 TURNING = np.repeat([[0.2, 0.8], [0.8, 0.2]], 30, axis=0)
@@ -35,7 +35,7 @@ def test_statistics_are_those_counted_by_hand():
     assert play.chosen.tolist() == [0, 1, 1, 0, 0]
     assert play.previous.tolist() == [-1, 0, 1, 1, 0]  # shown options and timeouts passed over
     assert play.part.tolist() == [0, 0, 0, 1, 1]
-    found = statistics([play], 3, 2)
+    found = choice_statistics([play], 3, 2)
     # shares of three options, switches of four, best option, in the first three, in the last two
     np.testing.assert_allclose(found, [3 / 5, 2 / 5, 0, 2 / 4, 2 / 5, 2 / 3, 0])
 
@@ -44,7 +44,7 @@ def test_replaced_choices_follow_the_true_history():
     episode = pn.Episode([0, 1, 1, 0], [1.0, 0.0, 0.2, 0.1])
     play = decisions_of(episode, best_options(episode, 2), 1, replaced=[1, 1, 0, 1])
     assert play.previous.tolist() == [-1, 0, 1, 1]
-    assert statistics([play], 2, 1)[2] == pytest.approx(2 / 3)
+    assert choice_statistics([play], 2, 1)[2] == pytest.approx(2 / 3)
 
 
 def test_a_model_is_not_blamed_for_its_own_play():

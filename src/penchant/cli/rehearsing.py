@@ -28,7 +28,7 @@ from penchant.task.plan import (
     read_study_text,
 )
 from penchant.task.players import Client, Player, PlayerModel, PlayerResult, play
-from penchant.workflow.recover import drawn_people
+from penchant.workflow.recover import draw_people
 
 NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "sqlalchemy": "SQLAlchemy"}
 
@@ -131,7 +131,7 @@ def _model(agent: Agent, playing: Playing) -> tuple[PlayerModel | None, dict[str
     offers = entry_of(str(agent.model)).data == "offers"
     example = make(USUAL_GRID if is_placed else None, 0 if offers else 2)
     rng = np.random.default_rng([playing.seed or 0, 1])
-    people = drawn_people(example, ranges(playing.parameters, example), playing.players, rng)
+    people = draw_people(example, ranges(playing.parameters, example), playing.players, rng)
     return PlayerModel(str(agent.model), make), people
 
 

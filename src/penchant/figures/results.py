@@ -30,7 +30,7 @@ from penchant.population.subjects import positive
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import Parameter
-from penchant.workflow.comparison import WORDS, ModelComparison
+from penchant.workflow.comparison import CRITERION_LABELS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck
 from penchant.workflow.recover import Recovery
@@ -189,7 +189,7 @@ def _(result: ModelComparison) -> Any:
     # 0.8 inches for labels, then a row per model
     drawn = figure(columns=2, height=max(2.2, 0.8 + 0.25 * len(result.names)))
     left, right = drawn.subplots(1, 2)
-    criterion = WORDS[result.criterion]
+    criterion = CRITERION_LABELS[result.criterion]
     order = np.argsort(result.totals, kind="stable")  # the best at the top of both
     model_totals(
         left, result.names, result.totals, errors=result.standard_errors, criterion=criterion

@@ -1,8 +1,8 @@
-"""What went on in the player, event by event: regressors for imaging and reaction times.
+"""Latent variables of fitted models, event by event: regressors for imaging and reaction times.
 
-What a model says the player believes of every option before each event.
-
-A model of one's own says it with a method
+Choice probabilities, their entropy, and the model's values, prediction errors and uncertainty of
+every option before each event (model-based analysis: O'Doherty, Hampton & Kim 2007). A model of
+one's own declares its latent variables with a method
 
     def latent(self, episode, theta, psi):
         return {"value": ..., "uncertainty": ...}
@@ -43,7 +43,7 @@ from penchant.tables.events import NOTHING
 
 
 def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-    """Beliefs before each event, by name, as the model declares them; none where it does not."""
+    """Latent variables before each event, by name, of a model that declares them."""
     own = Declared(model).latent
     found = {} if own is None else own(episode, theta, psi)
     for name, values in found.items():
@@ -84,7 +84,7 @@ class Latent(Result):
         return sum(self.lengths)
 
     def __getitem__(self, name: str) -> Any:
-        """One column, by name."""
+        """A column, by name."""
         if name not in self.columns:
             raise DataError(
                 f"name must be one of {', '.join(self.columns)}; got {name!r}. Choose one."
@@ -119,30 +119,31 @@ class Latent(Result):
                 for i in range(values.shape[1])
             }
         if rows is not None:
-            order = self._order(rows)
+            order = self._row_order(rows)
             columns = {name: np.asarray(values)[order] for name, values in columns.items()}
         return make_frame(
-            {name: _plain(values) for name, values in columns.items()},
+            {name: _as_list(values) for name, values in columns.items()},
             backend or frame_backend(self),
         )
 
-    def _order(self, rows: Sequence[Any]) -> IntVector:
-        """Which events have a row, in the order of the rows."""
+    def _row_order(self, rows: Sequence[Any]) -> IntVector:
+        """Indices of the events that have a row, in the order of the rows."""
         if tuple(map(len, rows)) != self.lengths:
             raise DataError(
                 "rows must hold a row for each event of each episode; got "
                 f"{format_list(str(len(r)) for r in rows)} for episodes of "
                 f"{format_list(map(str, self.lengths))} events. Give those of the same episodes."
             )
-        every = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
-        known = np.flatnonzero(every >= 0)
-        return known[np.argsort(every[known], kind="stable")]
+        row_of_event = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
+        events = np.flatnonzero(row_of_event >= 0)
+        # stable: events of one row (a choice and what was shown) keep their order in time
+        return events[np.argsort(row_of_event[events], kind="stable")]
 
     def __repr__(self) -> str:
         names = [n for n in ("value", "prediction_error", "uncertainty") if n in self.columns]
         more = f"; {format_count(len(self.without), 'subject')} without" if self.without else ""
-        said = ", ".join(["probability", "entropy", *names])
-        return f"<Latent variables of {format_count(len(self), 'event')}: {said}{more}>"
+        text = ", ".join(["probability", "entropy", *names])
+        return f"<Latent variables of {format_count(len(self), 'event')}: {text}{more}>"
 
 
 @preserve_frame_backend
@@ -179,40 +180,43 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     many = isinstance(estimates, Estimates)
     fits = list(estimates) if isinstance(estimates, Estimates) else [estimates]
     if fits and isinstance(fits[0].source, ChoiceSource):
-        return _of_choices(estimates, data_of(episodes))
+        return _choice_latents(estimates, data_of(episodes))
     if episodes is None:
-        pairs = [(fit, episode) for fit in fits for episode in _of_fit(fit)]
+        pairs = [(fit, episode) for fit in fits for episode in _fitted_episodes(fit)]
     else:
         of = {fit.subject: fit for fit in fits}
         pairs = [
-            (_of_subject(of, e.subject) if many else fits[0], e) for e in as_episodes(episodes)
+            (_subject_estimate(of, e.subject) if many else fits[0], e)
+            for e in as_episodes(episodes)
         ]
-    apart = any(history_learnt_from(episode) is not episode for _, episode in pairs)
-    parts = [_described(fit, episode, apart) for fit, episode in pairs]
+    # a column of executed options for all episodes, or for none: they are concatenated
+    with_executed = any(history_learnt_from(episode) is not episode for _, episode in pairs)
+    parts = [_episode_latents(fit, episode, with_executed) for fit, episode in pairs]
     without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
-    return _joined(parts, tuple(e.n_events for _, e in pairs), tuple(without))
+    return _concatenate_episodes(parts, tuple(e.n_events for _, e in pairs), tuple(without))
 
 
-def _described(
-    estimate: Estimate, episode: Any, apart: bool
+def _episode_latents(
+    estimate: Estimate, episode: Any, with_executed: bool
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
-    """Columns and matrices of one episode; with a column of what was executed, if asked for."""
+    """Columns and matrices of one episode; with a column of executed options, if asked for."""
     theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
+    # Any psi will do without a finite estimate: only shapes and names are taken from there.
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
-    happened = history_learnt_from(episode)
-    x = np.asarray(estimate.model.explanatory(happened, *at))
+    history = history_learnt_from(episode)
+    x = np.asarray(estimate.model.explanatory(history, *at))
     if _is_finite(estimate):
         q = x @ theta
         available = getattr(episode, "available", None)
         if available is not None:
             q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
-        found = option_beliefs(estimate.model, happened, theta, psi)
+        found = option_beliefs(estimate.model, history, theta, psi)
     else:
         log_p = np.full(x.shape[:2], np.nan)
         ones = np.ones(len(theta))
-        known = option_beliefs(estimate.model, happened, ones, at)
-        found = {name: np.full(values.shape, np.nan) for name, values in known.items()}
+        template = option_beliefs(estimate.model, history, ones, at)
+        found = {name: np.full(values.shape, np.nan) for name, values in template.items()}
     p = np.exp(log_p)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -224,26 +228,28 @@ def _described(
         "chosen": episode.chosen,
         "reward": rewards,
         "scored": episode.scored,
-        "probability": _of_chosen(p, episode.chosen, made),
-        "log_probability": _of_chosen(log_p, episode.chosen, made),
+        "probability": _chosen_values(p, episode.chosen, made),
+        "log_probability": _chosen_values(log_p, episode.chosen, made),
         "entropy": -special.xlogy(p, p).sum(axis=1),
     }
-    if apart:
-        columns["executed"] = happened.chosen
-    there = happened.chosen != NOTHING
+    if with_executed:
+        columns["executed"] = history.chosen
+    # values are of the option executed, whose reward was received; probabilities of the one chosen
+    is_executed = history.chosen != NOTHING
     for name, values in found.items():
-        columns[name] = values if values.ndim == 1 else _of_chosen(values, happened.chosen, there)
+        own = values if values.ndim == 1 else _chosen_values(values, history.chosen, is_executed)
+        columns[name] = own
         if name == "value":
             columns["prediction_error"] = rewards - columns["value"]
     matrices = {name: values for name, values in found.items() if values.ndim == 2}
     return columns, {"probability": p, **matrices}
 
 
-def _of_choices(estimates: Estimate | Estimates, choices: Choices | None) -> Latent:
-    """Probabilities and objectives of the options of every decision."""
+def _choice_latents(estimates: Estimate | Estimates, choices: Choices | None) -> Latent:
+    """Probabilities and utilities of the options of every decision."""
     if isinstance(estimates, Estimates):
         if choices is None:
-            return _joined_people([_of_choices(one, None) for one in estimates])
+            return _concatenate_subjects([_choice_latents(one, None) for one in estimates])
         labels = choices.subject_labels or ()
         if choices.subject is None:
             raise DataError(
@@ -253,93 +259,99 @@ def _of_choices(estimates: Estimate | Estimates, choices: Choices | None) -> Lat
         values, log_p = (np.full(choices.n_rows, np.nan) for _ in range(2))
         for code, label in enumerate(labels):
             one = estimates.of(label)
-            kept = np.repeat(choices.subject == code, np.diff(choices.first_row))
-            values[kept], log_p[kept] = _at(one, choices.subset(choices.subject == code))
+            is_own = choices.subject == code
+            rows = np.repeat(is_own, np.diff(choices.first_row))
+            values[rows], log_p[rows] = _utilities_and_log_p(one, choices.subset(is_own))
         without = tuple(e.subject for e in estimates if not np.isfinite(e.theta).all())
-        return _of_rows(choices, values, log_p, without)
+        return _row_latents(choices, values, log_p, without)
     own = estimates.choices if choices is None else choices
     if own is None:
         raise DataError(
             "episodes must be given for an estimate without its choices; got none, as they are not "
             "stored with an estimate. Pass them."
         )
-    lost = () if np.isfinite(estimates.theta).all() else (estimates.subject,)
-    return _of_rows(own, *_at(estimates, own), lost)
+    without = () if np.isfinite(estimates.theta).all() else (estimates.subject,)
+    return _row_latents(own, *_utilities_and_log_p(estimates, own), without)
 
 
-def _at(estimate: Estimate, choices: Choices) -> tuple[Vector, Vector]:
-    """The objective and the log-probability of every row; NaN without a finite estimate."""
+def _utilities_and_log_p(estimate: Estimate, choices: Choices) -> tuple[Vector, Vector]:
+    """Utility and log-probability of every row; NaN without a finite estimate."""
     if not np.isfinite(estimate.theta).all():
         blank = np.full(choices.n_rows, np.nan)
         return blank, blank
     own = choices.select(estimate.names)
-    known = 0.0 if own.offset is None else own.offset
-    return own.explanatory @ estimate.theta + known, log_probabilities(estimate.theta, own)
+    offset = 0.0 if own.offset is None else own.offset
+    return own.explanatory @ estimate.theta + offset, log_probabilities(estimate.theta, own)
 
 
-def _joined_people(parts: Sequence[Latent]) -> Latent:
-    """What was found of one subject after another."""
+def _concatenate_subjects(parts: Sequence[Latent]) -> Latent:
+    """Concatenate subjects, whose largest choice sets may differ in size."""
     columns = {
         name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns
     }
     widest = max(part.options["probability"].shape[1] for part in parts)
     options = {
-        name: np.concatenate([_widened(part.options[name], widest) for part in parts])
+        name: np.concatenate([_padded_options(part.options[name], widest) for part in parts])
         for name in parts[0].options
     }
     lengths = tuple(n for part in parts for n in part.lengths)
     return Latent(columns, options, lengths, tuple(s for part in parts for s in part.without))
 
 
-def _widened(values: Matrix, width: int) -> Matrix:
+def _padded_options(values: Matrix, width: int) -> Matrix:
     more = width - values.shape[1]
     return np.pad(values, ((0, 0), (0, more)), constant_values=np.nan)
 
 
-def _of_rows(choices: Choices, values: Vector, log_p: Vector, without: tuple[Any, ...]) -> Latent:
-    """Columns of the decisions, and matrices of their options, empty where a set has fewer."""
+def _row_latents(
+    choices: Choices, values: Vector, log_p: Vector, without: tuple[Any, ...]
+) -> Latent:
+    """Columns of decisions, and matrices of their options, NaN where a set has fewer."""
     sizes = np.diff(choices.first_row)
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(owner)) - choices.first_row[:-1][owner]
+    decision = np.repeat(np.arange(len(sizes)), sizes)
+    option = np.arange(len(decision)) - choices.first_row[:-1][decision]
     p = np.exp(log_p)
     options = {}
     for name, rows in (("probability", p), ("value", values)):
         options[name] = np.full((len(sizes), int(sizes.max())), np.nan)
-        options[name][owner, place] = rows
+        options[name][decision, option] = rows
     people = choices.subject_labels or (None,)
     codes = np.zeros(len(sizes), np.int64) if choices.subject is None else choices.subject
-    told = np.isfinite(log_p) & (p > 0)
-    surprise = np.where(told, -p * np.where(told, log_p, 0.0), np.where(np.isnan(p), np.nan, 0.0))
+    # -p log p, whose limit is 0 where p underflows; NaN stays NaN
+    regular = np.isfinite(log_p) & (p > 0)
+    limit = np.where(np.isnan(p), np.nan, 0.0)
+    entropy_terms = np.where(regular, -p * np.where(regular, log_p, 0.0), limit)
     columns: dict[str, Any] = {
-        "subject": _objects([people[code] for code in codes.tolist()]),
+        "subject": _object_array([people[code] for code in codes.tolist()]),
         "event": np.arange(len(sizes)),
         "chosen": choices.chosen,
         "scored": np.ones(len(sizes), dtype=bool),
         "probability": p[choices.chosen_row],
         "log_probability": log_p[choices.chosen_row],
-        "entropy": np.add.reduceat(surprise, choices.first_row[:-1]),
+        "entropy": np.add.reduceat(entropy_terms, choices.first_row[:-1]),
         "value": values[choices.chosen_row],
     }
     return Latent(columns, options, (len(sizes),), without)
 
 
-def _objects(values: list[Any]) -> Any:
+def _object_array(values: list[Any]) -> Any:
     labels = np.empty(len(values), dtype=object)
     labels[:] = values
     return labels
 
 
-def _of_chosen(values: Matrix, chosen: IntVector, which: BoolVector) -> Vector:
+def _chosen_values(values: Matrix, chosen: IntVector, which: BoolVector) -> Vector:
     found = np.full(len(chosen), np.nan)
     found[which] = values[np.flatnonzero(which), chosen[which]]
     return found
 
 
-def _joined(
+def _concatenate_episodes(
     parts: Sequence[tuple[dict[str, Any], dict[str, Matrix]]],
     lengths: tuple[int, ...],
     without: tuple[Any, ...],
 ) -> Latent:
+    # labels may be tuples: as lists, until `_object_array` makes arrays of them
     columns = {
         name: (
             [label for own, _ in parts for label in own[name]]
@@ -350,7 +362,7 @@ def _joined(
     }
     options = {name: np.concatenate([m[name] for _, m in parts]) for name in parts[0][1]}
     for name in ("subject", "block"):
-        columns[name] = _objects(list(columns[name]))
+        columns[name] = _object_array(list(columns[name]))
     return Latent(columns, options, lengths, without)
 
 
@@ -360,7 +372,7 @@ def _is_finite(estimate: Estimate) -> bool:
     )
 
 
-def _of_fit(estimate: Estimate) -> tuple[Any, ...]:
+def _fitted_episodes(estimate: Estimate) -> tuple[Any, ...]:
     if estimate.episodes is None:
         raise DataError(
             "episodes must be given for an estimate without its own; got none, as they are not "
@@ -369,7 +381,7 @@ def _of_fit(estimate: Estimate) -> tuple[Any, ...]:
     return estimate.episodes
 
 
-def _of_subject(of: Mapping[Any, Estimate], subject: Any) -> Estimate:
+def _subject_estimate(of: Mapping[Any, Estimate], subject: Any) -> Estimate:
     if subject not in of:
         raise DataError(
             f"episodes must be of subjects that were fitted; got {subject!r}. "
@@ -378,13 +390,13 @@ def _of_subject(of: Mapping[Any, Estimate], subject: Any) -> Estimate:
     return of[subject]
 
 
-def _plain(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     return list(values.tolist()) if isinstance(values, np.ndarray) else list(values)
 
 
 @dataclass(frozen=True)
 class PortionBeliefs:
-    """Beliefs and probabilities of every event of a portion, one row each; picklable.
+    """Latent variables of every event of a portion of subjects, one row each; picklable.
 
     Attributes
     ----------
@@ -396,7 +408,7 @@ class PortionBeliefs:
     all_options: bool = False
 
     def __call__(self, data: Any) -> Any:
-        """A pyarrow table, in the order of subjects, episodes and time."""
+        """Table of pyarrow, in the order of subjects, episodes and time."""
         found = beliefs(self.fits.estimates(data), data)
         return found.to_frame("pyarrow", options=self.all_options)
 

@@ -1,4 +1,10 @@
-"""Fit several models or sets of attributes to the same decisions, and predict others."""
+"""Comparison of models, or of sets of attributes, fitted to the same decisions.
+
+Every model is fitted to every subject by maximum likelihood (AIC, BIC, likelihood ratios), and,
+with folds, cross-validated under a weak prior. Subjects of a scan are fitted where their data are;
+only a row of numbers of each comes back. `comparison` holds the results, `selection` the folds and
+the statistics; `population=True` hands over to `comparison.compare_populations`.
+"""
 
 from __future__ import annotations
 
@@ -42,18 +48,19 @@ from penchant.workflow.selection import (
     held_out,
     is_missing,
     likelihood_ratios,
+    object_array,
     splits,
 )
 
 
 @dataclass(frozen=True)
 class PortionScores:
-    """What a comparison needs of every subject of a portion; picklable."""
+    """Fit of a portion of subjects, reduced to what a comparison needs; picklable."""
 
     fits: PortionFit
 
     def __call__(self, data: Any) -> Any:
-        """One row for each subject, as a pyarrow table."""
+        """Table of pyarrow with a row for each subject."""
         found = self.fits.estimates(data)
         return make_frame(
             {
@@ -82,32 +89,32 @@ def compare_people(
     engine: Any,
     threads: int | None,
 ) -> ModelComparison:
-    """Fit every model to every subject of a scan; a few numbers of each are kept."""
+    """Fit every model to every subject of a scan, keeping a row of numbers of each."""
     fits = {name: portion_fit(people, model, None, OF_CHOICES) for name, model in models.items()}
     closed = {name: fit.model for name, fit in fits.items() if fit.model is not None}
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in closed.values())
-    checked_pairs(nested, tuple(closed), n_parameters)
+    checked_pairs(nested, tuple(closed), n_parameters)  # before the fits, which may take hours
     found = [
         people.fit_subjects(PortionScores(fit), engine=engine, threads=threads)
         for fit in fits.values()
     ]
     subjects = found[0]["subject"].tolist()
     n_decisions = np.asarray(found[0]["n_decisions"], dtype=np.int64)
-    told = n_decisions > 0
-    if not told.any():
+    is_scored = n_decisions > 0
+    if not is_scored.any():
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
-    log_likelihood = np.array([one["log_likelihood"] for one in found]).T[told]
-    statuses = np.array([one["status"] for one in found]).T[told]
+    log_likelihood = np.array([one["log_likelihood"] for one in found]).T[is_scored]
+    statuses = np.array([one["status"] for one in found]).T[is_scored]
     return ModelComparison(
         models=closed,
-        subjects=tuple(subjects[k] for k in np.flatnonzero(told)),
-        left_out=tuple(subjects[k] for k in np.flatnonzero(~told)),
-        n_decisions=n_decisions[told],
+        subjects=tuple(subjects[k] for k in np.flatnonzero(is_scored)),
+        left_out=tuple(subjects[k] for k in np.flatnonzero(~is_scored)),
+        n_decisions=n_decisions[is_scored],
         n_parameters=n_parameters,
-        n_identified=np.array([one["n_identified"] for one in found]).T[told],
+        n_identified=np.array([one["n_identified"] for one in found]).T[is_scored],
         log_likelihood=log_likelihood,
         statuses=tuple(tuple(row) for row in statuses.tolist()),
         held_out=None,
@@ -116,7 +123,7 @@ def compare_people(
     )
 
 
-SUBJECT = "subject"  # folds that leave out one person after another
+SUBJECT_FOLDS = "subject"  # leave-one-subject-out
 
 
 def compare_sets(
@@ -151,19 +158,20 @@ def compare_sets(
     """
     sizes = tuple(len(one.attributes) for one in sets.values())
     checked_pairs(nested, tuple(sets), sizes)
-    labels = None if folds is None else _fold_of_each(choices, folds, pool)
-    told = replace(choices, subject=None, subject_labels=None) if pool else choices
+    labels = None if folds is None else _decision_folds(choices, folds, pool)
+    # folds first: with `pool`, leave-one-subject-out needs the subjects that pooling removes
+    compared = replace(choices, subject=None, subject_labels=None) if pool else choices
     undivided: tuple[Any, ...] = ()
-    if labels is not None and told.subject is not None:
-        told, labels, undivided = _divided(told, labels)
-    fits = [_fits(told, one.attributes, None, threads) for one in sets.values()]
+    if labels is not None and compared.subject is not None:
+        compared, labels, undivided = _drop_undivided(compared, labels)
+    fits = [_fit_subjects(compared, one.attributes, None, threads) for one in sets.values()]
     held = None
     if labels is not None:
-        held = _held_out(sets, told, labels, parameter_prior, threads, words)
+        held = _held_out_decisions(sets, compared, labels, parameter_prior, threads, words)
     log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
     found = ModelComparison(
         models=dict(sets),
-        subjects=_whose(told),
+        subjects=_subject_labels(compared),
         left_out=(),
         undivided=undivided,
         n_decisions=np.array([e.n_decisions for e in fits[0]], dtype=np.int64),
@@ -179,36 +187,36 @@ def compare_sets(
     return found
 
 
-def _whose(choices: Choices) -> tuple[Any, ...]:
+def _subject_labels(choices: Choices) -> tuple[Any, ...]:
     return (None,) if choices.subject is None else tuple(choices.subject_labels or ())
 
 
-def _fits(
+def _fit_subjects(
     choices: Choices, names: Sequence[str], prior: ParameterPrior | None, threads: int | None
 ) -> list[Estimate]:
-    """One estimate for all, or one for each subject."""
+    """Estimates of each subject in turn, or of all decisions together without subjects."""
     own = choices.select(names)
     if own.subject is None:
         return [fit_choices(own, parameter_prior=prior, threads=threads)]
     return list(fit_each_choices(own, parameter_prior=prior, threads=threads))
 
 
-def _fold_of_each(choices: Choices, folds: Any, pool: bool) -> Labels:
-    """The fold of every decision."""
+def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
+    """Fold label of every decision."""
     n = choices.n_decisions
     if isinstance(folds, str):
-        if folds != SUBJECT or not pool or choices.subject is None:
+        if folds != SUBJECT_FOLDS or not pool or choices.subject is None:
             raise DataError(
                 f"{argument('folds')} must be a number for a choice experiment, or 'subject' where "
                 f"all subjects are taken together; got {folds!r}. Try {argument('folds', 5)}."
             )
         names = choices.subject_labels or ()
-        return _objects([names[code] for code in choices.subject.tolist()])
+        return object_array([names[code] for code in choices.subject.tolist()])
     if isinstance(folds, (int, np.integer)):
         k = whole_number(int(folds), "folds", 2)
         codes = np.zeros(n, dtype=np.int64) if pool or choices.subject is None else choices.subject
-        return _objects([t % k for t in _number_within(codes)])
-    given = _objects(list(folds))
+        return object_array([t % k for t in _ordinals(codes)])
+    given = object_array(list(folds))
     if len(given) != n or any(is_missing(label) for label in given.tolist()):
         raise DataError(
             f"folds must hold a label for each of the {n} decisions; got {len(given)} labels. "
@@ -217,35 +225,35 @@ def _fold_of_each(choices: Choices, folds: Any, pool: bool) -> Labels:
     return given
 
 
-def _number_within(codes: IntVector) -> list[int]:
-    """How many decisions of the same person came before each."""
-    done: dict[int, int] = {}
+def _ordinals(codes: IntVector) -> list[int]:
+    """Ordinal of each decision among those of its subject, from 0."""
+    counts: dict[int, int] = {}
     found = []
     for code in codes.tolist():
-        found.append(done.get(code, 0))
-        done[code] = found[-1] + 1
+        found.append(counts.get(code, 0))
+        counts[code] = found[-1] + 1
     return found
 
 
-def _divided(choices: Choices, labels: Labels) -> tuple[Choices, Labels, tuple[Any, ...]]:
-    """Subjects with decisions in several folds; and those with all of theirs in one."""
+def _drop_undivided(choices: Choices, labels: Labels) -> tuple[Choices, Labels, tuple[Any, ...]]:
+    """Choices and folds less subjects with all decisions in one fold, and who these are."""
     assert choices.subject is not None
     names = choices.subject_labels or ()
-    whole = [
+    undivided = [
         code for code in range(len(names)) if len(set(labels[choices.subject == code].tolist())) < 2
     ]
-    if len(whole) == len(names):
+    if len(undivided) == len(names):
         raise DataError(
             f"{argument('folds')} must leave something to learn from; got one fold only for "
-            f"subject {names[whole[0]]}. Give other folds."
+            f"subject {names[undivided[0]]}. Give other folds."
         )
-    if not whole:
+    if not undivided:
         return choices, labels, ()
-    stays = ~np.isin(choices.subject, whole)
-    return choices.subset(stays), labels[stays], tuple(names[code] for code in whole)
+    stays = ~np.isin(choices.subject, undivided)
+    return choices.subset(stays), labels[stays], tuple(names[code] for code in undivided)
 
 
-def _held_out(
+def _held_out_decisions(
     sets: Mapping[str, Attributes],
     choices: Choices,
     labels: Labels,
@@ -253,53 +261,51 @@ def _held_out(
     threads: int | None,
     words: str,
 ) -> HeldOut:
-    """Log-probability of every decision by fits that did not see it."""
+    """Predict every decision by fits to the other folds of its subject."""
     n = choices.n_decisions
     codes = np.zeros(n, dtype=np.int64) if choices.subject is None else choices.subject
     owner = choices.subject_labels or (None,)
     number = {label: k for k, label in enumerate(dict.fromkeys(labels.tolist()))}
     fold = np.array([number[label] for label in labels.tolist()], dtype=np.int64)
     pairs = sorted({*zip(codes.tolist(), fold.tolist(), strict=True)})
-    left = [np.flatnonzero((codes == code) & (fold == k)) for code, k in pairs]
-    kept = [np.flatnonzero((codes == code) & (fold != k)) for code, k in pairs]
-    if not all(len(rows) for rows in kept):
+    test_rows = [np.flatnonzero((codes == code) & (fold == k)) for code, k in pairs]
+    training_rows = [np.flatnonzero((codes == code) & (fold != k)) for code, k in pairs]
+    if not all(len(rows) for rows in training_rows):
         raise DataError(
             f"{argument('folds')} must leave something to learn from; got one fold only. "
             "Give other folds."
         )
+    # Every training set becomes a subject, so that one batched call fits them all.
     training = replace(
-        choices.subset(np.concatenate(kept)),
-        subject=np.repeat(np.arange(len(pairs)), [len(rows) for rows in kept]),
+        choices.subset(np.concatenate(training_rows)),
+        subject=np.repeat(np.arange(len(pairs)), [len(rows) for rows in training_rows]),
         subject_labels=tuple(range(len(pairs))),
     )
     found: dict[str, Vector] = {}
     without: dict[str, int] = {}
     for name, one in sets.items():
-        values, mine = np.full(n, -np.inf), choices.select(one.attributes)
-        estimates = _fits(training, one.attributes, prior, threads)
+        # a fold without a finite estimate predicts nothing: its loss is infinite, and counted
+        values, own = np.full(n, -np.inf), choices.select(one.attributes)
+        estimates = _fit_subjects(training, one.attributes, prior, threads)
         finite = [bool(np.isfinite(estimate.theta).all()) for estimate in estimates]
-        for rows, estimate, there in zip(left, estimates, finite, strict=True):
-            if there:
-                values[rows] = decision_log_likelihoods(estimate.theta, mine.subset(rows))
+        for rows, estimate, is_finite in zip(test_rows, estimates, finite, strict=True):
+            if is_finite:
+                values[rows] = decision_log_likelihoods(estimate.theta, own.subset(rows))
         found[name], without[name] = values, finite.count(False)
     return HeldOut(
         log_likelihoods=found,
-        subjects=_objects([owner[code] for code in codes.tolist()]),
-        blocks=_objects([None] * n),
-        events=np.array(_number_within(codes), dtype=np.int64),
+        subjects=object_array([owner[code] for code in codes.tolist()]),
+        blocks=object_array([None] * n),
+        events=np.array(_ordinals(codes), dtype=np.int64),
         folds=labels,
         without=without,
         words=words,
     )
 
 
-def _objects(values: list[Any]) -> Labels:
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
-
-
-WEAK = ScaledPrior()
+# of held-out predictions: real people separate the data more often than not, which makes the
+# held-out loss of maximum likelihood infinite
+DEFAULT_PRIOR = ScaledPrior()
 
 
 @overload
@@ -309,7 +315,7 @@ def compare_models(
     *,
     folds: Folds | None = None,
     criterion: Criterion | None = None,
-    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = DEFAULT_PRIOR,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
@@ -338,7 +344,7 @@ def compare_models(
     *,
     folds: Folds | None = None,
     criterion: Criterion | PopulationCriterion | None = None,
-    parameter_prior: ParameterPrior | MapPrior | None = WEAK,
+    parameter_prior: ParameterPrior | MapPrior | None = DEFAULT_PRIOR,
     nested: Sequence[tuple[str, str]] = (),
     average: bool = False,
     pool: bool = False,
@@ -414,7 +420,9 @@ def compare_models(
     """
     refuse_word(parameter_prior)
     if population:
-        return _populations(models, episodes, folds, criterion, nested, pool, threads, engine)
+        return _compare_populations(
+            models, episodes, folds, criterion, nested, pool, threads, engine
+        )
     if criterion == "loo":
         raise DataError(
             "criterion must be 'aic', 'bic' or 'held_out'; got 'loo', which is of populations. "
@@ -428,7 +436,7 @@ def compare_models(
             choices,
             folds=folds,
             criterion=criterion,
-            parameter_prior=_of_choices(parameter_prior),
+            parameter_prior=_without_map(parameter_prior),
             nested=nested,
             pool=pool or choices.subject is None,
             threads=threads,
@@ -450,7 +458,7 @@ def compare_models(
     if engine is not None:
         raise DataError("engine must be left out for data in memory; got one. It is for a scan.")
     data = as_episodes(episodes)
-    told, silent = _subjects(data)
+    subjects, unscored = _scored_subjects(data)
     if criterion is None:
         criterion = "bic" if folds is None else "held_out"
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in named.values())
@@ -459,19 +467,20 @@ def compare_models(
     undivided: tuple[Any, ...] = ()
     if cut is not None:
         divided = {split.subject for split in cut}
-        undivided = tuple(subject for subject in told if subject not in divided)
-        told = tuple(subject for subject in told if subject in divided)
-    mine = [episode for episode in data if episode.subject in told]
-    fits = [fit_each_model(mine, model, threads=threads) for model in named.values()]
+        undivided = tuple(subject for subject in subjects if subject not in divided)
+        subjects = tuple(subject for subject in subjects if subject in divided)
+    # All criteria are of the same subjects, so that totals can be compared between them.
+    compared = [episode for episode in data if episode.subject in subjects]
+    fits = [fit_each_model(compared, model, threads=threads) for model in named.values()]
     log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
     held = None
     if cut is not None:
         how = f"{_folds_words(folds)}, {_prior_words(parameter_prior)}"
-        held = held_out(named, mine, cut, parameter_prior, average, threads, how)
+        held = held_out(named, compared, cut, parameter_prior, average, threads, how)
     found = ModelComparison(
         models=named,
-        subjects=told,
-        left_out=silent,
+        subjects=subjects,
+        left_out=unscored,
         undivided=undivided,
         n_decisions=np.array([e.n_decisions for e in fits[0]], dtype=np.int64),
         n_parameters=n_parameters,
@@ -487,7 +496,7 @@ def compare_models(
     return found
 
 
-def _populations(
+def _compare_populations(
     models: Mapping[str, Any],
     episodes: Any,
     folds: Folds | None,
@@ -497,7 +506,7 @@ def _populations(
     threads: int | None,
     engine: Any,
 ) -> PopulationComparison:
-    """Models under their populations: of play and offers."""
+    """Check arguments that populations do not take, and compare."""
     named = _checked_models(models)
     for name, value in (("folds", folds), ("pool", pool or None), ("engine", engine)):
         if value is not None:
@@ -536,20 +545,21 @@ def _checked_models(models: Mapping[str, Any]) -> dict[str, Model]:
     return {str(name): model for name, model in models.items()}
 
 
-def _subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _scored_subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Subjects with a decision to score, and those without."""
-    every = dict.fromkeys(episode.subject for episode in episodes)
-    heard = {episode.subject for episode in episodes if episode.n_decisions}
-    if not heard:
+    everybody = dict.fromkeys(episode.subject for episode in episodes)
+    scored = {episode.subject for episode in episodes if episode.n_decisions}
+    if not scored:
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
-    return tuple(s for s in every if s in heard), tuple(s for s in every if s not in heard)
+    unscored = tuple(s for s in everybody if s not in scored)
+    return tuple(s for s in everybody if s in scored), unscored
 
 
-def _of_choices(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
-    """The prior of choices, which have no map."""
+def _without_map(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
+    """Prior of the weights of choices, which have no map."""
     return ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
 
 

@@ -1,9 +1,10 @@
-"""Several models of the same decisions, side by side, in numbers and in sentences.
+"""Results of model comparisons: criteria by subject and in total, tables, sentences and JSON.
 
-With everybody under a population, each model's is fitted to all decisions by maximum likelihood,
-the parameters of its people integrated out. What a model is worth to a person is then the
-log-evidence of their decisions under that population, not the height of one maximum, and how well
-it foretells a new person is the evidence of everybody under the population of all others.
+`ModelComparison` has every subject fitted alone: AIC (Akaike 1974) and BIC (Schwarz 1978) of the
+parameters identified, cross-validated log-likelihoods, likelihood ratios. `PopulationComparison`
+has a hierarchical fit of each model by marginal maximum likelihood: a subject's score is then the
+log-evidence of their decisions under that population, not the height of one maximum, and models are
+ranked by the evidence of everybody under the population of all others (leave-one-subject-out).
 """
 
 from __future__ import annotations
@@ -45,12 +46,12 @@ from penchant.workflow.selection import (
     select_models,
 )
 
-WORDS = {"aic": "AIC", "bic": "BIC", "held_out": "held-out loss"}
-EVIDENCE = {"aic": "-AIC/2", "bic": "-BIC/2", "held_out": "the held-out log-likelihood"}
+CRITERION_LABELS = {"aic": "AIC", "bic": "BIC", "held_out": "held-out loss"}
+EVIDENCE_LABELS = {"aic": "-AIC/2", "bic": "-BIC/2", "held_out": "the held-out log-likelihood"}
 
 
 def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
-    """What a reader of the table should know."""
+    """Notes below the table of a comparison."""
     notes = [
         "k parameters for each subject; log-lik., AIC and BIC by maximum likelihood, in total.",
     ]
@@ -63,16 +64,20 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
             if count
         ]
     if found.pooled:
-        return (notes[0].replace(" for each subject", " for all"), *notes[1:], *_ratios(found))
+        return (
+            notes[0].replace(" for each subject", " for all"),
+            *notes[1:],
+            *_ratio_sentences(found),
+        )
     if found.selection is None:
         notes.append("No share and PXP, as a score is infinite.")
     else:
         notes.append(
             "share of people and protected exceedance probability (PXP) by Bayesian model "
-            f"selection with {EVIDENCE[found.criterion]} as log-evidence; probability that all "
-            f"models are as frequent: {found.selection.equal_probability:.3f}."
+            f"selection with {EVIDENCE_LABELS[found.criterion]} as log-evidence; probability that "
+            f"all models are as frequent: {found.selection.equal_probability:.3f}."
         )
-    notes += _ratios(found)
+    notes += _ratio_sentences(found)
     if found.left_out:
         notes.append(f"Left out, without a decision: {format_list(map(str, found.left_out))}.")
     if found.undivided:
@@ -84,33 +89,33 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
 
 
 def named_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -> tuple[str, ...]:
-    """Settings of models that the episodes speak against, each with the name of its model."""
+    """Sentences on settings that the episodes speak against, each with its model's name."""
     return tuple(
         f"{name}: {doubt}" for name, model in models.items() for doubt in doubts_of(model, episodes)
     )
 
 
-def _ratios(found: ModelComparison) -> list[str]:
-    return [_said(ratio, found.subjects) for ratio in found.likelihood_ratios]
+def _ratio_sentences(found: ModelComparison) -> list[str]:
+    return [_ratio_sentence(ratio, found.subjects) for ratio in found.likelihood_ratios]
 
 
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
-    """What it says, as JSON has it."""
+    """Summary of a comparison, ready for JSON."""
     chosen = found.selection
     return {
         "format": "penchant-model-comparison",
         "version": 1,
         "criterion": found.criterion,
         "best": found.best,
-        "models": [_model(found, k) for k in range(len(found.names))],
-        "subjects": [_subject(found, i) for i in range(len(found.subjects))],
+        "models": [_model_document(found, k) for k in range(len(found.names))],
+        "subjects": [_subject_document(found, i) for i in range(len(found.subjects))],
         "equal_probability": None if chosen is None else chosen.equal_probability,
-        "likelihood_ratios": [_ratio(ratio) for ratio in found.likelihood_ratios],
+        "likelihood_ratios": [_ratio_document(ratio) for ratio in found.likelihood_ratios],
         "notes": list(found.notes),
     }
 
 
-def _model(found: ModelComparison, k: int) -> dict[str, Any]:
+def _model_document(found: ModelComparison, k: int) -> dict[str, Any]:
     chosen, name = found.selection, found.names[k]
     return {
         "name": name,
@@ -129,7 +134,7 @@ def _model(found: ModelComparison, k: int) -> dict[str, Any]:
     }
 
 
-def _subject(found: ModelComparison, i: int) -> dict[str, Any]:
+def _subject_document(found: ModelComparison, i: int) -> dict[str, Any]:
     return {
         "subject": to_json_label(found.subjects[i]),
         "n_decisions": int(found.n_decisions[i]),
@@ -141,21 +146,21 @@ def _subject(found: ModelComparison, i: int) -> dict[str, Any]:
     }
 
 
-def _said(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
-    n, low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
+def _ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
+    n, n_low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
     words = (
         f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
         f"{ratio.df * n} degrees of freedom"
     )
     words += f"{' in total' if n > 1 else ''}, p-value {format_p_value(ratio.total_p_value)}"
-    words += f"; below 0.05 for {low} of {n} subjects." if n > 1 else "."
+    words += f"; below 0.05 for {n_low} of {n} subjects." if n > 1 else "."
     if len(ratio.impossible):
         who = format_list(str(subjects[i]) for i in ratio.impossible)
         words += f" The larger model fits worse for {who}: the models are not nested."
     return words
 
 
-def _ratio(ratio: LikelihoodRatio) -> dict[str, Any]:
+def _ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
     return {
         "smaller": ratio.smaller,
         "larger": ratio.larger,
@@ -215,7 +220,7 @@ class ModelComparison(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the models."""
+        """Names of the models."""
         return tuple(self.models)
 
     @property
@@ -242,12 +247,11 @@ class ModelComparison(Result):
         return self.held_out.totals(self.subjects)
 
     def scores(self, criterion: Criterion | None = None) -> Matrix:
-        """The criterion of every subject and model; less is better. Held-out: minus the log."""
+        """Criterion of every subject and model, less is better: AIC, BIC or the held-out loss."""
         asked = criterion or self.criterion
-        if asked not in WORDS:
-            raise DataError(
-                f"criterion must be one of {', '.join(WORDS)}; got {asked!r}. Choose one."
-            )
+        if asked not in CRITERION_LABELS:
+            known = ", ".join(CRITERION_LABELS)
+            raise DataError(f"criterion must be one of {known}; got {asked!r}. Choose one.")
         if asked == "held_out" and self.held_out is None:
             raise DataError(
                 "criterion must be 'aic' or 'bic' where nothing was held out; got 'held_out'. "
@@ -264,32 +268,35 @@ class ModelComparison(Result):
     @property
     def best(self) -> str | None:
         """The model with the least total; None if all are infinite."""
-        place = int(np.argmin(self.totals))
-        return self.names[place] if np.isfinite(self.totals[place]) else None
+        least = int(np.argmin(self.totals))
+        return self.names[least] if np.isfinite(self.totals[least]) else None
 
     @property
     def n_best(self) -> IntVector:
-        """For how many subjects each model is best; those without a finite score do not count."""
+        """Number of subjects for whom each model is best, of those with a finite score."""
         scores = self.scores()
-        known = np.isfinite(scores.min(axis=1))
-        return np.bincount(scores[known].argmin(axis=1), minlength=len(self.names))
+        has_score = np.isfinite(scores.min(axis=1))
+        return np.bincount(scores[has_score].argmin(axis=1), minlength=len(self.names))
 
     def differences(self, first: str, second: str) -> Vector:
         """Criterion of the second model minus that of the first: positive where the first wins."""
         scores = self.scores()
-        return np.asarray(scores[:, self._place(second)] - scores[:, self._place(first)])
+        return np.asarray(scores[:, self._index_of(second)] - scores[:, self._index_of(first)])
 
     @property
     def standard_errors(self) -> Vector:
-        """Of each model's total difference to the best, over subjects; NaN for one subject."""
+        """Standard error over subjects of each total difference to the best; NaN for one subject.
+
+        Paired: differences within subjects vary less than totals do.
+        """
         scores = self.scores()
         n = len(scores)
         if n < 2 or not np.isfinite(scores).all():
             return np.full(len(self.names), np.nan)
-        apart = scores - scores[:, [int(np.argmin(self.totals))]]
-        return np.asarray(np.sqrt(n) * apart.std(axis=0, ddof=1))
+        differences = scores - scores[:, [int(np.argmin(self.totals))]]
+        return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
 
-    def _place(self, name: str) -> int:
+    def _index_of(self, name: str) -> int:
         if name not in self.names:
             raise DataError(
                 f"model must be one of {', '.join(self.names)}; got {name!r}."
@@ -307,13 +314,14 @@ class ModelComparison(Result):
         scores = self.scores()
         if not np.isfinite(scores).all():
             return None
+        # AIC and BIC are on the deviance scale, -2 log L
         evidence = -scores if self.criterion == "held_out" else -scores / 2.0
         return select_models(evidence, self.names)
 
     # -- for reading -----------------------------------------------------------------------------
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per subject and model."""
+        """A row per subject and model."""
         n, m = self.log_likelihood.shape
         return make_frame(
             {
@@ -331,7 +339,7 @@ class ModelComparison(Result):
         )
 
     def decisions(self, backend: Backend | None = None) -> Any:
-        """One row per decision: the held-out log-likelihood of every model, in its own column."""
+        """A row per decision: the held-out log-likelihood of every model, in its own column."""
         if self.held_out is None:
             raise DataError(
                 "folds must be given for log-likelihoods of decisions that were held out; got "
@@ -370,16 +378,16 @@ class ModelComparison(Result):
         header: tuple[str, ...] = ("model", "k", "log-lik.", "AIC", "BIC", "held-out")
         header += ("best for", "share", "PXP")
         who = format_count(len(self.subjects), "subject")
-        if self.pooled:
+        if self.pooled:  # one fit for all: there is nobody to count or to select among
             who, header, rows = "all subjects together", header[:6], tuple(r[:6] for r in rows)
-        if self.held_out is None:  # a column of nothing
+        if self.held_out is None:  # the column would be empty
             header = header[:5] + header[6:]
             rows = tuple(row[:5] + row[6:] for row in rows)
         return Table(
             f"{format_count(len(self.names), 'model')} of {who}",
             (
                 ("Trials", f"{int(self.n_decisions.sum()):,}"),
-                ("Best", f"{self.best or 'none'}, by the total {WORDS[self.criterion]}"),
+                ("Best", f"{self.best or 'none'}, by the total {CRITERION_LABELS[self.criterion]}"),
             ),
             header,
             rows,
@@ -388,22 +396,22 @@ class ModelComparison(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
+        """Notes below the table."""
         return (*comparison_notes(self), *self.doubts)
 
     def __repr__(self) -> str:
         return (
             f"<ModelComparison of {', '.join(self.names)} for {len(self.subjects)} subjects: "
-            f"{self.best or 'none'} best by {WORDS[self.criterion]}>"
+            f"{self.best or 'none'} best by {CRITERION_LABELS[self.criterion]}>"
         )
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Summary, ready for JSON."""
         return comparison_document(self)
 
 
 PopulationCriterion = Literal["loo", "aic", "bic"]
-POPULATION_WORDS = {"loo": "log-evidence of people left out", "aic": "AIC", "bic": "BIC"}
+POPULATION_LABELS = {"loo": "log-evidence of people left out", "aic": "AIC", "bic": "BIC"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -429,37 +437,37 @@ class PopulationComparison(Result):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the models."""
+        """Names of the models."""
         return tuple(self.fits)
 
     @property
     def subjects(self) -> tuple[Any, ...]:
-        """Labels."""
-        return self._each[0].subjects.labels
+        """Labels of the subjects."""
+        return self._fits[0].subjects.labels
 
     @property
-    def _each(self) -> tuple[PopulationFit, ...]:
+    def _fits(self) -> tuple[PopulationFit, ...]:
         return tuple(self.fits.values())
 
     @property
     def evidence(self) -> Matrix:
         """Log-evidence of every subject under each population: (n_subjects, n_models)."""
-        return np.stack([fit.evidence for fit in self._each], axis=1)
+        return np.stack([fit.evidence for fit in self._fits], axis=1)
 
     @property
     def loo_each(self) -> Matrix:
-        """The same under the populations of all others."""
-        return np.stack([fit.loo_each for fit in self._each], axis=1)
+        """Log-evidence of every subject under the populations of all others."""
+        return np.stack([fit.loo_each for fit in self._fits], axis=1)
 
     @property
     def totals(self) -> Vector:
         """The criterion of each model; less is better. Of "loo": minus the log-evidence."""
-        every = {
-            "loo": [-fit.loo for fit in self._each],
-            "aic": [fit.aic for fit in self._each],
-            "bic": [fit.bic for fit in self._each],
+        by_criterion = {
+            "loo": [-fit.loo for fit in self._fits],
+            "aic": [fit.aic for fit in self._fits],
+            "bic": [fit.bic for fit in self._fits],
         }
-        return np.array(every[self.criterion])
+        return np.array(by_criterion[self.criterion])
 
     @property
     def best(self) -> str:
@@ -473,9 +481,9 @@ class PopulationComparison(Result):
 
     @property
     def standard_errors(self) -> Vector:
-        """Of each model's left-out difference to the best, over subjects."""
-        apart = self.loo_each - self[self.best].loo_each[:, None]
-        return np.asarray(np.sqrt(len(apart)) * apart.std(axis=0, ddof=1))
+        """Standard error over subjects of each model's left-out difference to the best."""
+        differences = self.loo_each - self[self.best].loo_each[:, None]
+        return np.asarray(np.sqrt(len(differences)) * differences.std(axis=0, ddof=1))
 
     def __getitem__(self, name: str) -> PopulationFit:
         if name not in self.fits:
@@ -493,13 +501,13 @@ class PopulationComparison(Result):
 
     @cached_property
     def likelihood_ratios(self) -> Mapping[tuple[str, str], Comparison]:
-        """Of the pairs said to be nested, the larger against the smaller."""
+        """Likelihood-ratio tests of the pairs said to be nested, larger against smaller."""
         return {
             (a, b): compare_fits(self.fits[b], self.fits[a], nested=True) for a, b in self.nested
         }
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per subject and model: evidence, and evidence when left out."""
+        """A row per subject and model: evidence, and evidence when left out."""
         n, m = self.evidence.shape
         return make_frame(
             {
@@ -534,8 +542,8 @@ class PopulationComparison(Result):
             f"{format_count(len(self.names), 'population')} of "
             f"{format_count(len(self.subjects), 'subject')}",
             (
-                ("Trials", f"{self._each[0].n_decisions:,}"),
-                ("Best", f"{self.best}, by the {POPULATION_WORDS[self.criterion]}"),
+                ("Trials", f"{self._fits[0].n_decisions:,}"),
+                ("Best", f"{self.best}, by the {POPULATION_LABELS[self.criterion]}"),
             ),
             header,
             rows,
@@ -545,7 +553,7 @@ class PopulationComparison(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the table should know."""
+        """Notes below the table."""
         found = [
             "k numbers for the whole population; log-lik. with people's parameters integrated "
             "out; left out: log-evidence of everybody under the population of all others, and the "
@@ -561,7 +569,7 @@ class PopulationComparison(Result):
                 f"{ratio.degrees_of_freedom} degrees of freedom, p-value "
                 f"{format_p_value(ratio.p_value)}."
             )
-        n, largest = len(self.subjects), max(len(fit.parameter_names) for fit in self._each)
+        n, largest = len(self.subjects), max(len(fit.parameter_names) for fit in self._fits)
         if default_spread(n, largest) == "diagonal":
             found.append(
                 f"Correlations between parameters are taken for 0 in all models: {n} subjects are "
@@ -577,11 +585,11 @@ class PopulationComparison(Result):
     def __repr__(self) -> str:
         return (
             f"<PopulationComparison of {', '.join(self.names)} for {len(self.subjects)} subjects: "
-            f"{self.best} best by {POPULATION_WORDS[self.criterion]}>"
+            f"{self.best} best by {POPULATION_LABELS[self.criterion]}>"
         )
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Summary, ready for JSON."""
         chosen = self.selection
         return {
             "format": "penchant-population-comparison",
@@ -624,22 +632,24 @@ def compare_populations(
 ) -> PopulationComparison:
     """Fit the population of every model, and put them side by side."""
     asked = criterion or "loo"
-    if asked not in POPULATION_WORDS:
+    if asked not in POPULATION_LABELS:
         raise DataError(
-            f"criterion must be one of {', '.join(POPULATION_WORDS)} for populations; "
+            f"criterion must be one of {', '.join(POPULATION_LABELS)} for populations; "
             f"got {asked!r}. Choose one."
         )
-    told = [episode for episode in episodes if episode.n_decisions]
-    # the same spread for all: with correlations in some alone, ratios would compare these
-    n_people = len({episode.subject for episode in told})
+    scored = [episode for episode in episodes if episode.n_decisions]
+    # The same spread for all: with correlations in some models only, likelihood ratios would test
+    # these correlations.
+    n_people = len({episode.subject for episode in scored})
     largest = max(len(Coordinates.of_model(model)) for model in models.values())
     spread = default_spread(n_people, largest)
     fits = {
-        name: fit_population(told, model, spread=spread, estimator="ml", threads=threads)
+        # "ml", as restricted likelihoods of different models cannot be compared
+        name: fit_population(scored, model, spread=spread, estimator="ml", threads=threads)
         for name, model in models.items()
     }
     sizes = [fit.n_parameters for fit in fits.values()]
     checked_pairs(nested, tuple(fits), sizes)
     pairs = tuple((str(a), str(b)) for a, b in nested)
-    doubts = named_doubts(models, told)
-    return PopulationComparison(fits, asked, pairs, doubts)  # type: ignore[arg-type]  # among WORDS
+    doubts = named_doubts(models, scored)
+    return PopulationComparison(fits, asked, pairs, doubts)  # type: ignore[arg-type]  # checked

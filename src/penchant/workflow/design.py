@@ -1,4 +1,10 @@
-"""How much data a goal needs: decisions for an interval, subjects for a difference."""
+"""Sample size by simulation: decisions for an interval's width, subjects for a group difference.
+
+Monte Carlo power analysis. `Narrow` finds the decisions per block at which enough people have a
+narrow enough interval; `Differ` the subjects per group at which Welch's test (Welch 1947) of the
+estimates has the power asked for, by resampling simulated pools. The search doubles the number and
+then bisects it on a log scale. Relies on `recover` for simulated people and their fits.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +32,35 @@ from penchant.output import (
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_isf, normal_sf, t_sf
-from penchant.workflow.recover import check_simulated, drawn_people, played_by, recovered
+from penchant.workflow.recover import (
+    check_simulation,
+    draw_people,
+    recovered_parameters,
+    simulate_people,
+)
 
-DECISIONS = "decisions"  # unit of a goal that more trials reach
-FINE = 1.05  # neighbouring numbers differ by no more than this ratio when the search ends
+DECISIONS_UNIT = "decisions"  # unit of a goal that more trials reach
+
+
+@dataclass(frozen=True, slots=True)
+class DesignOptions:
+    """Settings of the search, and sizes of its simulations."""
+
+    search_ratio: float = (
+        1.05  # of the bracket's ends when the search stops; below Monte Carlo error
+    )
+    n_people: int = 100  # for `Narrow`: a share then has a standard error of at most 0.05
+    n_pool: int = 500  # per group for `Differ`; experiments are drawn from these
+    n_pool_redraws: int = 40  # bootstrap of the pools: their error is then known to 11 %
+    sure_z: float = 2.0  # Monte Carlo standard errors by which a number is surely (in)sufficient
+
+
+DESIGN = DesignOptions()
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A number that was tried: the share of successes among simulations, and its error.
+class DesignPoint:
+    """A sample size that was tried, with the share of simulations that reach the goal.
 
     Attributes
     ----------
@@ -54,7 +80,7 @@ class Tried:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Design(Result):
-    """How much data a goal needs.
+    """Sample size that a goal needs, with every size that was tried.
 
     Attributes
     ----------
@@ -74,7 +100,7 @@ class Design(Result):
     unit: str
     goal: str
     target: float
-    tried: tuple[Tried, ...]
+    tried: tuple[DesignPoint, ...]
 
     @property
     def bracket(self) -> tuple[int | None, int | None]:
@@ -82,12 +108,13 @@ class Design(Result):
 
         Surely: by two Monte Carlo standard errors. None where no number is.
         """
-        small = [t.n for t in self.tried if t.share + 2 * t.error < self.target]
-        large = [t.n for t in self.tried if t.share - 2 * t.error >= self.target]
+        z = DESIGN.sure_z
+        small = [t.n for t in self.tried if t.share + z * t.error < self.target]
+        large = [t.n for t in self.tried if t.share - z * t.error >= self.target]
         return max(small, default=None), min(large, default=None)
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per number tried."""
+        """A row per number tried."""
         names = ("n", "share", "error", "typical")
         return make_frame(
             {name: [getattr(t, name) for t in self.tried] for name in names},
@@ -95,7 +122,7 @@ class Design(Result):
         )
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Summary, ready for JSON."""
         return {
             "format": "penchant-design",
             "version": 1,
@@ -110,7 +137,7 @@ class Design(Result):
     @property
     def unit_words(self) -> str:
         """The unit as readers know it."""
-        return "trials" if self.unit == DECISIONS else self.unit
+        return "trials" if self.unit == DECISIONS_UNIT else self.unit
 
     def table(self) -> Table:
         """The summary as a table."""
@@ -134,15 +161,20 @@ class Design(Result):
         return f"<Design: {self.needed} {self.unit} needed for {self.goal}>"
 
 
-def searched(
-    work: Callable[[int], Tried], first: int, most: int, target: float, unit: str, goal: str
+def smallest_sufficient(
+    evaluate: Callable[[int], DesignPoint],
+    first: int,
+    most: int,
+    target: float,
+    unit: str,
+    goal: str,
 ) -> Design:
-    """Smallest number that reaches the target: doubled until one does, then bisected."""
-    tried: dict[int, Tried] = {}
+    """Smallest number whose share reaches the target, by doubling and then bisection."""
+    tried: dict[int, DesignPoint] = {}
 
     def reached(n: int) -> bool:
         if n not in tried:
-            tried[n] = work(n)
+            tried[n] = evaluate(n)
         return tried[n].share >= target
 
     low, high = 0, first
@@ -150,27 +182,28 @@ def searched(
         if high >= most:
             return Design(None, unit, goal, target, _sorted(tried))
         low, high = high, min(2 * high, most)
-    while low and high > low + 1 and high > FINE * low:
+    while low and high > low + 1 and high > DESIGN.search_ratio * low:
+        # geometric mean: errors fall with the root of n, so that ratios matter
         middle = int(np.clip(round(np.sqrt(low * high)), low + 1, high - 1))
         low, high = (low, middle) if reached(middle) else (middle, high)
     return Design(high, unit, goal, target, _sorted(tried))
 
 
-def _sorted(tried: dict[int, Tried]) -> tuple[Tried, ...]:
+def _sorted(tried: dict[int, DesignPoint]) -> tuple[DesignPoint, ...]:
     return tuple(tried[n] for n in sorted(tried))
 
 
 def binomial_error(share: float, n: int) -> float:
     """Monte Carlo standard error of a share."""
-    # Agresti and Coull: not 0 where all or none succeed
+    # Agresti & Coull (1998), two successes and two failures added: not 0 where all or none succeed
     p = (share * n + 2) / (n + 4)
     return float(np.sqrt(p * (1 - p) / (n + 4)))
 
 
 def _bracket_words(small: int | None, large: int | None) -> str:
-    said = "By two Monte Carlo standard errors, "
-    said += "no number tried is too small" if small is None else f"{small} is too small"
-    return said + (" and none is surely enough." if large is None else f" and {large} is enough.")
+    text = "By two Monte Carlo standard errors, "
+    text += "no number tried is too small" if small is None else f"{small} is too small"
+    return text + (" and none is surely enough." if large is None else f" and {large} is enough.")
 
 
 @dataclass(frozen=True)
@@ -241,7 +274,7 @@ def design(
     parameter_prior: ParameterPrior | None = None,
     threads: int | None = None,
 ) -> Design:
-    """How much data a goal needs: decisions for an interval, subjects for a difference.
+    """Find the decisions that an interval needs, or the subjects that a difference needs.
 
     For `Narrow` the same people play longer and longer. For `Differ` a pool of people of each group
     is simulated and fitted. Experiments draw subjects from the pools, and find a difference where
@@ -284,7 +317,7 @@ def design(
     >>> 55 < found.needed < 75  # by the formula 61.5, at p = 1/2
     True
     """
-    check_simulated(model, task, rng, parameter_prior)
+    check_simulation(model, task, rng, parameter_prior)
     if not isinstance(goal, (Narrow, Differ)):
         raise DataError(
             f"goal must be Narrow or Differ; got {goal!r}. Write goal=pn.Narrow('learning_rate', "
@@ -292,11 +325,10 @@ def design(
         )
     fitting = {"parameter_prior": parameter_prior, "threads": threads}
     if isinstance(goal, Narrow):
-        return _decisions(model, task, parameters, goal, n_subjects or PEOPLE, rng, fitting)
-    return _subjects(model, task, parameters, goal, n_subjects or POOL, rng, fitting)
-
-
-PEOPLE, POOL = 100, 500  # whose play goes on; and of each group, from whom experiments are drawn
+        n = n_subjects or DESIGN.n_people
+        return _design_decisions(model, task, parameters, goal, n, rng, fitting)
+    n = n_subjects or DESIGN.n_pool
+    return _design_subjects(model, task, parameters, goal, n, rng, fitting)
 
 
 def check_goal(model: Model, parameter: str, size: float, name: str) -> None:
@@ -317,7 +349,7 @@ def check_share(value: float, name: str) -> None:
         raise DataError(f"{name} must lie between 0 and 1; got {value}. Correct it.")
 
 
-def _decisions(
+def _design_decisions(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
@@ -333,32 +365,34 @@ def _decisions(
     whole_number(goal.first, "first", 1)
     if goal.most < goal.first:
         raise DataError(f"most must be at least first, {goal.first}; got {goal.most}. Correct it.")
-    people = drawn_people(model, parameters, n_subjects, rng)
-    seed = rng.integers(2**63)  # the same play at every number, only longer
+    people = draw_people(model, parameters, n_subjects, rng)
+    # Common random numbers: the same people play the same, only longer, so that the share grows
+    # with n but for the noise of their fits.
+    seed = rng.integers(2**63)
 
-    def narrow(n: int) -> Tried:
+    def evaluate(n: int) -> DesignPoint:
         again = np.random.default_rng(seed)
-        plays = played_by(people, model, task.with_decisions(n), again)
+        plays = simulate_people(people, model, task.with_decisions(n), again)
         estimates = fit_each_model(
             [episode for mine in plays for episode in mine], model, **fitting
         )
-        every = recovered(people, model, estimates, goal.level, goal.intervals, again)
-        found = next(p for p in every if p.name == parameter)
+        fitted = recovered_parameters(people, model, estimates, goal.level, goal.intervals, again)
+        found = next(p for p in fitted if p.name == parameter)
         widths = found.interval[:, 1] - found.interval[:, 0]
+        # who has no estimate counts as too wide: leaving them out would reward short tasks
         widths = np.where(found.has_estimate & found.has_interval, widths, np.inf)
         widths = widths / np.abs(found.true) if goal.relative else widths
         reached = float((widths <= width).mean())
-        return Tried(n, reached, binomial_error(reached, n_subjects), float(np.median(widths)))
+        return DesignPoint(
+            n, reached, binomial_error(reached, n_subjects), float(np.median(widths))
+        )
 
     words = f"{100 * goal.level:g} % interval of {parameter} at most {width:g} wide"
     words += ", relative to its true value" if goal.relative else ""
-    return searched(narrow, goal.first, goal.most, goal.share, DECISIONS, words)
+    return smallest_sufficient(evaluate, goal.first, goal.most, goal.share, DECISIONS_UNIT, words)
 
 
-POOLS = 40  # pools drawn anew, for the error of a power
-
-
-def _subjects(
+def _design_subjects(
     model: Model,
     task: Task,
     parameters: Mapping[str, Any],
@@ -378,27 +412,29 @@ def _subjects(
     check_goal(model, parameter, alpha, "alpha")
     check_share(goal.power, "power")
     check_share(alpha, "alpha")
+    # Fitting is slow, drawing is not: each group is fitted once, and every experiment draws its
+    # subjects from the fitted pools.
     groups = (parameters, {**parameters, **goal.against})
     pools = [
-        _estimates(model, task, given, parameter, n_pool, own, fitting)
+        _tested_estimates(model, task, given, parameter, n_pool, own, fitting)
         for given, own in zip(groups, rng.spawn(2), strict=True)
     ]
     seed = int(rng.integers(2**63))
 
-    def found(n: int) -> Tried:
+    def evaluate(n: int) -> DesignPoint:
         own = np.random.default_rng([seed, n])
-        p = _p_values(pools[0], pools[1], n, goal.n_experiments, own)
-        reached = float((p < alpha).mean())
-        own_error = binomial_error(reached, goal.n_experiments)
-        redrawn = [_redrawn_power(pools, n, alpha, own) for _ in range(POOLS)]
-        error = float(np.hypot(own_error, np.std(redrawn, ddof=1)))
-        return Tried(n, reached, error, np.nan)
+        p = _experiment_p_values(pools[0], pools[1], n, goal.n_experiments, own)
+        power = float((p < alpha).mean())
+        experiment_error = binomial_error(power, goal.n_experiments)
+        redrawn = [_bootstrap_power(pools, n, alpha, own) for _ in range(DESIGN.n_pool_redraws)]
+        error = float(np.hypot(experiment_error, np.std(redrawn, ddof=1)))
+        return DesignPoint(n, power, error, np.nan)
 
     words = f"a difference in {parameter} at p < {alpha:g}"
-    return searched(found, 2, goal.most, goal.power, "subjects in each group", words)
+    return smallest_sufficient(evaluate, 2, goal.most, goal.power, "subjects in each group", words)
 
 
-def _estimates(
+def _tested_estimates(
     model: Model,
     task: Task,
     given: Mapping[str, Any],
@@ -407,18 +443,20 @@ def _estimates(
     rng: np.random.Generator,
     fitting: dict[str, Any],
 ) -> Vector:
-    """What is tested, of n people of a group; NaN where there is no finite estimate."""
-    people = drawn_people(model, given, n, rng)
-    plays = [episode for mine in played_by(people, model, task, rng) for episode in mine]
+    """Estimates of a simulated group on the scale of the test; NaN where none is finite."""
+    people = draw_people(model, given, n, rng)
+    plays = [episode for mine in simulate_people(people, model, task, rng) for episode in mine]
     fits = fit_each_model(plays, model, **fitting)
-    every = recovered(people, model, fits, 0.95, "wald")
-    found = next(p for p in every if p.name == parameter)
+    fitted = recovered_parameters(people, model, fits, 0.95, "wald")
+    found = next(p for p in fitted if p.name == parameter)
     natural = next(n for n in natural_parameters(model) if n.name == parameter)
     return np.log(found.estimated) if natural.is_positive(model.shape) else found.estimated
 
 
-def _p_values(a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator) -> Vector:
-    """Of Welch's tests in experiments with n subjects in each group; 1 where none is possible."""
+def _experiment_p_values(
+    a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator
+) -> Vector:
+    """P-values of Welch's tests in `count` experiments with n subjects in each group."""
     x = a[rng.integers(len(a), size=(count, n))]
     y = b[rng.integers(len(b), size=(count, n))]
     return welch_p_values(x, y)
@@ -426,16 +464,17 @@ def _p_values(a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator
 
 def welch_p_values(x: Matrix, y: Matrix) -> Vector:
     """Two-sided p-values of Welch's test, one for each row; NaN cells are left out."""
-    (n, mean, error), (m, other, other_error) = map(_moments, (x, y))
+    (n, mean, error), (m, other, other_error) = map(_mean_and_error, (x, y))
     variance = error + other_error
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.abs(mean - other) / np.sqrt(variance)
         df = variance**2 / (error**2 / (n - 1) + other_error**2 / (m - 1))
         p = 2.0 * t_sf(t, df)
+    # an experiment with fewer than two estimates in a group finds nothing
     return np.where((n > 1) & (m > 1) & np.isfinite(p), p, 1.0)
 
 
-def _moments(x: Matrix) -> tuple[Vector, Vector, Vector]:
+def _mean_and_error(x: Matrix) -> tuple[Vector, Vector, Vector]:
     """Count, mean and squared standard error of the finite cells of each row."""
     known = np.isfinite(x)
     n = known.sum(axis=1).astype(np.float64)
@@ -445,18 +484,19 @@ def _moments(x: Matrix) -> tuple[Vector, Vector, Vector]:
         return n, mean, squares / (n - 1) / n
 
 
-def _redrawn_power(pools: list[Vector], n: int, alpha: float, rng: np.random.Generator) -> float:
-    """Power by the normal formula, for pools drawn anew from the pools."""
+def _bootstrap_power(pools: list[Vector], n: int, alpha: float, rng: np.random.Generator) -> float:
+    """Power by the normal approximation, for a bootstrap sample of the pools."""
     drawn = [pool[rng.integers(len(pool), size=len(pool))] for pool in pools]
-    known = [one[np.isfinite(one)] for one in drawn]
-    if min(map(len, known)) < 2:
+    finite = [one[np.isfinite(one)] for one in drawn]
+    if min(map(len, finite)) < 2:
         return 0.0
-    counts = [n * len(mine) / len(pool) for mine, pool in zip(known, drawn, strict=True)]
+    # n are recruited, but only those with an estimate are tested
+    counts = [n * len(own) / len(pool) for own, pool in zip(finite, drawn, strict=True)]
     variance = sum(
-        float(mine.var(ddof=1)) / max(count, 1.0) for mine, count in zip(known, counts, strict=True)
+        float(own.var(ddof=1)) / max(count, 1.0) for own, count in zip(finite, counts, strict=True)
     )
     if variance <= 0:
         return 1.0
-    shift = abs(known[0].mean() - known[1].mean()) / np.sqrt(variance)
+    shift = abs(finite[0].mean() - finite[1].mean()) / np.sqrt(variance)
     z = normal_isf(alpha / 2)
     return float(normal_sf(z - shift) + normal_sf(z + shift))

@@ -1,4 +1,10 @@
-"""Does the fitted model do what people did: predictive checks with the estimate's uncertainty."""
+"""Predictive checks: choices simulated from fitted models beside the choices of people.
+
+Posterior predictive p-values (Gelman, Meng & Stern 1996) of choice shares, switches and learning
+curves, with parameters drawn from the normal approximation of each estimate, truncated to the
+model's domain. Choices are drawn either one step ahead, given the true history, or by agents that
+play the task anew. Relies on `models.simulate` for the agents.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,7 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.tables.events import NOTHING
 
-MOST_TRIES = 1000  # draws for every one that is kept
+MAX_DRAWS_PER_KEPT = 1000  # rejection sampling gives up where less than 0.1 % lies in the domain
 
 
 def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
@@ -59,20 +65,22 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     stretch = np.array(
         [s.stretch(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
     )
+    # delta method: psi is drawn on the unconstrained scale, where a normal approximation is better
     unit = np.concatenate([np.ones(d), stretch])
-    centre = np.concatenate([estimate.weights, _to_search(estimate.model, estimate.psi)])
-    free = _uncertain(estimate)
+    centre = np.concatenate([estimate.weights, _unconstrained(estimate.model, estimate.psi)])
+    free = _free_parameters(estimate)
     covariance = (estimate.covariance / np.outer(unit, unit))[np.ix_(free, free)]
-    root = _root(covariance)
+    root = _covariance_root(covariance)
     kept: list[Matrix] = []
     count = tried = 0
     while count < n_draws:
+        # twice as many as needed: one batch is enough where half of the draws are valid
         batch = np.tile(centre, (2 * n_draws, 1))
         batch[:, free] += rng.standard_normal((len(batch), int(free.sum()))) @ root.T
         valid = batch[_is_valid(estimate.model, batch, d, free)]
         kept.append(valid)
         count, tried = count + len(valid), tried + len(batch)
-        if tried > MOST_TRIES * n_draws:
+        if tried > MAX_DRAWS_PER_KEPT * n_draws:
             raise DataError(
                 "estimate must leave parameters mostly inside their ranges; got one whose "
                 "uncertainty is far wider. Hold a parameter fixed, or collect more decisions."
@@ -86,8 +94,8 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
 
 def natural_draws(estimate: Estimate, draws: Matrix) -> list[dict[str, float]]:
     """The natural parameters of draws, by name, as simulations take them."""
-    d, every = estimate.n_weights, natural_parameters(estimate.model)
-    return [{n.name: n.value(draw[:d], draw[d:]) for n in every} for draw in draws]
+    d, naturals = estimate.n_weights, natural_parameters(estimate.model)
+    return [{n.name: n.value(draw[:d], draw[d:]) for n in naturals} for draw in draws]
 
 
 def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
@@ -132,7 +140,7 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
 
 
 def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
-    """Of every option at every event: (n_events, n_options)."""
+    """Log-probability of every option at every event: (n_events, n_options)."""
     q = np.asarray(model.explanatory(history_learnt_from(episode), *psi)) @ theta
     available = getattr(episode, "available", None)
     if available is not None:
@@ -141,11 +149,11 @@ def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vecto
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 
 
-def _uncertain(estimate: Estimate) -> BoolVector:
-    """Parameters that have a standard error; those at a bound have none."""
+def _free_parameters(estimate: Estimate) -> BoolVector:
+    """Whether each parameter has a standard error; one at a bound has none, and stays there."""
     free = np.isfinite(np.diag(estimate.covariance))
-    held = "at a bound" if estimate.status == "at a bound" else ""
-    if not np.isfinite(estimate.theta).all() or not (free.all() or (held and free.any())):
+    at_bound = estimate.status == "at a bound"
+    if not np.isfinite(estimate.theta).all() or not (free.all() or (at_bound and free.any())):
         raise DataError(
             f"estimate must have standard errors to draw from; got status {estimate.status!r}. Fit "
             f"with {weak_prior_argument()}, or hold a shape parameter fixed."
@@ -153,14 +161,15 @@ def _uncertain(estimate: Estimate) -> BoolVector:
     return free
 
 
-def _root(covariance: Matrix) -> Matrix:
+def _covariance_root(covariance: Matrix) -> Matrix:
     """A square root of the covariance, scaled first so that units do not matter."""
     sd = np.sqrt(np.diag(covariance))
     values, vectors = linalg.eigh(covariance / np.outer(sd, sd))
+    # eigenvalues rather than Cholesky: a nearly singular covariance may be indefinite by rounding
     return np.asarray(sd[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _to_search(model: Any, psi: Vector) -> Vector:
+def _unconstrained(model: Any, psi: Vector) -> Vector:
     return np.array([float(s.to_search(v)) for s, v in zip(model.shape, psi, strict=True)])
 
 
@@ -174,7 +183,7 @@ def _is_valid(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector
     return np.asarray(valid)
 
 
-MOST_SHARES = 12  # options whose shares are told one by one
+MAX_SHARE_OPTIONS = 12  # with more options, shares are too many rows for a table, and too small
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,18 +209,18 @@ class Decisions:
 
 
 def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None) -> Decisions:
-    """The decisions scored of an episode.
+    """Collect the scored decisions of an episode.
 
     Parameters
     ----------
     episode
-        What happened.
+        Of a person, or simulated.
     best
-        (n_events, n_options): which options pay best.
+        (n_events, n_options): whether each option pays best.
     n_parts
-        Into how many parts of as many decisions it is cut.
+        Number of parts of equally many decisions.
     replaced
-        Options to take the place of those chosen, (n_decisions,); what came before stays.
+        Simulated choices (n_decisions,) in place of the episode's; the history stays.
     """
     at = np.flatnonzero(episode.scored)
     chosen = episode.chosen[at] if replaced is None else np.asarray(replaced)
@@ -224,34 +233,35 @@ def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None)
 
 
 def best_options(episode: Any, n_options: int) -> Matrix:
-    """The option whose rewards were highest on average in the episode; none if there are none."""
+    """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
-    done = history_learnt_from(episode).chosen
-    known = ~np.isnan(rewards) & (done != NOTHING)
+    executed = history_learnt_from(episode).chosen
+    known = ~np.isnan(rewards) & (executed != NOTHING)
     if known.any():
-        counts = np.bincount(done[known], minlength=n_options)
-        sums = np.bincount(done[known], rewards[known], n_options)
+        counts = np.bincount(executed[known], minlength=n_options)
+        sums = np.bincount(executed[known], rewards[known], n_options)
         means = np.where(counts > 0, sums / np.maximum(counts, 1), -np.inf)
         found[:, means == means.max()] = True
     return found
 
 
 def statistic_names(n_options: int, n_parts: int) -> tuple[str, ...]:
-    """Of the numbers that `statistics` gives."""
-    shares = [f"share of option {i}" for i in range(n_options)] if n_options <= MOST_SHARES else []
+    """Names of the numbers that `choice_statistics` returns."""
+    has_shares = n_options <= MAX_SHARE_OPTIONS
+    shares = [f"share of option {i}" for i in range(n_options)] if has_shares else []
     parts = [f"best option, part {j + 1} of {n_parts}" for j in range(n_parts)]
     return (*shares, "switches", "best option", *parts)
 
 
-def statistics(plays: list[Decisions], n_options: int, n_parts: int) -> Vector:
-    """Shares of all decisions, NaN where there are none: see `statistic_names`."""
+def choice_statistics(plays: list[Decisions], n_options: int, n_parts: int) -> Vector:
+    """Shares among all decisions, NaN of none: see `statistic_names`."""
     chosen, previous, is_best, part = (
         np.concatenate([getattr(play, name) for play in plays])
         for name in ("chosen", "previous", "is_best", "part")
     )
     found: list[float] = []
-    if n_options <= MOST_SHARES:
+    if n_options <= MAX_SHARE_OPTIONS:
         found += (np.bincount(chosen, minlength=n_options) / max(len(chosen), 1)).tolist()
     follows = previous != NOTHING
     found.append(_share(chosen[follows] != previous[follows]))
@@ -264,10 +274,10 @@ def _share(which: BoolVector) -> float:
     return float(which.mean()) if len(which) else np.nan
 
 
-def after_history(
+def draw_after_history(
     estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
 ) -> list[IntVector]:
-    """Choices drawn after the true history of every decision scored, one set for each draw."""
+    """Draw every scored choice given the true history before it, once for each draw."""
     d, found = estimate.n_weights, []
     for draw in draws:
         log_p = log_choice_probabilities(estimate.model, episode, draw[:d], draw[d:])
@@ -275,10 +285,10 @@ def after_history(
     return found
 
 
-def anew(
+def play_anew(
     estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
-    """Play of agents in the same world, one for each draw, in the place of the person."""
+    """Let agents play the person's episode in a world, one agent for each draw."""
     task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))
     return [
         play_like(episode, task, estimate.model, parameters, rng)
@@ -287,7 +297,7 @@ def anew(
 
 
 def world_of(world: Any, episode: Any) -> Any:
-    """What options pay in an episode."""
+    """The world of an episode: the one for all, or that of its subject, block or both."""
     if hasattr(episode, "offers"):
         raise DataError(
             "world must be left out for Offers, whose offers are the world; got one. Leave it out."
@@ -303,14 +313,14 @@ def world_of(world: Any, episode: Any) -> Any:
     )
 
 
-def _is_drawn(world: Any) -> bool:
-    """Whether a world is drawn anew for every person."""
+def _is_redrawn(world: Any) -> bool:
+    """Whether a world differs from person to person, so that its best option is unknown."""
     return callable(world) or isinstance(world, World)
 
 
 @dataclass(frozen=True)
 class BestOptions:
-    """Which options pay best: as given, by the world, or by what was received.
+    """Rule for which options pay best: as given, by the world, or by the rewards received.
 
     Attributes
     ----------
@@ -328,10 +338,10 @@ class BestOptions:
     world: Any = None
 
     @property
-    def by_receipt(self) -> bool:
-        """Whether what was received says which option is best, in some episodes at least."""
+    def is_by_rewards(self) -> bool:
+        """Whether the rewards received decide which option is best, in some episodes at least."""
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
-        return self.given is None and any(own is None or _is_drawn(own) for own in worlds)
+        return self.given is None and any(own is None or _is_redrawn(own) for own in worlds)
 
     def at(self, episode: Any, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
@@ -339,16 +349,17 @@ class BestOptions:
         number = np.maximum(np.cumsum(is_choice) - 1, 0)
         options = np.arange(self.n_options)
         if self.given is not None:
-            return np.asarray(self._given()[number % len(self._given())][:, None] == options)
+            given = self._given_best()
+            return np.asarray(given[number % len(given)][:, None] == options)
         own = None if self.world is None else world_of(self.world, like)
-        if own is None or _is_drawn(own):
+        if own is None or _is_redrawn(own):
             return best_options(episode, self.n_options)
         if isinstance(own, Landscape):
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
         rows = np.asarray(own, dtype=np.float64)[number % len(own)]
         return np.asarray(rows == rows.max(axis=1, keepdims=True))
 
-    def _given(self) -> IntVector:
+    def _given_best(self) -> IntVector:
         options = np.atleast_1d(np.asarray(self.given))
         whole = options.ndim == 1 and options.dtype.kind in "iu"
         if not whole or options.min() < 0 or options.max() >= self.n_options:
@@ -361,7 +372,7 @@ class BestOptions:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictiveCheck(Result):
-    """What people did beside what the fitted model does.
+    """Statistics of people's choices beside those of choices simulated from the fitted model.
 
     Attributes
     ----------
@@ -396,7 +407,7 @@ class PredictiveCheck(Result):
         return np.asarray(self.replicated.mean(axis=0))
 
     def interval(self, level: float = 0.95) -> Matrix:
-        """Where the model puts each statistic: (n_statistics, 2)."""
+        """Predictive interval of each statistic: (n_statistics, 2)."""
         ends = [(1 - level) / 2, (1 + level) / 2]
         return np.quantile(self.replicated, ends, axis=0).T
 
@@ -425,7 +436,7 @@ class PredictiveCheck(Result):
         return self.observed[None, which], self.replicated[:, which]
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
-        """One row per statistic."""
+        """A row per statistic."""
         low, high = self.interval(level).T
         return make_frame(
             {
@@ -470,7 +481,7 @@ class PredictiveCheck(Result):
         return f"<PredictiveCheck, {self.how}: {low} of {len(self.names)} statistics with p < 0.05>"
 
 
-BY_RECEIPT = (
+RECEIVED_BEST_NOTE = (
     "best option: the one that paid most on average over its whole episode, by the rewards "
     "received; where mean rewards drift, another may be best at a decision."
 )
@@ -486,7 +497,7 @@ def predictive_check(
     n_draws: int = 200,
     n_parts: int = 5,
 ) -> PredictiveCheck:
-    """Compare what people did with what the fitted model does.
+    """Compare people's choices with choices simulated from the fitted model.
 
     Parameters are drawn from the joint covariance of each subject's estimate, inside their ranges,
     and choices are simulated with them; `ScaledPrior()` gives everybody standard errors.
@@ -537,34 +548,35 @@ def predictive_check(
             "episodes must be at hand for a predictive check; got none, as they are not stored "
             "with an estimate. Fit again."
         )
-    drawn, left_out = _drawn(fits, n_draws, rng, playable=world is not None)
-    played = [e for fit, _ in drawn for e in _played(fit)]
-    n_options = _n_options(drawn[0][0], played[0])
+    drawn, left_out = _draw_subjects(fits, n_draws, rng, playable=world is not None)
+    episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
+    n_options = _n_options(drawn[0][0], episodes[0])
     ranked = BestOptions(n_options, best, world)
-    observed = [decisions_of(e, ranked.at(e, e), n_parts) for e in played]
-    plays: list[list[Decisions]] = [[] for _ in range(n_draws)]
+    observed = [decisions_of(e, ranked.at(e, e), n_parts) for e in episodes]
+    replicas: list[list[Decisions]] = [[] for _ in range(n_draws)]
     with progress("Simulating people", len(drawn)) as advance:
         for fit, draws in drawn:
-            for episode in _played(fit):
-                made = _simulated(fit, episode, draws, ranked, n_parts, rng)
-                for mine, one in zip(plays, made, strict=True):
-                    mine.append(one)
+            for episode in _scored_episodes(fit):
+                made = _simulated_decisions(fit, episode, draws, ranked, n_parts, rng)
+                for replica, decisions in zip(replicas, made, strict=True):
+                    replica.append(decisions)
             advance(1)
     names = statistic_names(n_options, n_parts)
-    pays = best is not None or hasattr(played[0], "rewards")
-    told = [k for k, name in enumerate(names) if pays or not name.startswith("best option")]
+    # offers pay nothing: without `best` there is no best option to count
+    pays = best is not None or hasattr(episodes[0], "rewards")
+    shown = [k for k, name in enumerate(names) if pays or not name.startswith("best option")]
     return PredictiveCheck(
-        tuple(names[k] for k in told),
-        statistics(observed, n_options, n_parts)[told],
-        np.array([statistics(mine, n_options, n_parts)[told] for mine in plays]),
+        tuple(names[k] for k in shown),
+        choice_statistics(observed, n_options, n_parts)[shown],
+        np.array([choice_statistics(one, n_options, n_parts)[shown] for one in replicas]),
         sum(len(one.chosen) for one in observed),
         "given what happened" if world is None else "played anew",
         left_out,
-        (BY_RECEIPT,) if pays and ranked.by_receipt else (),
+        (RECEIVED_BEST_NOTE,) if pays and ranked.is_by_rewards else (),
     )
 
 
-def _simulated(
+def _simulated_decisions(
     fit: Estimate,
     episode: Any,
     draws: Matrix,
@@ -572,27 +584,28 @@ def _simulated(
     n_parts: int,
     rng: np.random.Generator,
 ) -> list[Decisions]:
-    """Decisions of the model in place of those of a person, one set for each draw."""
+    """Simulate the decisions of one episode, once for each draw."""
     if ranked.world is None:
         best = ranked.at(episode, episode)
-        choices = after_history(fit, episode, draws, rng)
+        choices = draw_after_history(fit, episode, draws, rng)
         return [decisions_of(episode, best, n_parts, chosen) for chosen in choices]
-    plays = anew(fit, episode, draws, ranked.world, rng)
+    plays = play_anew(fit, episode, draws, ranked.world, rng)
     return [decisions_of(play, ranked.at(play, episode), n_parts) for play in plays]
 
 
-def _played(estimate: Estimate) -> list[Any]:
+def _scored_episodes(estimate: Estimate) -> list[Any]:
     return [episode for episode in estimate.episodes or () if episode.n_decisions]
 
 
-def _drawn(
+def _draw_subjects(
     fits: Sequence[Estimate], n_draws: int, rng: np.random.Generator, playable: bool
 ) -> tuple[list[tuple[Estimate, Matrix]], tuple[Any, ...]]:
-    """Parameters of everybody who has standard errors, and who has none.
+    """Draw the parameters of everybody who has standard errors; also who has none.
 
     Agents can play with finite natural parameters only, not with an infinite temperature.
     """
-    drawn, left_out, why = [], [], ""
+    drawn, left_out, reason = [], [], ""
+    # a stream for each subject: leaving one out does not change the draws of others
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
             draws = parameter_draws(fit, n_draws, rng=own)
@@ -604,9 +617,9 @@ def _drawn(
             drawn.append((fit, draws))
         except DataError as error:
             left_out.append(fit.subject)
-            why = str(error)
+            reason = str(error)
     if not drawn:
-        raise DataError(why)
+        raise DataError(reason)
     return drawn, tuple(left_out)
 
 

@@ -1,4 +1,9 @@
-"""Does a fit give back what went in: simulate people, fit them, compare."""
+"""Parameter recovery: simulate people with known parameters, fit them, and compare.
+
+Bias, root mean squared error, correlations and coverage with their Monte Carlo errors (Morris,
+White & Crowther 2019), in total and by parts of the parameters' range, as identifiability usually
+differs over it (Wilson & Collins 2019). `design` and `recover_models` use its simulated people.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +38,11 @@ from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
 
 People = dict[str, Vector]
-RANGES = "Give a number, or a range (low, high), for all natural parameters of the model."
+RANGES_HINT = "Give a number, or a range (low, high), for all natural parameters of the model."
 
 
-def check_simulated(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
-    """Say what to write where a name, a class or a seed stands for what people are made with."""
+def check_simulation(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
+    """Refuse a word, a class or a table where a model, a task, a prior or an rng is needed."""
     refuse_no_model(model)
     refuse_word(prior)
     check_rng(rng)
@@ -48,10 +53,10 @@ def check_simulated(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
         )
 
 
-def drawn_people(
+def draw_people(
     model: Model, parameters: Mapping[str, Any], n: int, rng: np.random.Generator
 ) -> People:
-    """Natural parameters of n people, by name: (n,) each.
+    """Draw the natural parameters of n people, by name: (n,) each.
 
     Parameters
     ----------
@@ -69,19 +74,19 @@ def drawn_people(
     """
     whole_number(n, "n_subjects", 1)
     known = {natural.name: natural for natural in natural_parameters(model)}
-    check_parameters(model, parameters, RANGES)
+    check_parameters(model, parameters, RANGES_HINT)
     return {
-        name: _drawn(name, given, _is_positive(model, known.get(name)), n, rng)
+        name: _draw_values(name, given, _is_positive(model, known.get(name)), n, rng)
         for name, given in parameters.items()
     }
 
 
 def _is_positive(model: Model, natural: Natural | None) -> bool:
-    """Whether a parameter is a natural one, positive, and known by its order of magnitude."""
+    """Whether a parameter is a natural one and positive: such are drawn on the log scale."""
     return natural is not None and natural.is_positive(model.shape)
 
 
-def _drawn(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
+def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
     if hasattr(given, "rvs"):
         return np.asarray(given.rvs(size=n, random_state=rng), dtype=np.float64)
     try:
@@ -112,10 +117,13 @@ def _drawn(name: str, given: Any, positive: bool, n: int, rng: np.random.Generat
     return np.exp(drawn) if positive else drawn
 
 
-def played_by(
+def simulate_people(
     people: People, model: Model, task: Task, rng: np.random.Generator
 ) -> list[tuple[Any, ...]]:
-    """What every one of the people does, subjects 0, 1, 2 ...; each has randomness of its own."""
+    """Simulate the episodes of people with given parameters, as subjects 0, 1, 2 ...
+
+    Each has a random stream of their own, so that nobody's play depends on how many there are.
+    """
     n = len(next(iter(people.values()))) if people else 0
     found = []
     with progress("Simulating people", n) as advance:
@@ -126,8 +134,8 @@ def played_by(
     return found
 
 
-USABLE = ("converged", "weakly identified", "at a bound")
-FEW_VALUES = 12  # true values that are tabled one by one
+USABLE_STATUSES = ("converged", "weakly identified", "at a bound")
+MAX_TABLED_VALUES = 12  # distinct true values with a row each; more are cut into parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +168,7 @@ class RecoveredParameter:
 
     @property
     def has_estimate(self) -> BoolVector:
-        """Who has a finite estimate."""
+        """Whether each person has a finite estimate."""
         return np.isfinite(self.estimated)
 
     @property
@@ -208,12 +216,12 @@ class RecoveredParameter:
 
     @property
     def has_interval(self) -> BoolVector:
-        """Who has an interval, bounded or not."""
+        """Whether each person has an interval, bounded or not."""
         return np.asarray(~np.isnan(self.interval).any(axis=1))
 
     @property
     def covered(self) -> BoolVector:
-        """Whose interval holds the true value."""
+        """Whether each person's interval holds the true value."""
         low, high = self.interval.T
         with np.errstate(invalid="ignore"):
             return np.asarray((low <= self.true) & (self.true <= high))
@@ -247,7 +255,7 @@ class RecoveredParameter:
         return (np.log(x), np.log(y)) if self.positive else (x, y)
 
     def where(self, n_parts: int = 5) -> list[dict[str, Any]]:
-        """Where the data can tell, and where not: the same in parts of the range of true values.
+        """Summarise recovery in parts of the range of true values.
 
         Parameters
         ----------
@@ -262,36 +270,37 @@ class RecoveredParameter:
         of each status.
         """
         values = np.unique(self.true)
-        if len(values) <= FEW_VALUES:
+        if len(values) <= MAX_TABLED_VALUES:
             parts = [np.flatnonzero(self.true == value) for value in values]
         else:
             parts = np.array_split(np.argsort(self.true, kind="stable"), max(n_parts, 1))
-        every = sorted(set(self.statuses))
-        return [self._row(part, every) for part in parts if len(part)]
+        occurring = sorted(set(self.statuses))  # of all parts: rows must have the same columns
+        return [self._part_row(part, occurring) for part in parts if len(part)]
 
-    def _row(self, part: Any, every: Sequence[str]) -> dict[str, Any]:
-        these = [self.statuses[i] for i in part]
-        mine = RecoveredParameter(
+    def _part_row(self, part: Any, statuses: Sequence[str]) -> dict[str, Any]:
+        own_statuses = [self.statuses[i] for i in part]
+        own = RecoveredParameter(
             self.name,
             self.true[part],
             self.estimated[part],
             self.interval[part],
-            tuple(these),
+            tuple(own_statuses),
             self.positive,
         )
-        width = (mine.interval[:, 1] - mine.interval[:, 0])[mine.has_interval]
+        width = (own.interval[:, 1] - own.interval[:, 0])[own.has_interval]
         with np.errstate(divide="ignore", invalid="ignore"):
-            relative = width / np.abs(mine.true[mine.has_interval])
+            relative = width / np.abs(own.true[own.has_interval])
         return {
-            "true_low": float(mine.true.min()),
-            "true_high": float(mine.true.max()),
+            "true_low": float(own.true.min()),
+            "true_high": float(own.true.max()),
             "n": len(part),
-            "without_estimate": mine.share_without,
-            "bias": mine.bias,
-            "rmse": mine.rmse,
-            "coverage": mine.coverage,
+            "without_estimate": own.share_without,
+            "bias": own.bias,
+            "rmse": own.rmse,
+            "coverage": own.coverage,
+            # median, as an unbounded interval has an infinite width
             "relative_width": float(np.median(relative)) if len(relative) else np.nan,
-            **{status: these.count(status) / len(part) for status in every},
+            **{status: own_statuses.count(status) / len(part) for status in statuses},
         }
 
 
@@ -300,6 +309,7 @@ def _mean(values: Vector) -> float:
 
 
 def _varies(x: Vector, y: Vector) -> bool:
+    """Whether a correlation means anything: of two points it is 1 or -1 always."""
     return len(x) > 2 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
 
 
@@ -319,7 +329,7 @@ QUANTITIES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recovery(Result):
-    """What came back of the parameters that people were simulated with.
+    """True and estimated parameters of simulated people.
 
     Attributes
     ----------
@@ -344,15 +354,15 @@ class Recovery(Result):
 
     @property
     def statuses(self) -> tuple[str, ...]:
-        """Of each person's estimate."""
+        """Status of each person's estimate."""
         return self.parameters[0].statuses
 
     def counts(self) -> dict[str, int]:
-        """How many people have each status."""
+        """Number of people with each status."""
         return {status: self.statuses.count(status) for status in sorted(set(self.statuses))}
 
     def of(self, name: str) -> RecoveredParameter:
-        """One parameter, by name."""
+        """The recovery of one parameter, by name."""
         known = {parameter.name: parameter for parameter in self.parameters}
         if name not in known:
             raise DataError(
@@ -362,21 +372,21 @@ class Recovery(Result):
         return known[name]
 
     def where(self, name: str, n_parts: int = 5, backend: Backend | None = None) -> Any:
-        """Where the data can tell a parameter and where not, in parts of its range, as a table."""
+        """Recovery of a parameter in parts of its range, as a table."""
         rows = self.of(name).where(n_parts)
         return make_frame(
             {key: [row[key] for row in rows] for key in rows[0]}, backend or frame_backend(self)
         )
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per parameter: bias, spread, coverage, correlation, share without estimate."""
+        """A row per parameter: bias, spread, coverage, correlation, share without estimate."""
         columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
         for quantity in QUANTITIES:
             columns[quantity] = [getattr(p, quantity) for p in self.parameters]
         return make_frame(columns, backend or frame_backend(self))
 
     def subjects(self, backend: Backend | None = None) -> Any:
-        """One row per simulated person: status, and true value, estimate and interval of each."""
+        """A row per simulated person: status, and true value, estimate and interval of each."""
         columns: dict[str, Any] = {"subject": range(self.n_subjects), "status": self.statuses}
         for p in self.parameters:
             columns[f"{p.name}_true"] = p.true.tolist()
@@ -399,7 +409,7 @@ class Recovery(Result):
             )
             for p in self.parameters
         )
-        said = ", ".join(f"{count} {status}" for status, count in self.counts().items())
+        text = ", ".join(f"{count} {status}" for status, count in self.counts().items())
         header = ("", "bias (s.e.)", "rmse", "r", "rank r", "coverage (s.e.)", "no estimate")
         notes = [
             "Bias, rmse and correlations are of the people with a finite estimate; those without "
@@ -412,7 +422,7 @@ class Recovery(Result):
             f"Recovery of {len(self.parameters)} parameters",
             (
                 ("People", str(self.n_subjects)),
-                ("Statuses", said),
+                ("Statuses", text),
                 ("Trials each", self._decisions()),
                 ("Intervals", f"{self.intervals}, {100 * self.level:g} %"),
             ),
@@ -426,7 +436,7 @@ class Recovery(Result):
         return str(each) if blocks == 1 else f"{blocks} blocks of {each}"
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Summary, ready for JSON."""
         return {
             "format": "penchant-recovery",
             "version": 1,
@@ -442,8 +452,8 @@ class Recovery(Result):
         }
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{p.name} r = {format_number(p.correlation, 2)}" for p in self.parameters)
-        return f"<Recovery of {self.n_subjects} people: {said}>"
+        text = ", ".join(f"{p.name} r = {format_number(p.correlation, 2)}" for p in self.parameters)
+        return f"<Recovery of {self.n_subjects} people: {text}>"
 
 
 def recover(
@@ -458,7 +468,7 @@ def recover(
     intervals: IntervalKind = "wald",
     threads: int | None = None,
 ) -> Recovery:
-    """Simulate people with known parameters in a task, fit them, and say what came back.
+    """Simulate people with known parameters in a task, fit them, and compare.
 
     Parameters
     ----------
@@ -497,16 +507,16 @@ def recover(
     True
     """
     check_level(level)
-    check_simulated(model, task, rng, parameter_prior)
-    people = drawn_people(model, parameters, n_subjects, rng)
-    plays = played_by(people, model, task, rng)
+    check_simulation(model, task, rng, parameter_prior)
+    people = draw_people(model, parameters, n_subjects, rng)
+    plays = simulate_people(people, model, task, rng)
     episodes = [episode for mine in plays for episode in mine]
     estimates = fit_each_model(episodes, model, parameter_prior=parameter_prior, threads=threads)
-    found = recovered(people, model, estimates, level, intervals, rng)
+    found = recovered_parameters(people, model, estimates, level, intervals, rng)
     return Recovery(model, task, found, level, intervals)
 
 
-def recovered(
+def recovered_parameters(
     people: People,
     model: Model,
     estimates: Estimates,
@@ -516,15 +526,17 @@ def recovered(
 ) -> tuple[RecoveredParameter, ...]:
     """True values beside estimates, for every natural parameter that people were given."""
     found = estimates.parameters_at(level, intervals, rng)
-    usable = np.array([status in USABLE for status in estimates.status])
-    # What separated choices are consistent with is no interval of this level.
-    told = np.array([intervals == "profile" or s != "separated" for s in estimates.status])
+    usable = np.array([status in USABLE_STATUSES for status in estimates.status])
+    # Separated choices have a range of consistent values, which is no confidence interval of this
+    # level; a profile interval remains one.
+    has_interval = np.array([intervals == "profile" or s != "separated" for s in estimates.status])
     parameters = []
     for j, natural in enumerate(natural_parameters(model)):
         if natural.name not in people:
             continue
         values = np.array([person[j].estimate for person in found])
         positive = natural.is_positive(model.shape)
+        # a negative "temperature" (someone who avoids rewards) has no logarithm to compare
         sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
         parameters.append(
             RecoveredParameter(
@@ -532,7 +544,9 @@ def recovered(
                 people[natural.name],
                 np.where(sensible, values, np.nan),
                 np.where(
-                    told[:, None], [[person[j].low, person[j].high] for person in found], np.nan
+                    has_interval[:, None],
+                    [[person[j].low, person[j].high] for person in found],
+                    np.nan,
                 ),
                 estimates.status,
                 positive,

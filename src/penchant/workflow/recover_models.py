@@ -1,7 +1,8 @@
-"""Model recovery: simulate each, fit all, count which one is found.
+"""Model recovery: simulate people of each model, fit all models, count which one is selected.
 
 The confusion matrix holds p(found | simulated), the inversion matrix p(simulated | found) if every
-model is as likely beforehand (Wilson & Collins 2019).
+model is as likely beforehand (Wilson & Collins 2019). Relies on `recover` for people and on
+`compare` for the criterion.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from penchant.output import (
     to_json_numbers,
 )
 from penchant.softmax.prior import ParameterPrior
-from penchant.workflow.compare import WEAK, compare_models
-from penchant.workflow.comparison import WORDS, Criterion
-from penchant.workflow.recover import check_simulated, drawn_people, played_by
+from penchant.workflow.compare import DEFAULT_PRIOR, compare_models
+from penchant.workflow.comparison import CRITERION_LABELS, Criterion
+from penchant.workflow.recover import check_simulation, draw_people, simulate_people
 from penchant.workflow.selection import Folds
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelRecovery(Result):
-    """Which model is found when which one simulated.
+    """Counts of the models selected, by the model that simulated.
 
     Attributes
     ----------
@@ -56,12 +57,12 @@ class ModelRecovery(Result):
     @property
     def confusion(self) -> Matrix:
         """p(found | simulated): rows sum to 1, of those for whom a model was found."""
-        return _shares(self.counts.astype(float), axis=1)
+        return _normalized(self.counts.astype(float), axis=1)
 
     @property
     def inversion(self) -> Matrix:
         """p(simulated | found), models as likely beforehand: columns sum to 1."""
-        return _shares(self.confusion, axis=0)
+        return _normalized(self.confusion, axis=0)
 
     @property
     def standard_errors(self) -> Matrix:
@@ -75,7 +76,7 @@ class ModelRecovery(Result):
         return np.asarray(self.counts.sum(axis=1))
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per pair of models: simulated, found."""
+        """A row per pair of models: simulated, found."""
         n = len(self.names)
         return make_frame(
             {
@@ -103,7 +104,7 @@ class ModelRecovery(Result):
         if self.undecided.any():
             notes.append(f"No finite criterion: {int(self.undecided.sum())} people.")
         return Table(
-            f"Recovery of {len(self.names)} models by {WORDS[self.criterion]}",
+            f"Recovery of {len(self.names)} models by {CRITERION_LABELS[self.criterion]}",
             (("People of each model", ", ".join(map(str, self.n_simulated + self.undecided))),),
             ("simulated", *found, "|", *found),
             rows,
@@ -124,7 +125,7 @@ class ModelRecovery(Result):
         return longest + 2 * sum(len(name) + 2 for name in self.names) < MAX_TABLE_WIDTH
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Summary, ready for JSON."""
         return {
             "format": "penchant-model-recovery",
             "version": 1,
@@ -139,11 +140,11 @@ class ModelRecovery(Result):
         }
 
     def __repr__(self) -> str:
-        said = ", ".join(
+        text = ", ".join(
             f"{name} {share:.2f}"
             for name, share in zip(self.names, np.diag(self.confusion), strict=True)
         )
-        return f"<ModelRecovery, found where simulated: {said}>"
+        return f"<ModelRecovery, found where simulated: {text}>"
 
 
 def recover_models(
@@ -155,7 +156,7 @@ def recover_models(
     rng: np.random.Generator,
     criterion: Criterion | None = None,
     folds: Folds | None = None,
-    parameter_prior: ParameterPrior | None = WEAK,
+    parameter_prior: ParameterPrior | None = DEFAULT_PRIOR,
     threads: int | None = None,
 ) -> ModelRecovery:
     """Simulate people of every model, fit all models to each, and count which one fits best.
@@ -201,13 +202,14 @@ def recover_models(
             '{"learner": QLearning(2)} and {"learner": {"temperature": (0.1, 0.5), ...}}.'
         )
     for model in models.values():
-        check_simulated(model, task, rng, parameter_prior)
-    _check(models, parameters, folds)
+        check_simulation(model, task, rng, parameter_prior)
+    _check_ranges(models, parameters, folds)
     counts, undecided = [], []
     used: Criterion = "bic"
+    # a stream for each model: adding a model does not change the people of the others
     for name, own in zip(models, rng.spawn(len(models)), strict=True):
-        people = drawn_people(models[name], parameters[name], n_subjects, own)
-        plays = played_by(people, models[name], task, own)
+        people = draw_people(models[name], parameters[name], n_subjects, own)
+        plays = simulate_people(people, models[name], task, own)
         found = compare_models(
             models,
             [episode for mine in plays for episode in mine],
@@ -217,12 +219,13 @@ def recover_models(
             threads=threads,
         )
         counts.append(found.n_best)
+        # n_best leaves out people without a finite score, or with all decisions in one fold
         undecided.append(n_subjects - int(found.n_best.sum()))
-        used = found.criterion
+        used = found.criterion  # the default depends on folds, and is the same for all
     return ModelRecovery(tuple(models), np.array(counts), np.array(undecided), used)
 
 
-def _check(models: Mapping[str, Model], parameters: Mapping[str, Any], folds: Any) -> None:
+def _check_ranges(models: Mapping[str, Model], parameters: Mapping[str, Any], folds: Any) -> None:
     missing = [name for name in models if name not in parameters]
     if missing:
         raise DataError(
@@ -239,8 +242,8 @@ def _share_words(share: float) -> str:
     return "-" if np.isnan(share) else f"{share:.2f}"
 
 
-def _shares(values: Matrix, axis: int) -> Matrix:
-    """Shares along an axis; NaN where there is nothing."""
+def _normalized(values: Matrix, axis: int) -> Matrix:
+    """Shares along an axis; NaN where all are 0."""
     total = values.sum(axis=axis, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(values / total)

@@ -1,4 +1,4 @@
-"""Which model describes people: folds held out, likelihood ratios, random-effects selection.
+"""Model selection: cross-validation folds, likelihood-ratio tests, random-effects selection.
 
 A decision that is held out is not scored in training, but what was chosen and received stays in the
 history that later decisions are predicted from: a learner learnt from it, whoever predicts it.
@@ -46,7 +46,7 @@ Folds = int | Literal["block"] | Sequence[Any]
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One fold of one subject.
+    """A cross-validation fold of one subject.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Split:
         Whose decisions are held out, and what the fold is called.
     training, held_out
         Episodes in which all other decisions are scored, and those in which these are.
-    places
+    positions
         Which of the subject's scored decisions are held out.
     """
 
@@ -62,14 +62,14 @@ class Split:
     fold: Any
     training: tuple[Any, ...]
     held_out: tuple[Any, ...]
-    places: IntVector
+    positions: IntVector
 
 
 def splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
-    """Every fold of every subject who has decisions in more than one.
+    """Splits of every subject who has decisions in more than one fold.
 
-    Nobody's decisions can be predicted from none: subjects with all of theirs in one fold have no
-    split. If that is true of all subjects it is an error.
+    A subject with all decisions in one fold would leave none to train on and has no split. If that
+    is true of all subjects it is an error.
 
     Parameters
     ----------
@@ -80,24 +80,24 @@ def splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
         ways. Or labels: an array for each episode with a label for each event.
     """
     labels = fold_labels(episodes, folds)
-    places: dict[Any, list[int]] = {}
+    by_subject: dict[Any, list[int]] = {}
     for k, episode in enumerate(episodes):
-        places.setdefault(episode.subject, []).append(k)
+        by_subject.setdefault(episode.subject, []).append(k)
     found: list[Split] = []
-    whole: list[str] = []
-    for subject, mine in places.items():
+    undivided: list[str] = []
+    for subject, mine in by_subject.items():
         own, parts = [episodes[k] for k in mine], [labels[k] for k in mine]
-        names = _names(own, parts)
+        names = _fold_names(own, parts)
         if len(names) > 1:
-            found += _of_subject(subject, own, parts, names)
+            found += _subject_splits(subject, own, parts, names)
         elif names:
-            whole.append(_too_few(subject, names, folds))
-    if whole and not found:
-        raise DataError(whole[0])
+            undivided.append(_single_fold_message(subject, names, folds))
+    if undivided and not found:
+        raise DataError(undivided[0])
     return found
 
 
-def _names(episodes: Sequence[Any], labels: Sequence[Labels]) -> list[Any]:
+def _fold_names(episodes: Sequence[Any], labels: Sequence[Labels]) -> list[Any]:
     """Folds that a subject has decisions in."""
     scored = [own[episode.scored] for episode, own in zip(episodes, labels, strict=True)]
     return list(dict.fromkeys(np.concatenate(scored).tolist()))
@@ -110,22 +110,25 @@ def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
             raise DataError(
                 f"folds must be 'block', a number of folds, or labels; got {folds!r}. Choose one."
             )
-        return [_all_equal(episode.block, episode.n_events) for episode in episodes]
+        return [_constant_labels(episode.block, episode.n_events) for episode in episodes]
     if isinstance(folds, (int, np.integer)):
-        return _every(episodes, whole_number(int(folds), "folds", 2))
-    return _given(episodes, folds)
+        return _every_kth_label(episodes, whole_number(int(folds), "folds", 2))
+    return _given_labels(episodes, folds)
 
 
 def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
-    """The same events with other decisions scored, under another subject's name."""
+    """Copy an episode with other decisions scored, under another subject's name.
+
+    All events stay: a learner has learnt from those that are not scored, too.
+    """
     if isinstance(episode, Offers):
         return Offers.of_checked(episode.chosen, episode.offers, scored, subject, episode.block)
     events = episode.events._replace(scored=scored)
     return Episode.of_events(events, subject, episode.block, episode.seen)
 
 
-def _every(episodes: Sequence[Any], k: int) -> list[Labels]:
-    """Decisions of each subject numbered on through its episodes, modulo k."""
+def _every_kth_label(episodes: Sequence[Any], k: int) -> list[Labels]:
+    """Ordinal of each decision among those of its subject, modulo k."""
     done: dict[Any, int] = {}
     found = []
     for episode in episodes:
@@ -136,7 +139,7 @@ def _every(episodes: Sequence[Any], k: int) -> list[Labels]:
     return found
 
 
-def _given(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
+def _given_labels(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
     if len(folds) != len(episodes):
         raise DataError(
             f"folds must hold labels for each of the {len(episodes)} episodes; got {len(folds)}. "
@@ -166,13 +169,13 @@ def is_missing(label: Any) -> bool:
     return label is None or label != label
 
 
-def _all_equal(label: Any, n: int) -> Labels:
+def _constant_labels(label: Any, n: int) -> Labels:
     found = np.empty(n, dtype=object)
     found[:] = [label] * n
     return found
 
 
-def _of_subject(
+def _subject_splits(
     subject: Any, episodes: Sequence[Any], labels: Sequence[Labels], names: Sequence[Any]
 ) -> list[Split]:
     scored = np.concatenate([episode.scored for episode in episodes])
@@ -180,13 +183,14 @@ def _of_subject(
     number = {name: k for k, name in enumerate(names)}
     codes = np.array([number.get(label, -1) for label in every.tolist()], dtype=np.int64)
     ends = np.cumsum([episode.n_events for episode in episodes])[:-1]
-    apart = np.split(codes, ends)
+    by_episode = np.split(codes, ends)
+    # Subject and fold together name a training set, so that one batched fit serves all splits.
     return [
         Split(
             subject,
             name,
-            _scored_where(episodes, [own != k for own in apart], (subject, name)),
-            _scored_where(episodes, [own == k for own in apart], (subject, name)),
+            _scored_where(episodes, [own != k for own in by_episode], (subject, name)),
+            _scored_where(episodes, [own == k for own in by_episode], (subject, name)),
             np.flatnonzero(codes[scored] == k),
         )
         for name, k in number.items()
@@ -196,18 +200,18 @@ def _of_subject(
 def _scored_where(
     episodes: Sequence[Any], which: Sequence[BoolVector], subject: Any
 ) -> tuple[Any, ...]:
-    """Episodes with some of their decisions scored; those without any tell nothing."""
+    """Episodes with only these decisions scored, less those that have none left."""
     both = [(episode, episode.scored & own) for episode, own in zip(episodes, which, strict=True)]
     return tuple(rescored(episode, scored, subject) for episode, scored in both if scored.any())
 
 
-def _too_few(subject: Any, names: Sequence[Any], folds: Folds) -> str:
+def _single_fold_message(subject: Any, names: Sequence[Any], folds: Folds) -> str:
     whose = "" if subject is None else f" for subject {subject}"
     if folds == "block":
         return (
             "folds must leave something to learn from; got one block, "
-            f"{format_list(map(str, names))},"
-            f"{whose}. Give a number, such as folds=5, or leave the subject out."
+            f"{format_list(map(str, names))},{whose}. Give a number, such as folds=5, or leave the "
+            "subject out."
         )
     return (
         f"folds must leave something to learn from; got one fold only{whose}. "
@@ -241,8 +245,8 @@ class HeldOut:
 
     def totals(self, subjects: tuple[Any, ...]) -> Matrix:
         """Sums over the decisions of each subject: (n_subjects, n_models)."""
-        place = {subject: i for i, subject in enumerate(subjects)}
-        owner = np.array([place[subject] for subject in self.subjects.tolist()], dtype=np.int64)
+        index = {subject: i for i, subject in enumerate(subjects)}
+        owner = np.array([index[subject] for subject in self.subjects.tolist()], dtype=np.int64)
         return np.column_stack(
             [
                 np.array([values[owner == i].sum() for i in range(len(subjects))])
@@ -260,7 +264,22 @@ def held_out(
     threads: int | None,
     words: str,
 ) -> HeldOut:
-    """Log-probability of every decision by fits that did not see it."""
+    """Predict every decision by fits to the other folds of its subject.
+
+    Parameters
+    ----------
+    models
+        By name.
+    episodes
+        Of the subjects that have splits.
+    cut
+        What `splits` returned.
+    parameter_prior, average, threads
+        As in `compare_models`.
+    words
+        How the folds were made, and with which prior.
+    """
+    # decisions are laid out subject by subject; `starts` is where each one's begin
     subjects = list(dict.fromkeys(episode.subject for episode in episodes))
     ordered = [e for subject in subjects for e in episodes if e.subject == subject]
     counts = {s: sum(e.n_decisions for e in ordered if e.subject == s) for s in subjects}
@@ -268,27 +287,29 @@ def held_out(
     n = sum(counts.values())
     folds = np.empty(n, dtype=object)
     for split in cut:
-        for place in split.places:
-            folds[starts[split.subject] + place] = split.fold
+        for position in split.positions:
+            folds[starts[split.subject] + position] = split.fold
     training = [episode for split in cut for episode in split.training]
     log_likelihoods, without = {}, {}
     for name, model in models.items():
-        own = parameter_prior
-        if isinstance(own, MapPrior) and Declared(model).prior_map is None:
-            own = ScaledPrior(own.others)
-        estimates = fit_each_model(training, model, parameter_prior=own, threads=threads)
-        values, lost = np.full(n, -np.inf), 0
-        for split, estimate in zip(cut, _in_order(estimates, cut), strict=True):
+        prior = parameter_prior
+        # a model without a map has the weights besides the map only
+        if isinstance(prior, MapPrior) and Declared(model).prior_map is None:
+            prior = ScaledPrior(prior.others)
+        estimates = fit_each_model(training, model, parameter_prior=prior, threads=threads)
+        # a fold without a finite estimate predicts nothing: its loss is infinite, and counted
+        values, n_without = np.full(n, -np.inf), 0
+        for split, estimate in zip(cut, _estimates_by_split(estimates, cut), strict=True):
             if np.isfinite(estimate.theta).all():
-                places = starts[split.subject] + split.places
-                values[places] = _predicted(estimate, split.held_out, average)
+                at = starts[split.subject] + split.positions
+                values[at] = _predicted_log_likelihoods(estimate, split.held_out, average)
             else:
-                lost += 1
-        log_likelihoods[name], without[name] = values, lost
+                n_without += 1
+        log_likelihoods[name], without[name] = values, n_without
     return HeldOut(
         log_likelihoods,
-        _labels([e.subject for e in ordered for _ in range(e.n_decisions)]),
-        _labels([e.block for e in ordered for _ in range(e.n_decisions)]),
+        object_array([e.subject for e in ordered for _ in range(e.n_decisions)]),
+        object_array([e.block for e in ordered for _ in range(e.n_decisions)]),
         np.concatenate([np.flatnonzero(e.scored) for e in ordered]),
         folds,
         without,
@@ -296,12 +317,14 @@ def held_out(
     )
 
 
-def _in_order(estimates: Estimates, cut: Sequence[Split]) -> list[Estimate]:
-    place = {label: k for k, label in enumerate(estimates.subjects)}
-    return [estimates[place[(split.subject, split.fold)]] for split in cut]
+def _estimates_by_split(estimates: Estimates, cut: Sequence[Split]) -> list[Estimate]:
+    index = {label: k for k, label in enumerate(estimates.subjects)}
+    return [estimates[index[(split.subject, split.fold)]] for split in cut]
 
 
-def _predicted(estimate: Estimate, episodes: tuple[Any, ...], average: bool) -> Vector:
+def _predicted_log_likelihoods(
+    estimate: Estimate, episodes: tuple[Any, ...], average: bool
+) -> Vector:
     if not average:
         return np.asarray(estimate.log_likelihoods(episodes))
     p = estimate.predict(episodes, average=True)
@@ -310,13 +333,16 @@ def _predicted(estimate: Estimate, episodes: tuple[Any, ...], average: bool) -> 
         return np.asarray(np.log(p[np.arange(len(chosen)), chosen]))
 
 
-def _labels(values: list[Any]) -> Any:
+def object_array(values: list[Any]) -> Labels:
+    """Vector of any objects; np.array would make a matrix of tuples."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
 
 
-ROUNDING = 1e-4  # log-units by which a larger model may seem worse
+# Log-units by which a nesting model may fit worse before the pair is called not nested: above the
+# tolerances of two searches, and far below what a test could notice.
+NESTING_TOL = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,13 +380,13 @@ class LikelihoodRatio:
 
     @property
     def total_p_value(self) -> float:
-        """Of the sum, whose degrees of freedom are those of all subjects together."""
+        """P-value of the sum, with the degrees of freedom of all subjects together."""
         return float(chi_square_sf(self.total, self.df * len(self.statistics)))
 
     @property
     def impossible(self) -> IntVector:
-        """Subjects, by their place, for whom the larger model seems worse: it is not larger."""
-        return np.flatnonzero(self.statistics < -2 * ROUNDING)
+        """Indices of subjects whom the larger model fits worse: it does not nest the smaller."""
+        return np.flatnonzero(self.statistics < -2 * NESTING_TOL)
 
 
 def likelihood_ratios(
@@ -384,7 +410,7 @@ def likelihood_ratios(
 def checked_pairs(
     nested: Sequence[tuple[str, str]], names: Sequence[str], n_parameters: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """Places of the models of each pair."""
+    """Indices of the models of each pair, after checking them."""
     found = []
     for pair in nested:
         if isinstance(pair, str) or len(pair) != 2:
@@ -408,13 +434,24 @@ def checked_pairs(
     return found
 
 
-MOST_ROUNDS = 10_000
-SETTLED = 1e-10  # change of alpha, in people
+@dataclass(frozen=True, slots=True)
+class SelectionOptions:
+    """Settings of random-effects model selection."""
+
+    # Iterations of the variational posterior: convergence is linear, and slow only where two models
+    # are nearly tied in everybody.
+    max_iterations: int = 10_000
+    alpha_tol: float = 1e-10  # people; alpha is a count, printed to three digits
+    quadrature_tol: float = 1e-10  # absolute, of an exceedance probability
+    max_subintervals: int = 400  # large alpha make the integrand a step
+
+
+SELECTION = SelectionOptions()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelSelection(Result):
-    """How many people each model describes.
+    """Frequencies of models among people, by random-effects Bayesian selection.
 
     Attributes
     ----------
@@ -445,7 +482,7 @@ class ModelSelection(Result):
         return np.asarray(self.alpha / self.alpha.sum())
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per model."""
+        """A row per model."""
         return make_frame(
             {
                 "model": self.names,
@@ -506,21 +543,21 @@ def select_models(
     >>> found.protected_exceedance.round(2)
     array([0.95, 0.05])
     """
-    evidence = _checked(log_evidence)
+    evidence = _checked_evidence(log_evidence)
     n_models = evidence.shape[1]
     if not (np.isfinite(prior_count) and prior_count > 0):
         raise DataError(f"prior_count must be > 0; got {prior_count}. 1 is usual.")
-    said = tuple(names) if names is not None else tuple(f"model {k + 1}" for k in range(n_models))
-    if len(said) != n_models:
+    labels = tuple(names) if names is not None else tuple(f"model {k + 1}" for k in range(n_models))
+    if len(labels) != n_models:
         raise DataError(
-            f"names must be {n_models}, one per column of log_evidence; got {len(said)}. "
+            f"names must be {n_models}, one per column of log_evidence; got {len(labels)}. "
             "Name every model."
         )
-    alpha, g = _posterior(evidence, prior_count)
-    chances = exceedance_probabilities(alpha)
-    equal = float(special.expit(equal_evidence(evidence) - free_energy(evidence, alpha, g)))
-    protected = (1.0 - equal) * chances + equal / n_models
-    return ModelSelection(said, alpha, chances, protected, equal, g)
+    alpha, g = _variational_posterior(evidence, prior_count)
+    exceedance = exceedance_probabilities(alpha)
+    equal = float(special.expit(null_log_evidence(evidence) - free_energy(evidence, alpha, g)))
+    protected = (1.0 - equal) * exceedance + equal / n_models
+    return ModelSelection(labels, alpha, exceedance, protected, equal, g)
 
 
 def exceedance_probabilities(alpha: Vector) -> Vector:
@@ -544,25 +581,33 @@ def exceedance_probabilities(alpha: Vector) -> Vector:
     if len(alpha) == 2:
         second = special.betainc(alpha[0], alpha[1], 0.5)
         return np.array([1.0 - second, second])
-    found = np.array([_largest(alpha, k) for k in range(len(alpha))])
-    return np.asarray(found / found.sum())
+    found = np.array([_probability_of_largest(alpha, k) for k in range(len(alpha))])
+    return np.asarray(found / found.sum())  # removes what is left of the quadrature's error
 
 
-def _largest(alpha: Vector, k: int) -> float:
+def _probability_of_largest(alpha: Vector, k: int) -> float:
     others = np.delete(alpha, k)
 
     def below(u: float) -> float:
         x = special.gammaincinv(alpha[k], u)
         return float(np.prod(special.gammainc(others, x)))
 
-    # the integrand rises where the largest of the others has its middle
+    # The integrand rises where the largest of the others has its middle: without a break point
+    # there, the adaptive rule can miss a steep step.
     middle = float(special.gammainc(alpha[k], others.max()))
-    places = [p for p in (middle,) if 0.0 < p < 1.0]
-    value, _ = scipy.integrate.quad(below, 0.0, 1.0, points=places or None, limit=400, epsabs=1e-10)
+    breaks = [p for p in (middle,) if 0.0 < p < 1.0]
+    value, _ = scipy.integrate.quad(
+        below,
+        0.0,
+        1.0,
+        points=breaks or None,
+        limit=SELECTION.max_subintervals,
+        epsabs=SELECTION.quadrature_tol,
+    )
     return float(value)
 
 
-def equal_evidence(evidence: Matrix) -> float:
+def null_log_evidence(evidence: Matrix) -> float:
     """Log-evidence of equal frequencies, F0: every model has chance 1/K in every person."""
     n, n_models = evidence.shape
     return float(special.logsumexp(evidence, axis=1).sum() - n * np.log(n_models))
@@ -582,20 +627,21 @@ def _log_beta(alpha: Vector) -> float:
     return float(special.gammaln(alpha).sum() - special.gammaln(alpha.sum()))
 
 
-def _posterior(evidence: Matrix, prior_count: float) -> tuple[Vector, Matrix]:
-    """alpha and g, each computed from the other until they stay."""
+def _variational_posterior(evidence: Matrix, prior_count: float) -> tuple[Vector, Matrix]:
+    """Fixed point of alpha and g (Stephan et al. 2009), by iteration from the prior."""
     alpha = np.full(evidence.shape[1], prior_count)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(SELECTION.max_iterations):
+        # digamma(sum alpha) is the same for all models and cancels
         g = special.softmax(evidence + special.digamma(alpha), axis=1)
-        new = prior_count + g.sum(axis=0)
-        moved = float(np.abs(new - alpha).max())
-        alpha = new
-        if moved < SETTLED:
+        updated = prior_count + g.sum(axis=0)
+        change = float(np.abs(updated - alpha).max())
+        alpha = updated
+        if change < SELECTION.alpha_tol:
             break
     return alpha, g
 
 
-def _checked(log_evidence: Any) -> Matrix:
+def _checked_evidence(log_evidence: Any) -> Matrix:
     evidence = np.array(log_evidence, dtype=np.float64)
     if evidence.ndim != 2 or not evidence.size:
         raise DataError(
@@ -604,11 +650,11 @@ def _checked(log_evidence: Any) -> Matrix:
         )
     wrong = np.argwhere(~np.isfinite(evidence))
     if len(wrong):
-        places = format_list(
+        cells = format_list(
             (f"{evidence[n, k]} at person {n}, model {k}" for n, k in wrong[:11]), len(wrong)
         )
         raise DataError(
-            f"log_evidence must be finite; got {places}. Leave these people out, or fit with a "
+            f"log_evidence must be finite; got {cells}. Leave these people out, or fit with a "
             "parameter_prior."
         )
     return evidence
