@@ -116,14 +116,14 @@ class Nodes:
     boxes: Matrix | None = None  # (p, 4): ends of an adaptive grid around those of its dense part
 
     def by_group(self, values: Matrix) -> Matrix:
-        """Values at nodes (k, j) as (groups, nodes in each)."""
+        """Reshape values at nodes (k, j) to (groups, nodes in each)."""
         sizes = (*self.shape_axes, *self.weight_axes)
         others = [a for a in range(len(sizes)) if a not in self.about_axes]
         moved = values.reshape(sizes).transpose(*self.about_axes, *others)
         n_groups = int(np.prod([sizes[a] for a in self.about_axes], dtype=np.int64))
         return moved.reshape(n_groups, -1)
 
-    def table(self, values: Matrix) -> Matrix:
+    def offers_by_group(self, values: Matrix) -> Matrix:
         """Values at nodes and offers (k, n, j) as (groups, n, nodes in each), contiguous."""
         n, q = values.shape[1], len(self.shape_axes)
         sizes = (*self.shape_axes, n, *self.weight_axes)
@@ -133,11 +133,11 @@ class Nodes:
         n_groups = int(np.prod([sizes[a] for a in at], dtype=np.int64))
         return np.ascontiguousarray(moved.reshape(n_groups, n, -1))
 
-    def objectives(self, record: Any) -> Matrix:
+    def utilities(self, record: Any) -> Matrix:
         """Utility of every option of every offer: (k, n_offers, n_options, j)."""
-        return self._objectives(attributes_at(self.scaling.model, record, self.psi))
+        return self._utilities_at(attributes_at(self.scaling.model, record, self.psi))
 
-    def _objectives(self, x: Matrix) -> Matrix:
+    def _utilities_at(self, x: Matrix) -> Matrix:
         k, n, m, d = x.shape
         with np.errstate(over="ignore", invalid="ignore"):
             found = x.reshape(k, n * m, d) @ self.theta.transpose(0, 2, 1)
@@ -170,29 +170,29 @@ class Nodes:
                 difference = (x[:, :, 0] - x[:, :, 1]) @ self.theta.transpose(0, 2, 1)
                 options = [1.0 / (1.0 + np.exp(_finite(difference)))]
         else:
-            p = np.exp(log_probabilities(self._objectives(x)))
+            p = np.exp(log_probabilities(self._utilities_at(x)))
             options = [p[:, :, i] for i in range(p.shape[2])]
-        found = [self.table(p) for p in options]
+        found = [self.offers_by_group(p) for p in options]
         if found[0].shape[2] > 1:
             return OfferProbabilities(found, None)
         return OfferProbabilities(found, entropy([p[:, :, 0] for p in found]))
 
     def marginal(self, weights: Matrix, axis: int) -> Vector:
-        """Weights (k, j) along one axis of a grid."""
+        """Marginal of the weights (k, j) along one axis of a grid."""
         whole = weights.reshape(*self.shape_axes, *self.weight_axes)
         others = tuple(a for a in range(whole.ndim) if a != axis)
         return np.asarray(whole.sum(axis=others))
 
 
-def _finite(objective: Matrix) -> Matrix:
-    if np.isfinite(objective).all():
-        return objective
-    return np.nan_to_num(objective, posinf=HUGE_UTILITY, neginf=-HUGE_UTILITY)
+def _finite(utility: Matrix) -> Matrix:
+    if np.isfinite(utility).all():
+        return utility
+    return np.nan_to_num(utility, posinf=HUGE_UTILITY, neginf=-HUGE_UTILITY)
 
 
-def log_probabilities(objective: Matrix) -> Matrix:
-    """Log-probabilities over the third axis of (k, n, m, j)."""
-    shifted = objective - objective.max(axis=2, keepdims=True)
+def log_probabilities(utility: Matrix) -> Matrix:
+    """Log-softmax over the third axis of (k, n, m, j)."""
+    shifted = utility - utility.max(axis=2, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=2, keepdims=True)))
 
 
@@ -512,7 +512,7 @@ class Belief:
         record = unanswered_record(
             {n: np.stack([a.offer.attributes[n] for a in answers]) for n in names}
         )
-        log_p = log_probabilities(nodes.objectives(record))
+        log_p = log_probabilities(nodes.utilities(record))
         for t, answer in enumerate(answers):
             found += log_p[:, t, answer.chosen]
         return found
@@ -555,7 +555,7 @@ class Belief:
         record = unanswered_record(
             {name: values[None] for name, values in offer.attributes.items()}
         )
-        p = np.exp(log_probabilities(self.nodes.objectives(record)))
+        p = np.exp(log_probabilities(self.nodes.utilities(record)))
         return np.asarray(np.einsum("kmj,kj->m", p[:, 0], self.weights))
 
 

@@ -152,7 +152,7 @@ def offer_words(offer: Mapping[str, Any]) -> str:
 def read_model_and_offers(
     model: Any, offers: Any, columns: Mapping[str, Sequence[Any]] | None
 ) -> tuple[Any, dict[str, Matrix], OfferTable | None]:
-    """The model, the offers that it describes by attribute, and the table that they came from.
+    """Read the model, the offers' attributes that it uses, and the table that they came from.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def read_model_and_offers(
         Of a table: for every attribute the column, or number, of each option.
     """
     named = _named_attributes(model)
-    wanted = tuple(named or (() if model is None else _attributes_of(model)))
-    described, source_table = _attribute_arrays(offers, wanted, columns)
+    needed = tuple(named or (() if model is None else _attributes_of(model)))
+    described, source_table = _attribute_arrays(offers, needed, columns)
     if model is None or named is not None:
         model = Attributes(tuple(described) if named is None else named)
     missing = [name for name in Declared(model).attributes if name not in described]
@@ -174,13 +174,14 @@ def read_model_and_offers(
             f"offers must have {' and '.join(Declared(model).attributes)} for "
             f"{type(model).__name__}; got {format_list(described)}. Add {missing[0]}."
         )
-    shared = {name: described[name] for name in Declared(model).attributes or described}
-    n_options = next(iter(shared.values())).shape[1]
+    # attributes that the model does not use stay out of offers, or equal ones would seem to differ
+    used = {name: described[name] for name in Declared(model).attributes or described}
+    n_options = next(iter(used.values())).shape[1]
     if n_options < 2:
         raise DataError(
             f"offers must have two options or more; got {n_options}. Stack a column per option."
         )
-    return model, shared, source_table
+    return model, used, source_table
 
 
 def _named_attributes(model: Any) -> tuple[str, ...] | None:
@@ -211,7 +212,7 @@ def _attributes_of(model: Any) -> tuple[str, ...]:
 
 
 def _attribute_arrays(
-    offers: Any, wanted: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
+    offers: Any, needed: tuple[str, ...], columns: Mapping[str, Sequence[Any]] | None
 ) -> tuple[dict[str, Matrix], OfferTable | None]:
     """Attributes as arrays, whatever the offers come as; and the table, if they come as one."""
     if isinstance(offers, Offers):
@@ -220,6 +221,7 @@ def _attribute_arrays(
         return dict(Record.of(offers).offers), None
     if isinstance(offers, Task):
         offers = offers.world
+    # A mapping of matrices holds attributes; one of vectors is a table, column by column.
     if isinstance(offers, Mapping) and columns is None:
         dimensions = {np.ndim(values) for values in offers.values()}
         if not offers or dimensions != {1}:
@@ -231,7 +233,7 @@ def _attribute_arrays(
                 )
             return read_offers(offers, n, lambda row: f"offer {row}"), None
     if isinstance(offers, Mapping):
-        import pyarrow as pa  # one column after another, as a table
+        import pyarrow as pa
 
         try:
             offers = pa.table({str(name): np.asarray(v) for name, v in offers.items()})
@@ -245,10 +247,10 @@ def _attribute_arrays(
             f"offers must be attributes by name, or a pandas, polars or pyarrow table; got "
             f"{type(offers).__name__}. Give one array (n_offers, n_options) for each attribute."
         )
-    described = described_from_frame(offers, columns, wanted)
+    described = described_from_frame(offers, columns, needed)
     table = open_frame(offers)
     cells = {str(name): table[name].to_list() for name in table.columns}
-    return described, OfferTable(cells, columns, wanted)
+    return described, OfferTable(cells, columns, needed)
 
 
 def read_offer(
@@ -323,11 +325,11 @@ def unanswered_record(offers: Mapping[str, Matrix]) -> Record:
 def check_order_free(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
     """Refuse a model whose attributes depend on the offers before."""
     # A learning model gives other attributes in reversed order; 20 offers are enough to show it.
-    some = {name: values[: min(len(values), 20)] for name, values in offers.items()}
-    turned = {name: values[::-1] for name, values in some.items()}
-    one = attributes_at(model, unanswered_record(some), psi)
+    first = {name: values[: min(len(values), 20)] for name, values in offers.items()}
+    turned = {name: values[::-1] for name, values in first.items()}
+    x = attributes_at(model, unanswered_record(first), psi)
     other = attributes_at(model, unanswered_record(turned), psi)[:, ::-1]
-    if not np.allclose(one, other, rtol=ORDER_TOL, atol=ORDER_TOL * np.abs(one).max(initial=0.0)):
+    if not np.allclose(x, other, rtol=ORDER_TOL, atol=ORDER_TOL * np.abs(x).max(initial=0.0)):
         raise DataError(
             f"model must describe every offer by itself; got {type(model).__name__}, in which an "
             "offer depends on those before it. Ask with a model that does not learn."
