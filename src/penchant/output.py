@@ -67,7 +67,7 @@ def frame_backend(given: Any) -> Backend | None:
     if kept is not None or isinstance(given, (str, bytes)):
         return kept
     library = type(given).__module__.partition(".")[0]
-    if library == "penchant":  # an estimate that holds what it was fitted to
+    if library == "penchant":  # an estimate, which holds what it was fitted to
         return frame_backend(getattr(given, "choices", None) or getattr(given, "episodes", None))
     if library in BACKENDS and hasattr(given, "columns"):
         return library

@@ -87,7 +87,7 @@ class Kernel:
         if length_scale == 0:
             return np.zeros_like(distance)
         ratio = _scaled_distance(distance, length_scale)
-        return np.asarray(-self.slope(ratio) * ratio / length_scale)
+        return np.asarray(-self.slope(ratio) * ratio / length_scale)  # chain rule of d / lambda
 
     def to_dict(self) -> dict[str, str]:
         """Name of the kernel, ready for JSON: functions are not written."""
@@ -209,6 +209,7 @@ class ObservedSequence:
         """Sort the options that an episode observes, for the recursion."""
         observed = np.flatnonzero(episode.observed)
         seen = episode.executed[observed]
+        # The first occurrence in reversed order is the last observation of an option.
         backwards, first = np.unique(seen[::-1], return_index=True)
         last = len(seen) - 1 - first
         latest = np.argsort(-last, kind="stable")
@@ -217,6 +218,7 @@ class ObservedSequence:
         position[options] = np.arange(len(options))
         events = np.full(episode.n_events, -1, dtype=np.int64)
         events[observed] = position[seen]
+        # Options are sorted by `last`, so those still to come are the first `active` ones.
         active = (last[None, :] > np.arange(len(seen))[:, None]).sum(axis=1)
         return cls(options, events, active.astype(np.int64), episode.rewards[observed])
 
@@ -246,6 +248,7 @@ def posterior_beliefs(
         0: none; 1: in delta; 2: in delta and the length scale.
     """
     columns = kernel(distances, length_scale)
+    # The compiled loops take an array in any case; without that derivative it has no effect.
     slopes = kernel.derivative(distances, length_scale) if n_derivatives == 2 else columns
     return beliefs_from_correlations(
         ObservedSequence.of(episode), columns, slopes, delta, n_derivatives

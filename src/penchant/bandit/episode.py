@@ -28,7 +28,7 @@ from penchant.tables.events import (
 )
 from penchant.tables.numbers import Place, aligned, exact_floats
 
-EMPTY: Mapping[str, Matrix] = MappingProxyType({})
+EMPTY: Mapping[str, Matrix] = MappingProxyType({})  # a default that cannot be changed
 
 
 class EventContext(NamedTuple):
@@ -122,14 +122,14 @@ def _read_by_name(given: Any, role: str, needed: BoolVector, place: Place) -> di
 
 
 def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place) -> Matrix:
-    array = np.array(exact_floats(values, said, place))
+    array = np.array(exact_floats(values, said, place))  # a copy, as it will be locked
     n = len(needed)
     if array.ndim not in (1, 2) or len(array) != n:
         raise DataError(
             f"{said} must have shape ({n},), one per event, as chosen has, or ({n}, n_options); "
             f"got shape {array.shape}. Give NaN where nothing was chosen."
         )
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # NaN compares as false, and is found below
         fine = (np.abs(array) <= LARGEST_REWARD).reshape(n, -1).all(axis=1)
     wrong = np.flatnonzero(needed & ~fine)
     if wrong.size:
@@ -144,7 +144,7 @@ def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place
 def _read_availability(available: Any, events: Events, place: Place) -> BoolVector:
     floats = exact_floats(available, "available", place)
     n = len(events.chosen)
-    if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:
+    if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:  # one option is no choice
         raise DataError(
             f"available must have shape ({n}, n_options), one row per event; got shape "
             f"{floats.shape}. Give True for every option that could be chosen."
@@ -160,6 +160,7 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
             "chosen must be among the options that are available; got "
             f"{format_list(cells, wrong.size)}. Correct one of them."
         )
+    # Compiled likelihoods take as many options at every event.
     counts = mask.sum(axis=1)
     odd = np.flatnonzero((counts != counts[0]) | (counts < 2))
     if odd.size:
@@ -309,6 +310,7 @@ class Episode:
         if known is None:
             known = self
             if not np.array_equal(self.chosen, self.executed):
+                # An event at which nothing was executed has no option that could be scored.
                 scored = self.scored & (self.executed != NOTHING)
                 events = self.events._replace(chosen=self.executed, scored=scored)
                 known = Episode.of_events(events, self.subject, self.block, self.seen)
@@ -342,7 +344,7 @@ class Episode:
         Decisions without a choice count. An option shown has the time of the decision before it, 0
         before the first.
         """
-        return np.cumsum(self.is_choice)
+        return np.cumsum(self.is_choice)  # options shown do not advance the time
 
     @property
     def notes(self) -> tuple[str, ...]:

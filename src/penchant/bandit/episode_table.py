@@ -168,7 +168,7 @@ def episodes_from_frame(
     order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
     rewards = _rewards(table, reward)
-    done = picked
+    done = picked  # the option that was executed, which is learnt from
     if executed is not None:
         done, _ = _option_numbers(
             table, executed, base, options, locations, _row_locator(owners), "executed"
@@ -178,6 +178,7 @@ def episodes_from_frame(
         doubt_marks(picked)
         if base == 0:
             doubt_zero(done, rewards, _row_locator(owners))
+    # Programs write 0 or -1 as the reward of no choice; such rewards are missing, not paid.
     done, rewards = without_fillers(done, rewards, first)
     picked = done if executed is None else picked
     events = read_events(
@@ -191,7 +192,7 @@ def episodes_from_frame(
     )
     events, order = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
-    last[order.stop - 1] = True
+    last[order.stop - 1] = True  # whose reward may be missing, as nothing is chosen after it
     check_events(events, last, _event_locator(order.rows, owners, number))
     place = _event_locator(order.rows, owners, number)
     seen = _read_context(table, context, available, events, order, place)
@@ -234,6 +235,7 @@ def _event_order(
     table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
 ) -> tuple[InTime, IntVector | None]:
     """Sort rows by episode and time; return also the number of each row's decision, if given."""
+    # Without a subject and a block all rows are one episode.
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
     episode = joint_codes(tuple(owners.values()))[0] if owners else zeros
     person = owners["subject"].codes if "subject" in owners else zeros
@@ -310,6 +312,7 @@ def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, b
             and 1 < len(np.unique(codes)) <= MAX_BLOCK_LABELS
         ):
             coded[name] = codes
+    # One column first: two tell more rows apart than need be.
     for names in (*((name,) for name in coded), *combinations(coded, 2)):
         own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
         if len(np.unique(own, axis=0)) == len(number):
@@ -344,6 +347,7 @@ def _restart_remedy(episode: IntVector, number: IntVector, decision: Any) -> str
         own = number[episode == one]
         falls = np.diff(own, prepend=own[0] - 1) <= 0
         plays = np.cumsum(falls)
+        # Every play must begin with the same number, and have no number twice.
         if (own[falls] != own[0]).any() or len(
             np.unique(np.stack([plays, own], axis=1), axis=0)
         ) < len(own):
@@ -455,6 +459,7 @@ def _rewards(table: Table, reward: Any) -> Vector:
         raise DataError(
             f"reward must be one column, or two: gain and loss; got {len(reward)}. Correct it."
         )
+    # The loss counts as one, with whichever sign it is written.
     gain, loss = (_floats(table, name, "reward") for name in reward)
     return gain - np.abs(loss)
 
@@ -476,7 +481,7 @@ def _choice_flags(table: Table, is_choice: Any, shown: int, order: InTime) -> An
 
 
 def _take_rows(values: Any, rows: IntVector, absent: Any) -> Any:
-    return np.where(rows == ABSENT, absent, values[rows])
+    return np.where(rows == ABSENT, absent, values[rows])  # ABSENT is -1, a valid index
 
 
 def _columns_by_name(given: ContextColumns) -> dict[str, Any]:
@@ -531,6 +536,7 @@ def _episodes(events: Events, order: InTime, owners: Owners, seen: EventContext)
 def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
     numbers = _floats(table, name, "decision")
     with np.errstate(invalid="ignore"):
+        # Beyond 2^53 neighbouring numbers of a float64 column would be equal.
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
     wrong = np.flatnonzero(~whole)
     if wrong.size:
@@ -569,20 +575,20 @@ def _format_cell(value: float, place: str) -> str:
 def _row_locator(owners: Owners) -> Place:
     """Function that names a row of the table in messages, with its subject and block."""
 
-    def place(row: int) -> str:
+    def locate(row: int) -> str:
         names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
         return row_place(int(row)) + (f" ({', '.join(names)})" if names else "")
 
-    return place
+    return locate
 
 
 def _event_locator(rows: IntVector, owners: Owners, number: IntVector | None) -> Place:
     """Function that names an event in messages: its row, subject, block and number."""
 
-    def place(k: int) -> str:
+    def locate(k: int) -> str:
         row = int(rows[k])
         names = [f"{role} {coded.at(row)}" for role, coded in owners.items()]
         names += [] if number is None else [f"decision {number[row]}"]
         return row_place(row) + (f" ({', '.join(names)})" if names else "")
 
-    return place
+    return locate

@@ -81,7 +81,7 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
         )
     _check_finite(matrix)
     _check_distinct(matrix)
-    matrix.flags.writeable = False
+    matrix.flags.writeable = False  # models share it
     return matrix
 
 
@@ -199,7 +199,7 @@ class GaussianNoise:
                 f"variance must be > 0 and finite; got {self.variance!r}. "
                 "Give sigma_s^2, the variance of a reward around its mean."
             )
-        object.__setattr__(self, "variance", variance)
+        object.__setattr__(self, "variance", variance)  # as a float, of whatever type it came
 
     def draw(self, *, rng: np.random.Generator) -> float:
         """Draw a deviation from the mean reward."""
@@ -429,7 +429,7 @@ def cumulative_regret(
     if kind not in ("expected", "received"):
         raise DataError(f"kind must be 'expected' or 'received'; got {kind!r}. Choose one.")
     episode.check_options(landscape.n_options)
-    done = episode.executed
+    done = episode.executed  # what was proposed but not done cost nothing
     paid = landscape.mean_rewards[done] if kind == "expected" else episode.rewards
-    lost = np.where(done == NOTHING, 0.0, landscape.best - paid)
+    lost = np.where(done == NOTHING, 0.0, landscape.best - paid)  # NOTHING, -1, is a valid index
     return np.cumsum(lost[episode.is_choice])

@@ -50,6 +50,7 @@ def contrasted_options(
     """Codes of the options that get a column: those given, or all but the reference."""
     typed = either("reference", "--constants")
     if options is None:
+        # Weights of all options would not be identified: only differences of utility matter.
         left_out = 0 if reference is None else _option_code(reference, labels, typed)
         return [i for i in range(len(labels)) if i != left_out]
     if reference is not None:
@@ -57,6 +58,7 @@ def contrasted_options(
             f"{typed} must not be given together with options; got {reference!r}. Give one of them."
         )
     codes = [_option_code(label, labels, argument("options")) for label in options]
+    # As with the reference, one option must be left to compare with.
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
             f"{argument('options')} must name some options, each once, and leave one out to "
@@ -304,6 +306,7 @@ def with_interaction(
         columns = option_specific_columns(per_row, option, codes)
         added = [f"{name}:{labels[i]}" for i in codes]
     widened = _with_columns(self, columns, added)
+    # A variable that is constant in every set has no weight of its own.
     return widened if values is not None else widened.drop(name)
 
 
@@ -374,7 +377,7 @@ def from_arrays(
     given = aligned(given | {"subject": subject})
     n = len(first_row) - 1
     sizes = np.diff(first_row)
-    shape = (n, int(sizes[0])) if sizes.min() == sizes.max() else None
+    shape = (n, int(sizes[0])) if sizes.min() == sizes.max() else None  # None: ragged
     labels = arrays.variable_names(names, rows.shape[1])
     on_offer = available_mask(given["available"], shape, first_row)
     picked = arrays.chosen_positions(given["chosen"], sizes, on_offer)
@@ -388,7 +391,7 @@ def from_arrays(
     people = arrays.subject_codes(given["subject"], n)
     counts = arrays.decision_weights(given["weights"], n, weight_kind)
     said: tuple[str, ...] = ()
-    if chosen is not None:
+    if chosen is not None:  # sets to predict may have one option
         on_sets = sizes if on_offer is None else available_counts(on_offer, first_row)
         said = single_option_notes(on_sets) + weight_notes(counts)
     return cls(
@@ -617,6 +620,7 @@ class Choices:
                     locked.flags.writeable = False
                     object.__setattr__(self, name, locked)
 
+    # Defined above, as functions, to keep the record itself short.
     from_arrays = classmethod(from_arrays)
     from_frame = classmethod(from_frame)
     from_wide = classmethod(from_wide)
@@ -651,7 +655,7 @@ class Choices:
         counts = np.diff(self.first_row)
         if self.available is not None:
             counts = available_counts(self.available, self.first_row)
-        counts.flags.writeable = False
+        counts.flags.writeable = False  # it is cached
         return counts
 
     @property

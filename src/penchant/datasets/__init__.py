@@ -137,7 +137,7 @@ def dataset(name: str) -> Dataset:
     >>> pn.datasets.dataset("menu").explanatory
     ('price', 'quality')
     """
-    found = _DATASETS.get(str(name).replace("_", "-"))
+    found = _DATASETS.get(str(name).replace("_", "-"))  # names of files have underscores
     if found is None:
         known = ", ".join(names())
         raise DataError(

@@ -138,7 +138,7 @@ class SortCost:
     n_columns: int
     n_bytes: int
 
-    def words(self) -> str:
+    def summary(self) -> str:
         """Size for messages."""
         size = max(self.n_bytes / BYTES_PER_MEGABYTE, 0.1)
         return (
@@ -215,12 +215,12 @@ def _write_sorted(
         raise DataError(
             f"{why} must stand together where DuckDB is not installed; got files in which they do "
             f"not. Sort the files by {', '.join(by)}, or install it with "
-            f"pip install 'penchant[scale]': it would sort {cost.words()}."
+            f"pip install 'penchant[scale]': it would sort {cost.summary()}."
         ) from error
     _check_disk_space(path, cost)
     warnings.warn(
         PenchantWarning(
-            f"{why} do not stand together in the files: they are sorted first, {cost.words()}.",
+            f"{why} do not stand together in the files: they are sorted first, {cost.summary()}.",
             "sorting",
         ),
         stacklevel=2,
@@ -255,7 +255,7 @@ def _check_disk_space(path: Path, cost: SortCost) -> None:
     free = shutil.disk_usage(path.parent).free
     if free < 2 * cost.n_bytes:  # the spilled rows and the copy
         raise DataError(
-            f"{path.parent} must have room to sort {cost.words()}; got "
+            f"{path.parent} must have room to sort {cost.summary()}; got "
             f"{free / BYTES_PER_MEGABYTE:,.0f} MB free. Make room, or sort the files."
         )
 
@@ -401,7 +401,7 @@ class _BatchBuilder:
             for start in (starts + first).tolist():
                 if self._is_full(start - begin):
                     self._add(file, begin, start, edges)
-                    self._close()
+                    self._close_batch()
                     begin = start
                 self.n_subjects += 1
             self.last = column[len(column) - 1].as_py()
@@ -416,7 +416,7 @@ class _BatchBuilder:
             self.spans.append(Span(file, begin, end, edges))
             self.n_rows += end - begin
 
-    def _close(self) -> None:
+    def _close_batch(self) -> None:
         if self.spans:
             self.closed.append(SubjectBatch(tuple(self.spans), self.n_subjects))
         self.spans, self.n_subjects, self.n_rows = [], 0, 0
@@ -430,7 +430,7 @@ class _BatchBuilder:
 
     def batches(self) -> tuple[SubjectBatch, ...]:
         """Close the last batch and return all."""
-        self._close()
+        self._close_batch()
         if not self.closed:
             raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
         return tuple(self.closed)
