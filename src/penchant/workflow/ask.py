@@ -342,6 +342,7 @@ class Asker(Result):
                 f"{self.n_answers}. Give the index of the option taken, or do not answer where "
                 "nothing was chosen."
             )
+        # known only if asked for since the last answer: it is not worth computing for the history
         expected = None
         if self._information is not None and made.number is not None:
             expected = float(self._information[made.number])
@@ -471,6 +472,7 @@ class Asker(Result):
             grid=document["grid"],
             repeats=document["repeats"],
         )
+        # answers again, instead of a stored posterior: the same nodes, and so the same questions
         for offer, chosen in document["answers"]:
             asker.answer(offer, chosen)
         return cast("Self", asker)

@@ -208,7 +208,7 @@ def _episode_latents(
     if _is_finite(estimate):
         q = x @ theta
         available = getattr(episode, "available", None)
-        if available is not None:
+        if available is not None:  # options that could not be chosen have probability 0
             q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
         found = option_beliefs(estimate.model, history, theta, psi)
@@ -230,7 +230,7 @@ def _episode_latents(
         "scored": episode.scored,
         "probability": _chosen_values(p, episode.chosen, made),
         "log_probability": _chosen_values(log_p, episode.chosen, made),
-        "entropy": -special.xlogy(p, p).sum(axis=1),
+        "entropy": -special.xlogy(p, p).sum(axis=1),  # xlogy: 0 log 0 = 0
     }
     if with_executed:
         columns["executed"] = history.chosen

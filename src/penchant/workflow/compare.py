@@ -214,6 +214,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
         return object_array([names[code] for code in choices.subject.tolist()])
     if isinstance(folds, (int, np.integer)):
         k = whole_number(int(folds), "folds", 2)
+        # every k-th decision of each subject, so that all have about as many in each fold
         codes = np.zeros(n, dtype=np.int64) if pool or choices.subject is None else choices.subject
         return object_array([t % k for t in _ordinals(codes)])
     given = object_array(list(folds))

@@ -231,11 +231,13 @@ class ModelComparison(Result):
     @property
     def aic(self) -> Matrix:
         """Akaike's criterion 2k - 2l: (n_subjects, n_models), k the parameters identified."""
+        # a parameter that the decisions do not identify gains no likelihood, so costs nothing
         return 2.0 * self.n_identified - 2.0 * self.log_likelihood
 
     @property
     def bic(self) -> Matrix:
         """Schwarz's criterion k log n - 2l, n the decisions of the subject."""
+        # n by subject, as each has parameters of their own; totals are sums of these
         penalty = np.log(self.n_decisions)[:, None] * self.n_identified
         return np.asarray(penalty - 2.0 * self.log_likelihood)
 
@@ -294,7 +296,7 @@ class ModelComparison(Result):
         if n < 2 or not np.isfinite(scores).all():
             return np.full(len(self.names), np.nan)
         differences = scores - scores[:, [int(np.argmin(self.totals))]]
-        return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
+        return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))  # of a sum, not of a mean
 
     def _index_of(self, name: str) -> int:
         if name not in self.names:
@@ -312,7 +314,7 @@ class ModelComparison(Result):
         The log-evidence is -AIC/2, -BIC/2 or the held-out log-likelihood, by the criterion.
         """
         scores = self.scores()
-        if not np.isfinite(scores).all():
+        if not np.isfinite(scores).all():  # as of folds without a finite estimate
             return None
         # AIC and BIC are on the deviance scale, -2 log L
         evidence = -scores if self.criterion == "held_out" else -scores / 2.0

@@ -145,7 +145,7 @@ def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vecto
     available = getattr(episode, "available", None)
     if available is not None:
         q = np.where(available, q, -np.inf)
-    q = q - q.max(axis=1, keepdims=True)
+    q = q - q.max(axis=1, keepdims=True)  # no overflow; unavailable options stay at -inf
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 
 
@@ -226,6 +226,7 @@ def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None)
     chosen = episode.chosen[at] if replaced is None else np.asarray(replaced)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
     made = np.flatnonzero((episode.chosen != NOTHING) & is_choice)
+    # the choice before may be one that is not scored: it was made all the same
     before = np.searchsorted(made, at) - 1
     previous = np.where(before >= 0, episode.chosen[made[np.maximum(before, 0)]], NOTHING)
     part = np.arange(len(at)) * n_parts // max(len(at), 1)
@@ -304,6 +305,7 @@ def world_of(world: Any, episode: Any) -> Any:
         )
     if not isinstance(world, Mapping):
         return world
+    # the most specific key first, where labels of subjects and blocks coincide
     for key in ((episode.subject, episode.block), episode.block, episode.subject):
         if key in world:
             return world[key]
@@ -346,6 +348,7 @@ class BestOptions:
     def at(self, episode: Any, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
+        # schedules are given per decision: events that only show an option do not count
         number = np.maximum(np.cumsum(is_choice) - 1, 0)
         options = np.arange(self.n_options)
         if self.given is not None:
@@ -354,7 +357,7 @@ class BestOptions:
         own = None if self.world is None else world_of(self.world, like)
         if own is None or _is_redrawn(own):
             return best_options(episode, self.n_options)
-        if isinstance(own, Landscape):
+        if isinstance(own, Landscape):  # the same at all events
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
         rows = np.asarray(own, dtype=np.float64)[number % len(own)]
         return np.asarray(rows == rows.max(axis=1, keepdims=True))
@@ -416,7 +419,7 @@ class PredictiveCheck(Result):
         """Posterior predictive p-values, two-sided; ties count half. Small: the model fails."""
         above = (self.replicated > self.observed).mean(axis=0)
         equal = (self.replicated == self.observed).mean(axis=0)
-        upper = above + equal / 2
+        upper = above + equal / 2  # mid-p value: shares of few decisions have many ties
         found = 2 * np.minimum(upper, 1 - upper)
         return np.where(np.isnan(self.observed), np.nan, found)
 

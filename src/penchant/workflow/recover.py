@@ -87,7 +87,7 @@ def _is_positive(model: Model, natural: Natural | None) -> bool:
 
 
 def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
-    if hasattr(given, "rvs"):
+    if hasattr(given, "rvs"):  # any distribution, of scipy or not
         return np.asarray(given.rvs(size=n, random_state=rng), dtype=np.float64)
     try:
         values = np.array(given, dtype=np.float64)
@@ -100,7 +100,7 @@ def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.G
         )
     if values.ndim == 0:
         return np.full(n, float(values))
-    if not isinstance(given, tuple):
+    if not isinstance(given, tuple):  # only a tuple is a range: [0.1, 0.9] is two people
         if values.shape != (n,):
             raise DataError(
                 f"{name} in parameters must hold {n} numbers, one per person; got shape "
@@ -134,6 +134,7 @@ def simulate_people(
     return found
 
 
+# statuses whose point estimate is a maximum; the others end where a search or a range does
 USABLE_STATUSES = ("converged", "weakly identified", "at a bound")
 MAX_TABLED_VALUES = 12  # distinct true values with a row each; more are cut into parts
 
@@ -270,7 +271,7 @@ class RecoveredParameter:
         of each status.
         """
         values = np.unique(self.true)
-        if len(values) <= MAX_TABLED_VALUES:
+        if len(values) <= MAX_TABLED_VALUES:  # a design of few values, rather than a range
             parts = [np.flatnonzero(self.true == value) for value in values]
         else:
             parts = np.array_split(np.argsort(self.true, kind="stable"), max(n_parts, 1))
