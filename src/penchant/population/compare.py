@@ -1,4 +1,8 @@
-"""Do groups differ? All parameters and pairs, adjusted for their number and for covariates."""
+"""Tests of differences between groups, adjusted for their number and for covariates.
+
+Welch's t test per parameter and Hotelling's T2 with unequal covariances (Krishnamoorthy and Yu
+2004) over all of them; with covariates least squares with HC3 errors (MacKinnon and White 1985).
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from penchant.population.comparison import (
 )
 from penchant.population.estimate import PopulationEstimate
 from penchant.population.pool import pool
-from penchant.population.significance import Held, ranks, relations
+from penchant.population.significance import PartialOut, ranks, relations
 from penchant.population.subjects import (
     ByKind,
     GroupScale,
@@ -43,7 +47,7 @@ from penchant.tails import normal_isf, t_isf, t_sf
 
 
 class Covariates(NamedTuple):
-    """What else is known of each subject.
+    """Covariates of each subject.
 
     Attributes
     ----------
@@ -57,7 +61,7 @@ class Covariates(NamedTuple):
     columns: Matrix
 
     def ranked(self) -> Covariates:
-        """The same by their ranks, as rank correlations hold them."""
+        """Covariates as ranks, for partial rank correlations."""
         return Covariates(self.names, np.apply_along_axis(ranks, 0, self.columns))
 
 
@@ -242,12 +246,12 @@ def _rows(
     }
 
 
-def without(values: Matrix, covariates: Covariates) -> Matrix:
-    """What is left of values once the covariates are taken out of them by least squares.
+def residuals_on(values: Matrix, covariates: Covariates) -> Matrix:
+    """Residuals of values after least squares on the covariates.
 
     >>> import numpy as np
     >>> age = Covariates(("age",), np.array([[-1.0], [0.0], [1.0]]))
-    >>> without(np.array([[1.0], [2.0], [3.0]]), age).round(12).ravel()
+    >>> residuals_on(np.array([[1.0], [2.0], [3.0]]), age).round(12).ravel()
     array([0., 0., 0.])
     """
     x = np.column_stack([np.ones(len(values)), covariates.columns])
@@ -488,8 +492,8 @@ def _by_score(
         found = relations(usable, scores, level)
     else:
         _, _, same = _usable(everyone, labels, held)
-        out, of_ranks = (partial(without, covariates=one) for one in (same, same.ranked()))
-        found = relations(usable, scores, level, Held(out, of_ranks, same.columns.shape[1]))
+        out, of_ranks = (partial(residuals_on, covariates=one) for one in (same, same.ranked()))
+        found = relations(usable, scores, level, PartialOut(out, of_ranks, same.columns.shape[1]))
     adjusted = adjusted_p_values([one.p_value for one in found], adjust)
     return GroupComparison(
         populations={"all": pool(everyone, rule="mean-sample")},
@@ -506,7 +510,7 @@ def _by_score(
 
 
 def _population(found: Any, scale: GroupScale) -> tuple[PopulationEstimate, tuple[str, ...]]:
-    """What is known of a group, and which parameters are logarithms."""
+    """Population estimate of a group, and the parameters that are logarithms."""
     if isinstance(found, PopulationEstimate):
         return found, ()
     everyone, logs = _everyone(found, scale)

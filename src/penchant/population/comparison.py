@@ -1,4 +1,4 @@
-"""Two populations side by side, tests and effect sizes, adjusted for their number: the result."""
+"""The result of comparing groups: tests, effect sizes and p-values adjusted for their number."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def welch_of_several(means: Vector, errors: Vector, degrees_of_freedom: Vector) 
 
 @dataclass(frozen=True)
 class JointTest:
-    """All parameters at once: T2 = d' (V + U)^-1 d with full covariances.
+    """Joint test of all parameters: T2 = d' (V + U)^-1 d with full covariances.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ def hedges_correction(f: float) -> float:
 
 @dataclass(frozen=True)
 class Difference:
-    """One parameter of two groups.
+    """Difference of a parameter between two groups.
 
     Attributes
     ----------
@@ -304,7 +304,7 @@ class PairTest:
 
 
 def _left_out(label: Any, population: PopulationEstimate) -> str:
-    """Who is not in a population's mean."""
+    """Note on subjects that a population's mean leaves out."""
     lost = population.left_out
     everyone = population.n_subjects + len(lost)
     return f"Left out of {label}, {len(lost)} of {everyone}: {format_list(map(str, lost))}."
@@ -396,7 +396,7 @@ class GroupComparison(Result):
         )
 
     def _lost_words(self, label: str = "") -> tuple[str, ...]:
-        """Who is in no mean, and what would keep them."""
+        """Notes on subjects left out of all means, with a remedy."""
         lost = [_left_out(label or own, p) for own, p in self.populations.items() if p.left_out]
         keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
@@ -414,7 +414,7 @@ class GroupComparison(Result):
         )
 
     def _adjusted_words(self) -> tuple[str, ...]:
-        """What was held the same, and how errors were made."""
+        """Notes on covariates and on how standard errors were computed."""
         if not self.covariates:
             return ()
         if self.relations:
@@ -434,14 +434,14 @@ class GroupComparison(Result):
         return f"<GroupComparison of {groups}: {len(self.differences)} differences>"
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per pair and parameter; per parameter, by a score."""
+        """Table by pair and parameter; by parameter alone, with a score."""
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
         columns = {name: [getattr(one, name) for one in found] for name in names}
         columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
         return make_frame(columns, backend or frame_backend(self))
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Result as a dictionary for JSON."""
         return {
             "format": "penchant-group-comparison",
             "version": 1,

@@ -1,4 +1,9 @@
-"""The result of pooling: one estimate for a population, and the covariance between its subjects."""
+"""Random-effects meta-analysis over subjects' estimates, and its result `PopulationEstimate`.
+
+Covariance between subjects by REML or by the multivariate method of moments (Jackson, White and
+Riley 2013), heterogeneity by Cochran's Q and I2 (Higgins and Thompson 2002). Relies on estimates
+and covariances of subjects alone, whitened so that no unit matters.
+"""
 
 from __future__ import annotations
 
@@ -162,10 +167,10 @@ def _beyond(q: Vector, df: int) -> Vector:
     return np.asarray(np.where(q > df, 1.0 - df / np.maximum(q, df), 0.0))
 
 
-FLAT = 1e-6  # gradient per subject, in whitened units, at which REML has arrived
-NOTHING = 1e-9  # whitened variance that is no variance
-SMALL = 1e-2  # whitened variance to begin with where there is none
-ROUNDS = 8
+REML_GRADIENT_TOL = 1e-6  # per subject, whitened: the variance is then off by about as little
+MIN_WHITENED_VARIANCE = 1e-9  # below it a variance is rounding of 0
+START_WHITENED_VARIANCE = 1e-2  # added to the start: at a root of 0 the gradient vanishes
+MAX_REML_ROUNDS = 8  # re-whitenings; the second is usually the last
 
 
 def dersimonian_laird(white: Whitened) -> Matrix:
@@ -212,9 +217,9 @@ def reml(white: Whitened) -> tuple[Matrix, bool]:
     or to a thousand of what is between them.
     """
     between = max(_candidates(white), key=lambda omega: restricted_log_likelihood(omega, white)[0])
-    for _ in range(ROUNDS):
+    for _ in range(MAX_REML_ROUNDS):
         own = Whitened.of(white.estimates, white.covariances, between)
-        peak = _climb(own.covariance_here(between), own)
+        peak = _maximize_reml(own.covariance_here(between), own)
         between = own.covariance_back(positive_part(peak))
         if is_maximum(between, white):
             return between, True
@@ -229,8 +234,8 @@ def _candidates(white: Whitened) -> list[Matrix]:
     return [moments, spread, *(size * np.eye(len(spread)) for size in sizes)]
 
 
-def _climb(start: Matrix, white: Whitened) -> Matrix:
-    """The nearest maximum of the restricted likelihood."""
+def _maximize_reml(start: Matrix, white: Whitened) -> Matrix:
+    """Local maximum of the restricted likelihood by BFGS over a root of Omega."""
     n, d = white.estimates.shape
 
     def loss(flat: Vector) -> tuple[float, Vector]:
@@ -238,7 +243,8 @@ def _climb(start: Matrix, white: Whitened) -> Matrix:
         value, slope = restricted_log_likelihood(root @ root.T, white)
         return -value / n, (-2.0 * slope @ root / n).ravel()
 
-    begin = np.linalg.cholesky(start + SMALL * np.eye(d)).ravel()
+    begin = np.linalg.cholesky(start + START_WHITENED_VARIANCE * np.eye(d)).ravel()
+    # Tighter than REML_GRADIENT_TOL, which is tested in other units.
     options = {"gtol": 1e-9, "maxiter": 500}
     found = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options=options)
     root = found.x.reshape(d, d)
@@ -252,13 +258,13 @@ def is_maximum(between: Matrix, white: Whitened) -> bool:
     _, slope = restricted_log_likelihood(here, own)
     slope = slope / len(own.estimates)
     rising = float(np.linalg.eigvalsh((slope + slope.T) / 2).max())
-    return rising < FLAT and float(np.abs(slope @ here).max()) < FLAT
+    return rising < REML_GRADIENT_TOL and float(np.abs(slope @ here).max()) < REML_GRADIENT_TOL
 
 
 def positive_part(matrix: Matrix) -> Matrix:
     """The nearest covariance: negative and negligible directions set to 0."""
     values, vectors = np.linalg.eigh(matrix)
-    kept = np.where(values > NOTHING, values, 0.0)
+    kept = np.where(values > MIN_WHITENED_VARIANCE, values, 0.0)
     return np.asarray((vectors * kept) @ vectors.T)
 
 
@@ -273,12 +279,12 @@ Rule = Literal[
 ]
 
 
-MOSTLY_TOLD = 0.75  # share of the differences between estimates that is between people
+MIN_TRUSTED_I2 = 0.75  # of the variance of estimates: with less, most differences are noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationEstimate(Result):
-    """What the subjects of a population have in common.
+    """Pooled estimate of a population from its subjects' estimates.
 
     Attributes
     ----------
@@ -363,10 +369,10 @@ class PopulationEstimate(Result):
     def interval(self, level: float = 0.95) -> Matrix:
         """Interval of each parameter, (n_parameters, 2): Student's t, or normal, see above."""
         check_level(level)
-        return _around(self.estimate, self.standard_errors, self.degrees_of_freedom, level)
+        return _t_interval(self.estimate, self.standard_errors, self.degrees_of_freedom, level)
 
     def prediction_interval(self, level: float = 0.95) -> Matrix:
-        """Where the parameters of a new subject lie, of random effects: (n_parameters, 2).
+        """Prediction interval of a new subject's parameters, of random effects: (n_parameters, 2).
 
         Student's t with n_subjects - 2 degrees of freedom about the mean, with the variance between
         subjects added to that of the mean; NaN with fewer than three subjects.
@@ -380,7 +386,7 @@ class PopulationEstimate(Result):
         if self.n_subjects < 3:
             return np.full((len(self.names), 2), np.nan)
         errors = np.sqrt(self.heterogeneity.tau2 + self.standard_errors**2)
-        return _around(self.estimate, errors, self.n_subjects - 2.0, level)
+        return _t_interval(self.estimate, errors, self.n_subjects - 2.0, level)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -436,7 +442,7 @@ class PopulationEstimate(Result):
             return ""
         known = self.heterogeneity
         told = np.ones(len(self.names)) if known is None else np.asarray(known.i2_each)
-        vague = [n for n, share in zip(self.names, told, strict=True) if share < MOSTLY_TOLD]
+        vague = [n for n, share in zip(self.names, told, strict=True) if share < MIN_TRUSTED_I2]
         weighs = self.rule in ("random-effects", "dersimonian-laird", "fixed-effect")
         why = []
         if self.left_out:
@@ -461,7 +467,7 @@ class PopulationEstimate(Result):
         return self.table(level).latex()
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
-        """One row per parameter."""
+        """Table with one row per parameter."""
         return make_frame(self._columns(level), backend or frame_backend(self))
 
     def _columns(self, level: float) -> dict[str, list[Any]]:
@@ -481,7 +487,7 @@ class PopulationEstimate(Result):
         return columns
 
     def document(self, level: float = 0.95) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Result as a dictionary for JSON."""
         return {
             "format": "penchant-population-estimate",
             "version": 1,
@@ -509,7 +515,7 @@ class PopulationEstimate(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
-    """One population estimate per category."""
+    """Population estimates by category."""
 
     populations: Mapping[Any, PopulationEstimate]
 
@@ -523,7 +529,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
         return len(self.populations)
 
     def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
-        """One row per category and parameter."""
+        """Table with one row per category and parameter."""
         columns: dict[str, list[Any]] = {}
         for category, population in self.populations.items():
             own = population._columns(level)
@@ -533,11 +539,11 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
         return make_frame(columns, backend or frame_backend(self))
 
     def summary(self, level: float = 0.95) -> str:
-        """All categories as text."""
+        """Summaries of all categories as text."""
         return "\n\n".join(f"{c}\n{p.summary(level)}" for c, p in self.populations.items())
 
     def document(self, level: float = 0.95) -> dict[str, Any]:
-        """What it says, as JSON has it: a list with the categories."""
+        """Result as a dictionary for JSON: a list of categories."""
         return {
             "categories": [
                 {"category": to_json_label(c), **p.document(level)}
@@ -550,7 +556,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
         return f"<PopulationEstimates {people} subjects>"
 
 
-def _around(centre: Vector, errors: Vector, df: float, level: float) -> Matrix:
+def _t_interval(centre: Vector, errors: Vector, df: float, level: float) -> Matrix:
     half = float(t_isf((1 - level) / 2, df)) * errors if df > 0 else np.nan * errors
     return np.column_stack([centre - half, centre + half])
 

@@ -36,10 +36,10 @@ from penchant.output import (
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # the index that stands for no growth at all
-LARGEST_EXPONENT = 20.0
-GRID_STEP = 0.05
-POLISHING_STEPS = 30
-ROUNDING = 1e-10  # residuals this small beside the regret are rounding
+MAX_EXPONENT = 20.0  # steeper powers are a single jump at the end
+EXPONENT_GRID_STEP = 0.05  # in s of the docstring: neighbours overlap to 0.9994
+MAX_NEWTON_POLISH_STEPS = 30  # quadratic convergence takes 3 to 5
+MIN_RELATIVE_RESIDUAL = 1e-10  # of the regret: smaller residuals are rounding
 
 
 class Curves(NamedTuple):
@@ -70,7 +70,7 @@ def values(order: int, a: Matrix | float, b: Matrix | float, t: Vector) -> Matri
 
 def floored(residual: Matrix, regrets: Matrix) -> Matrix:
     """Residual sums of squares, no smaller than rounding makes them."""
-    smallest = ROUNDING**2 * np.einsum("st,st->s", regrets, regrets)
+    smallest = MIN_RELATIVE_RESIDUAL**2 * np.einsum("st,st->s", regrets, regrets)
     smallest = np.maximum(smallest, np.finfo(np.float64).tiny)
     return np.asarray(np.maximum(residual, smallest[:, None]))
 
@@ -85,7 +85,7 @@ def best_orders(curves: Curves, regrets: Matrix) -> IntVector:
     power = best == 1
     rise[power] = a[power] * (n ** b[power] - 1.0)
     size = np.abs(regrets).max(axis=1)
-    return np.where(rise > ROUNDING * size, best, NOT_GROWING)
+    return np.where(rise > MIN_RELATIVE_RESIDUAL * size, best, NOT_GROWING)
 
 
 def _straight(regrets: Matrix, x: Vector) -> tuple[Vector, Vector]:
@@ -96,10 +96,10 @@ def _straight(regrets: Matrix, x: Vector) -> tuple[Vector, Vector]:
 
 
 def _power(regrets: Matrix, t: Vector) -> tuple[Vector, Vector]:
-    """Factor and exponent of each row, the exponent between 0 and LARGEST_EXPONENT."""
+    """Factor and exponent of each row, the exponent between 0 and MAX_EXPONENT."""
     logs = np.log(t / t[-1])
-    steps = np.arange(0.0, np.log(2 * LARGEST_EXPONENT + 1), GRID_STEP)
-    grid = np.append((np.exp(steps) - 1) / 2, LARGEST_EXPONENT)
+    steps = np.arange(0.0, np.log(2 * MAX_EXPONENT + 1), EXPONENT_GRID_STEP)
+    grid = np.append((np.exp(steps) - 1) / 2, MAX_EXPONENT)
     powers = np.exp(np.outer(logs, grid))
     explained = (regrets @ powers) ** 2 / np.einsum("tb,tb->b", powers, powers)
     best = np.argmax(explained, axis=1)
@@ -112,7 +112,7 @@ def _power(regrets: Matrix, t: Vector) -> tuple[Vector, Vector]:
 
 def _polished(regrets: Matrix, logs: Vector, b: Vector, low: Vector, high: Vector) -> Vector:
     """Maximise 2 log|R.u| - log u.u over b in [low, high]: Newton, or half way where it fails."""
-    for _ in range(POLISHING_STEPS):
+    for _ in range(MAX_NEWTON_POLISH_STEPS):
         slope, curvature = _derivatives(regrets, logs, b)
         low, high = np.where(slope > 0, b, low), np.where(slope < 0, b, high)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -170,13 +170,13 @@ def replicates(regret: Vector, fitted: Vector, n: int, rng: np.random.Generator)
 Order = Literal["linear", "power", "logarithmic", "none"]
 Category = Literal["low", "high"]
 Status = Literal["growing", "not growing", "too few decisions"]
-FEWEST = 4  # two parameters, the variance, and one decision that can contradict them
-CLEAR = 2.0  # a gap of AIC below this is no evidence
+MIN_GROWTH_DECISIONS = 4  # two parameters, the variance, and one decision to contradict them
+MIN_AIC_GAP = 2.0  # smaller gaps are no evidence (Burnham and Anderson 2002)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One curve of cumulative regret: its two numbers and how well it fits.
+    """Fitted curve of cumulative regret: its two parameters and its goodness of fit.
 
     Attributes
     ----------
@@ -207,7 +207,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class GrowthOrder(Result):
-    """How a subject's cumulative regret grows, and how sure that is.
+    """Growth order of a subject's cumulative regret, with its certainty.
 
     Attributes
     ----------
@@ -276,10 +276,11 @@ class GrowthOrder(Result):
 
     @property
     def message(self) -> str:
-        """What the status means; empty where regret grows."""
+        """Meaning of the status; empty where regret grows."""
         if self.status == "too few decisions":
             return (
-                f"{FEWEST} decisions are needed to tell how regret grows; got {self.n_decisions}."
+                f"{MIN_GROWTH_DECISIONS} decisions are needed to tell how regret grows; got "
+                f"{self.n_decisions}."
             )
         if self.status == "not growing":
             return "Regret does not grow, so no order can be told: no faster than a logarithm."
@@ -295,14 +296,14 @@ class GrowthOrder(Result):
         said += f" (AIC weight of the category {self.category_weight:.2f}"
         said += "" if self.shares is None else f", bootstrap share {self.confidence:.2f}"
         said += ")."
-        if self.category_margin < CLEAR:
+        if self.category_margin < MIN_AIC_GAP:
             said += " The category is close to arbitrary: the next one fits as well."
-        if self.category == "low" and abs(linear.aic - power.aic) < CLEAR:
+        if self.category == "low" and abs(linear.aic - power.aic) < MIN_AIC_GAP:
             said += " Linear against power is close to arbitrary; both are low."
         return said
 
     def document(self) -> dict[str, Any]:
-        """What it says, as JSON has it."""
+        """Result as a dictionary for JSON."""
         return {
             "subject": to_json_label(self.subject),
             "status": self.status,
@@ -318,7 +319,7 @@ class GrowthOrder(Result):
         }
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row, as that of many subjects."""
+        """Table with a single row, as that of many subjects."""
         return GrowthOrders((self.subject,), (self,)).to_frame(backend)
 
     def __repr__(self) -> str:
@@ -355,16 +356,16 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
 
     @property
     def categories(self) -> tuple[Category | None, ...]:
-        """One category per subject."""
+        """Category of each subject."""
         return tuple(order.category for order in self.orders)
 
     def counts(self) -> dict[str, int]:
-        """How many subjects have each order."""
+        """Number of subjects of each order."""
         found = [order.order for order in self.orders]
         return {name: found.count(name) for name in (*ORDERS, "none") if name in found}
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per subject: order, category, weights, shares, the numbers of each curve."""
+        """Table by subject: order, category, weights, shares, the numbers of each curve."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for name in ("status", "order", "category", "n_decisions", "margin", "category_margin"):
             columns[name] = [getattr(order, name) for order in self.orders]
@@ -390,7 +391,7 @@ def growth_orders(
     n_bootstrap: int = 0,
     rng: np.random.Generator | None = None,
 ) -> GrowthOrders:
-    """How cumulative regrets grow: a + b t, a t^b or a + b log t, by least squares.
+    """Classify the growth of cumulative regrets: a + b t, a t^b or a + b log t, by least squares.
 
     Parameters
     ----------
@@ -430,7 +431,7 @@ def growth_orders(
     found: dict[int, GrowthOrder] = {}
     for n, places in sorted(by_length.items()):
         names = [labels[i] for i in places]
-        if n < FEWEST:
+        if n < MIN_GROWTH_DECISIONS:
             made = [GrowthOrder("too few decisions", "none", None, (), n, None, s) for s in names]
         else:
             made = _orders(np.stack([rows[i] for i in places]), names, n_bootstrap, rng)

@@ -1,4 +1,4 @@
-"""From one estimate per subject to one for the population, by named rules, and mapped back.
+"""Pooling of subjects' estimates into one for the population by named rules, and mapping back.
 
 With theta_s and C_s the estimate and covariance of subject s, n subjects:
 
@@ -99,7 +99,7 @@ WEAK = "weakly identified"
 
 
 class Pooled(NamedTuple):
-    """What a rule makes of the subjects."""
+    """Result of a pooling rule."""
 
     estimate: Vector
     covariance: Matrix
@@ -142,7 +142,7 @@ def pool(
     subjects: Sequence[Any] | None = None,
     model: Model | None = None,
 ) -> PopulationEstimate | PopulationEstimates:
-    """One estimate for a population, from one per subject; or one for each category of subjects.
+    """Pool subjects' estimates into one for the population, or into one for each category.
 
     Subjects without a finite estimate (separated, not identified, at a bound, stopped early, or
     numbers that are not finite) are listed in `left_out` and never averaged in; only the joint
@@ -190,7 +190,7 @@ def pool(
             f"rule must be one of {', '.join((*RULES, 'joint'))}; got {rule!r}."
             f"{closest_match_hint(str(rule), (*RULES, 'joint')) or ' Choose one.'}"
         )
-    places = None if categories is None else _places(categories, len(estimates))
+    places = None if categories is None else _indices_by_category(categories, len(estimates))
     if rule == "joint":
         if places is None:
             return _joint(estimates, model, scale)
@@ -207,7 +207,7 @@ def pool(
     )
 
 
-def _places(categories: Sequence[Any], n_subjects: int) -> dict[Any, list[int]]:
+def _indices_by_category(categories: Sequence[Any], n_subjects: int) -> dict[Any, list[int]]:
     """Positions of the subjects of each category."""
     if len(categories) != n_subjects:
         raise DataError(
@@ -259,7 +259,7 @@ def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
 
 
 def _weak(used: SubjectEstimates) -> str:
-    """That some estimates are finite but hardly known."""
+    """Note on estimates that are finite but weakly identified."""
     weak = [str(s) for s, k in zip(used.subjects, used.status, strict=True) if k == WEAK]
     return f"Weakly identified, and kept: {format_list(weak)}." if weak else ""
 

@@ -21,12 +21,12 @@ from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_valu
 from penchant.population.subjects import SubjectEstimates
 from penchant.tails import normal_isf, t_isf, t_sf
 
-FEWEST = 4  # subjects below which a correlation has no interval
+MIN_CORRELATION_SUBJECTS = 4  # Fisher's z has variance 1 / (n - 3)
 
 
 @dataclass(frozen=True)
 class Relation:
-    """One parameter and a score.
+    """Relation of a parameter to a score over subjects.
 
     Attributes
     ----------
@@ -62,20 +62,20 @@ class Relation:
 NAMES = tuple(field.name for field in fields(Relation))
 
 
-Taken = Callable[[Matrix], Matrix]
+Residuals = Callable[[Matrix], Matrix]
 
 
 @dataclass(frozen=True)
-class Held:
-    """What is held the same: how it is taken out of columns, out of ranks, and what that costs."""
+class PartialOut:
+    """Covariates to partial out: residuals of columns and of ranks, and the columns they cost."""
 
-    taken: Taken
-    taken_of_ranks: Taken
+    residuals: Residuals
+    residual_ranks: Residuals
     n_columns: int
 
 
 def relations(
-    usable: SubjectEstimates, scores: Vector, level: float, held: Held | None = None
+    usable: SubjectEstimates, scores: Vector, level: float, partial: PartialOut | None = None
 ) -> list[Relation]:
     """Each parameter against the scores, which are in the order of the subjects.
 
@@ -83,23 +83,24 @@ def relations(
     ----------
     usable, scores, level
         Estimates, scores, and the level of the intervals.
-    held
+    partial
         Covariates that slopes and correlations are partial in, if there are some.
     """
     return [
-        _relation(name, values, scores, level, held)
+        _relation(name, values, scores, level, partial)
         for name, values in zip(usable.names, usable.estimates.T, strict=True)
     ]
 
 
 def _relation(
-    name: str, given: Vector, given_scores: Vector, level: float, held: Held | None
+    name: str, given: Vector, given_scores: Vector, level: float, partial: PartialOut | None
 ) -> Relation:
     both = np.column_stack([given, given_scores])
     ranked = np.column_stack([ranks(given), ranks(given_scores)])
     people, n = len(given), len(given)
-    if held is not None:
-        both, ranked, n = held.taken(both), held.taken_of_ranks(ranked), n - held.n_columns
+    if partial is not None:
+        both, ranked = partial.residuals(both), partial.residual_ranks(ranked)
+        n = n - partial.n_columns
     values, scores = both.T
     away, df = scores - scores.mean(), n - 2.0
     spread = float(away @ away)
@@ -143,7 +144,7 @@ def ranks(values: Vector) -> Vector:
 
 def _fisher(r: float, variance: float, n: int, level: float) -> tuple[float, float]:
     """Interval by the inverse hyperbolic tangent, whose variance is this over n - 3."""
-    if n < FEWEST or not abs(r) < 1:
+    if n < MIN_CORRELATION_SUBJECTS or not abs(r) < 1:
         return (r, r) if abs(r) == 1 else (float("nan"), float("nan"))
     half = float(normal_isf((1 - level) / 2)) * np.sqrt(variance / (n - 3))
     low, high = np.tanh(np.arctanh(r) + half * np.array([-1.0, 1.0]))
@@ -181,9 +182,9 @@ def relations_table(found: Sequence[Relation], score: str, level: float) -> Tabl
     return Table(f"Parameters against {score}", facts, header, rows, notes, MAX_TABLE_WIDTH)
 
 
-MOST_SPLITS = 20_000  # ways to split people into two groups that are all counted
-MOST_TIED = 13  # tied or equal pairs for which all signs are counted; more are taken as normal
-ROUNDING = 1e-9  # scores are whole numbers, and their sums may be rounded
+MAX_EXACT_SPLITS = 20_000  # of people into two groups: all are counted in 0.1 s; else normal
+MAX_EXACT_SIGNS = 13  # tied pairs, 2^13 signs; more are well approximated by the normal
+SCORE_SUM_TOL = 1e-9  # scores are whole numbers: sums that differ by less are equal
 
 
 class RankTest(NamedTuple):
@@ -250,7 +251,7 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
         return RankTest(n, higher, 0.0, 1.0)
     total = len(found)
     statistic = float((total - 1) / spread * (sums**2 / np.array(n)).sum())
-    if two and comb(total, n[0]) <= MOST_SPLITS:
+    if two and comb(total, n[0]) <= MAX_EXACT_SPLITS:
         p = _exact(found, n[0], float(sums[0]))
     else:
         p = float(scipy.stats.chi2.sf(statistic, len(n) - 1))
@@ -270,7 +271,7 @@ def _superiority(placed: Sequence[Matrix]) -> float:
 def _exact(found: Vector, n: int, observed: float) -> float:
     """Share of the splits whose sum of scores is at least as far from 0."""
     splits = np.array(list(combinations(range(len(found)), n)))
-    far = np.abs(found[splits].sum(axis=1)) >= abs(observed) - ROUNDING
+    far = np.abs(found[splits].sum(axis=1)) >= abs(observed) - SCORE_SUM_TOL
     return float(far.mean())
 
 
@@ -295,13 +296,13 @@ def signed_rank_p_value(differences: Vector) -> float:
         return float("nan")
     ranks = scipy.stats.rankdata(np.abs(known))
     tied = len(np.unique(ranks)) < len(ranks) or len(known) < (~np.isnan(differences)).sum()
-    if tied and len(known) <= MOST_TIED:
+    if tied and len(known) <= MAX_EXACT_SIGNS:
         return _exact_signed(np.rint(2 * ranks).astype(int), known > 0)
     return float(scipy.stats.wilcoxon(np.sign(known) * ranks).pvalue)
 
 
 def _exact_signed(ranks: Vector, positive: BoolVector) -> float:
-    """Of whole ranks, tied ones alike: all signs are counted, by sum of the positive ranks."""
+    """Exact two-sided p-value of the signed-rank test: counts all signs by sum of ranks."""
     ways = np.ones(1)
     for rank in ranks:
         ways = np.pad(ways, (0, rank)) + np.pad(ways, (rank, 0))

@@ -1,4 +1,4 @@
-"""One estimate per subject, as arrays: what is known of each, and which can be averaged."""
+"""Estimates of subjects as arrays, with their status, and labels or scores of the subjects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from penchant.tables.frames import column_labels, open_frame
 
 Scale = Literal["theta", "natural"]
 GroupScale = Literal["log", "natural", "theta"]
-LOST = ("separated", "not identified", "stopped early", "at a bound")
+UNUSABLE_STATUSES = ("separated", "not identified", "stopped early", "at a bound")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class SubjectEstimates:
         )
 
     def _why_not(self, i: int) -> str | None:
-        if self.status[i] in LOST:
+        if self.status[i] in UNUSABLE_STATUSES:
             return self.status[i]
         lost = [n for n, v in zip(self.names, self.estimates[i], strict=True) if not np.isfinite(v)]
         if lost:
@@ -85,7 +85,7 @@ class SubjectEstimates:
         return None if _positive_definite(covariance) else "covariance not positive definite"
 
     def usable(self) -> SubjectEstimates:
-        """Those that can be averaged."""
+        """Subset of subjects whose estimates can be averaged."""
         lost = {left.subject for left in self.left_out()}
         return self.subset([i for i, subject in enumerate(self.subjects) if subject not in lost])
 
@@ -163,12 +163,12 @@ def subject_estimates(
 
 
 def positive(model: Any) -> BoolVector:
-    """Which natural parameters of the model are positive by nature."""
+    """Mask of the model's natural parameters that are positive by nature."""
     return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
 
 
 def shares(model: Any) -> BoolVector:
-    """Which natural parameters of the model lie between 0 and 1: rates of learning, shares."""
+    """Mask of the model's natural parameters between 0 and 1: learning rates, shares."""
     return np.array([_is_share(n, model.shape) for n in natural_parameters(model)])
 
 
@@ -299,13 +299,13 @@ def _positive_definite(covariance: Matrix) -> bool:
 
 
 ByKind = Literal["groups", "scores"]
-MOST_GROUPS = 10  # different whole numbers that may be codes of groups
+MAX_GROUP_CODES = 10  # different whole numbers; more are a score, such as age
 
 
 def labels_by(estimates: Any, by: Any, people: Any) -> list[Any]:
-    """One label for each subject, in the order of the estimates."""
+    """Label of each subject, in the order of the estimates."""
     subjects = _subjects(estimates)
-    known = _known(estimates, by, people, subjects)
+    known = _values_by_subject(estimates, by, people, subjects)
     as_words = {str(subject): label for subject, label in known.items()}
     found = [known.get(subject, as_words.get(str(subject))) for subject in subjects]
     lost = [
@@ -330,7 +330,9 @@ def _subjects(estimates: Any) -> tuple[Any, ...]:
     )
 
 
-def _known(estimates: Any, by: Any, people: Any, subjects: Sequence[Any]) -> Mapping[Any, Any]:
+def _values_by_subject(
+    estimates: Any, by: Any, people: Any, subjects: Sequence[Any]
+) -> Mapping[Any, Any]:
     """{subject: label}."""
     if isinstance(by, Mapping):
         return by
@@ -411,7 +413,7 @@ def is_score(labels: Sequence[Any], kind: ByKind | None) -> bool:
     if len(different) <= 2:
         return False
     whole = all(number == int(number) for number in different)
-    if whole and len(different) <= MOST_GROUPS and len(different) < len(labels):
+    if whole and len(different) <= MAX_GROUP_CODES and len(different) < len(labels):
         raise DataError(
             f"kind must be given, as by holds {len(different)} whole numbers, which can be read in "
             "two ways: codes of groups, or scores. Pass kind='groups' or kind='scores'."

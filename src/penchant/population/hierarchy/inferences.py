@@ -192,10 +192,8 @@ def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> Spread
         if not optimum.converged or not (np.diag(covariance) > 0).all():
             continue
         df = _residual_df(s, g)
-        matrix, slope = (
-            s.spread.matrices(np.tile(block, n_groups))[0],
-            s.spread.derivatives(block)[1],
-        )
+        matrix = s.spread.matrices(np.tile(block, n_groups))[0]
+        slope = s.spread.derivatives(block)[1]
         variance = np.diag(matrix)
         on_log_sd = np.einsum("kaa->ka", slope) / (2 * variance)
         squared = np.einsum("ka,kl,la->a", on_log_sd, covariance, on_log_sd)
@@ -444,7 +442,8 @@ def normality(optimum: SearchResult) -> Matrix:
     low, or subjects are few.
     """
     s, evaluation = optimum.marginal.structure, optimum.evaluation
-    r, n = len(s.random), len(evaluation.node_probabilities)
+    points, probabilities = optimum.marginal.nodes.points, evaluation.node_probabilities
+    r, n = len(s.random), len(probabilities)
     matrices = s.spread.matrices(optimum.x[s.n_beta :])[s.group]
     centre = s.means(optimum.x[: s.n_beta])[:, s.random]
     p = np.ones((r, 2))
@@ -455,16 +454,10 @@ def normality(optimum: SearchResult) -> Matrix:
         reliability = np.clip(1 - evaluation.covariances[:, a, a] / variance, 0.0, 1.0)
         if reliability.mean() < INFERENCE.min_normality_reliability:
             continue
-        z = (optimum.marginal.nodes.points[:, :, a] - centre[:, a, None]) / np.sqrt(variance)[
-            :, None
-        ]
+        z = (points[:, :, a] - centre[:, a, None]) / np.sqrt(variance)[:, None]
         third, fourth = z**3 - 3 * z, z**4 - 6 * z**2 + 3
-        skewness = (evaluation.node_probabilities * third).sum() / np.sqrt(
-            6 * (reliability**3).sum()
-        )
-        kurtosis = (evaluation.node_probabilities * fourth).sum() / np.sqrt(
-            24 * (reliability**4).sum()
-        )
+        skewness = (probabilities * third).sum() / np.sqrt(6 * (reliability**3).sum())
+        kurtosis = (probabilities * fourth).sum() / np.sqrt(24 * (reliability**4).sum())
         for b, statistic in enumerate((skewness, _normalized_kurtosis(float(kurtosis), n))):
             p[a, b] = 2 * normal_sf(abs(statistic))
     return p

@@ -206,7 +206,7 @@ class Nodes:
 
 
 class Structure(NamedTuple):
-    """How means and covariances of subjects depend on the parameters.
+    """Dependence of subjects' means and covariances on the parameters.
 
     Attributes
     ----------

@@ -95,7 +95,7 @@ class PopulationMixture(Result):
         return self.fits[name]
 
     def to_frame(self, backend: Backend | None = None) -> Any:
-        """One row per subject: the probability of each model, and the evidences."""
+        """Table with one row per subject: the probability of each model, and the evidences."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for k, name in enumerate(self.names):
             columns[name] = self.responsibilities[:, k].tolist()

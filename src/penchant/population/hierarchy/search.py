@@ -282,19 +282,8 @@ def maximize_by_quadrature(
         x, evaluation, information_x = maximize_on_nodes(
             marginal, x, log_sd_floors, held, objective, within_trust_region=True
         )
-    return SearchResult(
-        x,
-        marginal,
-        evaluation,
-        information_x,
-        posterior,
-        held,
-        k,
-        rounds,
-        converged,
-        log_sd_floors,
-        problem.n_draws,
-    )
+    reached = x, marginal, evaluation, information_x, posterior, held
+    return SearchResult(*reached, k, rounds, converged, log_sd_floors, problem.n_draws)
 
 
 def _maximize_by_draws(
@@ -348,19 +337,8 @@ def _maximize_by_draws(
         if vanished:
             converged = False
             break
-    return SearchResult(
-        x,
-        marginal,
-        evaluation,
-        information,
-        posterior,
-        held,
-        stage.k,
-        rounds,
-        converged,
-        log_sd_floors,
-        stage.n_draws,
-    )
+    reached = x, marginal, evaluation, information, posterior, held
+    return SearchResult(*reached, stage.k, rounds, converged, log_sd_floors, stage.n_draws)
 
 
 def _has_vanishing_spread(
