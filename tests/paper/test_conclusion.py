@@ -11,8 +11,8 @@ from penchant.paper.reproduction import Run, reproduce
 from penchant.paper.statements import (
     SCALES,
     VARIANCES,
+    PriorErrors,
     RealTime,
-    Told,
     _easier,
     _estimated,
     _fast,
@@ -27,7 +27,7 @@ def _told(error_of):
     rng = np.random.default_rng(1)
     pairs = [(v, 1.0) for v in VARIANCES] + [(1.0, s) for s in SCALES if s != 1.0]
     return tuple(
-        Told(place, v, s, error_of(v, s) * rng.uniform(0.9, 1.1, (20, 2)))
+        PriorErrors(place, v, s, error_of(v, s) * rng.uniform(0.9, 1.1, (20, 2)))
         for place in "AB"
         for v, s in pairs
     )

@@ -7,9 +7,9 @@ from penchant.paper.simulated_study import (
     TRUTH,
     LengthScales,
     _subjects,
-    alike,
     claims_of_study,
     compared_length_scales,
+    homogeneity_tests,
     landscapes,
     simulated_study,
 )
@@ -69,7 +69,7 @@ def test_what_the_subjects_did_is_not_judged_by_agents(found):
 @pytest.mark.slow
 def test_tests_between_landscapes_tell_agents_apart_who_are_alike():
     agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
-    found = alike(landscapes(), agents, rng=np.random.default_rng(4), n_studies=2)
+    found = homogeneity_tests(landscapes(), agents, rng=np.random.default_rng(4), n_studies=2)
     assert found.p_values.shape == (2, 3)
     assert (found.p_values[:, 1] < 0.05).all()  # where one study in twenty would be due
     assert all(0 <= share <= 1 and error > 0 for share, error in found.rejected)

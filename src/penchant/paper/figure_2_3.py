@@ -33,10 +33,10 @@ from penchant.paper.published import (
     PAPER_REPLICATES,
     SOFTMAX_DECISIONS,
     Claim,
-    Found,
     Measured,
     Part,
     SoftmaxSetting,
+    ValueWithError,
     mean_of,
     quantile_of,
     share_of,
@@ -221,7 +221,7 @@ def _converges(drawn: Sequence[Ensemble], where: str) -> Claim:
     )
 
 
-def overlap(drawn: Ensemble, standard_error: float) -> Found:
+def overlap(drawn: Ensemble, standard_error: float) -> ValueWithError:
     """Length shared by the empirical and the asymptotic band over that of both together."""
     low, low_error = quantile_of(drawn.theta[:, 0], (1 - PAPER_LEVEL) / 2)
     high, high_error = quantile_of(drawn.theta[:, 0], (1 + PAPER_LEVEL) / 2)
@@ -396,12 +396,12 @@ def _names(drawn: Ensemble) -> list[str]:
     return ["theta"] if d == 1 else [f"theta{a + 1}" for a in range(d)]
 
 
-def _found(found: Sequence[Found]) -> str:
+def _found(found: Sequence[ValueWithError]) -> str:
     """Numbers with their Monte Carlo errors."""
     return ", ".join(str(Measured(*one)) for one in found)
 
 
-def _shares(shares: dict[int, Found]) -> str:
+def _shares(shares: dict[int, ValueWithError]) -> str:
     return ", ".join(
         f"{share:.0%} ± {error:.1%} at n = {n}" for n, (share, error) in shares.items()
     )

@@ -30,7 +30,7 @@ from penchant.paper.plays import ExactEstimates, Stopped
 from penchant.paper.published import NOMINALS, SIMULATION_NOISE_VARIANCE, UCLSetting
 from penchant.paper.reproduction import Result
 from penchant.paper.simulated_study import TRUTH, SimulatedStudy, prior_variances
-from penchant.paper.statements import Conclusion, Theorem1, Told
+from penchant.paper.statements import Conclusion, PriorErrors, Theorem1
 from penchant.paper.tables import PaperTables
 from penchant.report.study_figures import Drawn
 
@@ -335,7 +335,7 @@ def _conclusion(result: Conclusion) -> Drawn:
 
 
 @style()
-def _told(axes: Any, found: list[Told], word: str, series: int) -> None:
+def _told(axes: Any, found: list[PriorErrors], word: str, series: int) -> None:
     drawn = look(series)
     errors = np.array([t.errors[:, 1] for t in found])
     low, middle, high = np.percentile(errors, [25, 50, 75], axis=1)

@@ -143,10 +143,10 @@ def rounding(printed: str) -> float:
     return float(f"5e{int(power or 0) - len(fraction) - 1}")
 
 
-Found = tuple[float, float]
+ValueWithError = tuple[float, float]
 
 
-def mean_of(values: Any) -> Found:
+def mean_of(values: Any) -> ValueWithError:
     """Mean of the finite values and its error; infinite with fewer than two.
 
     >>> mean_of([1.0, 3.0, float("nan")])
@@ -158,7 +158,7 @@ def mean_of(values: Any) -> Found:
     return float(known.mean()), float(known.std(ddof=1) / np.sqrt(len(known)))
 
 
-def share_of(yes: Any) -> Found:
+def share_of(yes: Any) -> ValueWithError:
     """Share of the replicates for which something is so, and its error.
 
     The error is that of the share with one more on either side, so that it is never 0.
@@ -175,7 +175,7 @@ def share_of(yes: Any) -> Found:
     return float(yes.mean()), float(np.sqrt(near * (1 - near) / n))
 
 
-def quantile_of(values: Any, p: float) -> Found:
+def quantile_of(values: Any, p: float) -> ValueWithError:
     """A quantile of the finite values, and half the distance of those one error away in rank."""
     known = _finite(values)
     n = len(known)
@@ -186,7 +186,7 @@ def quantile_of(values: Any, p: float) -> Found:
     return float(middle), float(high - low) / 2
 
 
-def median_of(values: Any) -> Found:
+def median_of(values: Any) -> ValueWithError:
     """Median of the finite values, and its error.
 
     >>> middle, error = median_of(range(101))

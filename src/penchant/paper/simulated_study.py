@@ -50,10 +50,10 @@ from penchant.paper.published import (
     TABLES,
     UCL_DECISIONS,
     Claim,
-    Found,
     Measured,
     Part,
     UCLSetting,
+    ValueWithError,
     share_of,
 )
 from penchant.paper.tables import model_of_high
@@ -67,25 +67,25 @@ from penchant.studies.read import StudyData
 
 
 @dataclass(frozen=True, eq=False)
-class Alike:
+class HomogeneityTests:
     """p values of Welch's tests of theta between landscapes: (n_studies, 3)."""
 
     p_values: Matrix
 
     @property
-    def rejected(self) -> tuple[Found, ...]:
+    def rejected(self) -> tuple[ValueWithError, ...]:
         """Share of the studies in which each parameter differs at the 5 % level."""
         return tuple(share_of(column < SIGNIFICANCE_LEVEL) for column in self.p_values.T)
 
 
-def alike(
+def homogeneity_tests(
     places: Mapping[str, Landscape],
     truth: Mapping[str, float],
     *,
     rng: np.random.Generator,
     n_studies: int,
     threads: int | None = None,
-) -> Alike:
+) -> HomogeneityTests:
     """Run studies of agents who are alike.
 
     Parameters
@@ -114,7 +114,7 @@ def alike(
                 groups.append(_linearized(plays, threads))
             rows.append(_welch(*groups))
             advance(1)
-    return Alike(np.array(rows))
+    return HomogeneityTests(np.array(rows))
 
 
 def _linearized(plays: Sequence[Episode], threads: int | None) -> Ensemble:
@@ -158,8 +158,8 @@ class Growth:
 
     landscape: str
     best: float
-    logarithmic: Found
-    linear: Found
+    logarithmic: ValueWithError
+    linear: ValueWithError
 
 
 def regret_growth(
@@ -242,7 +242,7 @@ class LengthScales:
         """The length scale with the highest mean log-likelihood."""
         return float(self.scales[int(self.log_likelihoods.mean(axis=1).argmax())])
 
-    def changes(self, one: float, two: float) -> list[Found]:
+    def changes(self, one: float, two: float) -> list[ValueWithError]:
         """Relative change of nu, mu0, sigma0^2 between two length scales, by the jackknife."""
         places = [int(np.flatnonzero(self.scales == scale)[0]) for scale in (one, two)]
         n = self.theta.shape[1]
@@ -318,7 +318,7 @@ def claims_of_study(
     drawn: Mapping[str, str],
     truth: Truth,
     scales: Mapping[str, LengthScales],
-    studies: Alike,
+    studies: HomogeneityTests,
 ) -> tuple[Claim, ...]:
     """Categories, Table II, differences between landscapes, length scale."""
     return (
@@ -432,7 +432,7 @@ def _exact_variances(study: Findings) -> dict[str, float]:
     return found
 
 
-def _matched(study: Findings, studies: Alike) -> Claim:
+def _matched(study: Findings, studies: HomogeneityTests) -> Claim:
     exact = _between_landscapes(study.exact_tests)
     rejected = ", ".join(f"{share:.0%} ± {error:.0%}" for share, error in studies.rejected)
     return Claim(
@@ -548,7 +548,7 @@ class SimulatedStudy:
     study: Study
     drawn: Mapping[str, str]
     length_scales: Mapping[str, LengthScales]
-    studies: Alike
+    studies: HomogeneityTests
     claims: tuple[Claim, ...]
     name: str = "study"
     title: str = "A simulated study with the paper's design"
@@ -621,7 +621,7 @@ def simulated_study(
     }
     agents = {name: value for name, value in TRUTH["high"].items() if name != "length_scale"}
     n_studies = max(2, round(share * HOMOGENEOUS_STUDIES))
-    studies = alike(places, agents, rng=rng, n_studies=n_studies, threads=threads)
+    studies = homogeneity_tests(places, agents, rng=rng, n_studies=n_studies, threads=threads)
     claims = claims_of_study(found, drawn, TRUTH, scales, studies)
     return SimulatedStudy(found, drawn, scales, studies, claims)
 

@@ -41,10 +41,10 @@ from penchant.paper.published import (
     SIMULATION_NOISE_VARIANCE,
     UCL_DECISIONS,
     Claim,
-    Found,
     Measured,
     Part,
     UCLSetting,
+    ValueWithError,
     mean_of,
     median_of,
     share_of,
@@ -275,7 +275,7 @@ USUAL_VARIANCE, USUAL_SCALE = 1.0, 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class PriorErrors:
     """Standard errors, over the true values, of agents with one prior.
 
     Attributes
@@ -292,14 +292,14 @@ class Told:
     errors: Matrix
 
 
-def told(*, rng: np.random.Generator, n_replicates: int) -> tuple[Told, ...]:
+def prior_errors(*, rng: np.random.Generator, n_replicates: int) -> tuple[PriorErrors, ...]:
     """Let agents with several priors play on both landscapes."""
     noise = GaussianNoise(SIMULATION_NOISE_VARIANCE)
     places = {"A": landscape_a(*GRID, noise=noise), "B": landscape_b(*GRID, noise=noise)}
     pairs = [(variance, USUAL_SCALE) for variance in VARIANCES]
     pairs += [(USUAL_VARIANCE, scale) for scale in SCALES if scale != USUAL_SCALE]
     return tuple(
-        Told(name, *pair, _errors(place, *pair, rng, n_replicates))
+        PriorErrors(name, *pair, _errors(place, *pair, rng, n_replicates))
         for name, place in places.items()
         for pair in pairs
     )
@@ -345,7 +345,7 @@ def _standard_errors(x: Matrix) -> Vector:
     return np.asarray(np.sqrt(np.linalg.inv(scaled).diagonal()) / scale)
 
 
-def smaller(one: Vector, two: Vector) -> Found:
+def smaller(one: Vector, two: Vector) -> ValueWithError:
     """Probability that a play of the first kind has the smaller error, ties counted half.
 
     >>> smaller(np.array([1.0, 2.0]), np.array([3.0, 4.0]))[0]
@@ -359,7 +359,7 @@ def smaller(one: Vector, two: Vector) -> Found:
     return float(below.mean()), float(np.sqrt(max(spread, share * (1 - share) / n)))
 
 
-def of(found: Sequence[Told], landscape: str, variance: float, scale: float) -> Told:
+def of(found: Sequence[PriorErrors], landscape: str, variance: float, scale: float) -> PriorErrors:
     """The agents with one prior on one landscape."""
     (only,) = (
         t
@@ -461,7 +461,7 @@ class Conclusion:
     """
 
     natural: Matrix
-    told: tuple[Told, ...]
+    told: tuple[PriorErrors, ...]
     times: RealTime
     claims: tuple[Claim, ...]
     name: str = "conclusion"
@@ -519,7 +519,7 @@ def conclusion(
         n_decisions=UCL_DECISIONS,
     )
     natural = np.array([_natural(setting, plays, threads) for setting in BOTH])
-    found = told(
+    found = prior_errors(
         rng=rng, n_replicates=max(MIN_ESTIMATES, round(PRIOR_AGENTS_PER_REPLICATE * n_replicates))
     )
     times = real_time(rng=rng)
@@ -573,7 +573,7 @@ def _estimated(natural: Matrix) -> Claim:
     )
 
 
-def _easier(found: Sequence[Told]) -> Claim:
+def _easier(found: Sequence[PriorErrors]) -> Claim:
     parts: dict[str, Part] = {}
     said = []
     far = max(VARIANCES)
@@ -621,7 +621,7 @@ def _easier(found: Sequence[Told]) -> Claim:
     )
 
 
-def _medians(found: Sequence[Told], landscape: str) -> str:
+def _medians(found: Sequence[PriorErrors], landscape: str) -> str:
     return ", ".join(
         f"{np.median(t.errors[:, 1]):.2g} (sigma0^2 = {t.prior_variance:g}, lambda = "
         f"{t.length_scale:g})"
