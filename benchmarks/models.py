@@ -40,7 +40,7 @@ from penchant.inference import fit as fit_of_profiles
 from penchant.models.worlds import World
 
 TARGET, TARGET_OF_THREE = 100, 30  # times faster, by the number of shape parameters
-STAGES = ("grid_search", "are_lost", "best_peaks", "estimates_at")
+STAGES = ("grid_search", "lacks_finite_maximum", "best_optima", "estimates_at")
 AT_A_TURN = 3  # subjects of the peer
 GROUPS = 25  # of subjects with the same parameters
 NOISE = pn.GaussianNoise(0.25)
@@ -545,7 +545,7 @@ def measured(case: Case, n_subjects: int, n_decisions: int, n_turns: int) -> Mea
             gaps.append(estimates[person].log_likelihood - found)
     peer = float(np.mean(theirs)) * len(people)
     medians = float(np.median(ours)), float(np.median(clock))
-    cells = [int(one.source.searched.looked.sum()) for one in estimates]
+    cells = [int(one.source.searched.solved.sum()) for one in estimates]
     sizes = [one.n_decisions * one.n_options[1] for one in estimates]
     limit = seconds_of_exp() * float(np.dot(cells, sizes))
     counts = float(np.mean(cells)), limit, stages_of(people, case.model), estimates.counts()

@@ -115,13 +115,13 @@ def cases() -> list[Case]:
 
 
 def heights(profiles: Profiles, subject: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """The profiles of people at places in search units, each solved from nothing."""
+    """The profiles of people at places in unconstrained units, each solved from nothing."""
     found = np.empty(len(subject))
     for begin in range(0, len(subject), PAIRS_AT_ONCE):
         some = slice(begin, begin + PAIRS_AT_ONCE)
-        psi = profiles.from_search(u[some])
+        psi = profiles.from_unconstrained(u[some])
         found[some] = profiles.solve(
-            subject[some], psi, with_slopes=False, patient=False, proven=False
+            subject[some], psi, with_derivatives=False, follow_unconverged=False, certify=False
         ).value
     return found
 

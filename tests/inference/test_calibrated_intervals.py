@@ -157,7 +157,7 @@ def test_play_is_redrawn_decision_by_decision_with_its_history():
     model = pn.QLearning(2)
     episode = pn.simulate(task, model, {"temperature": 0.2, "learning_rate": 0.4}, rng=seeded(7))
     estimate = pn.fit(episode, model)
-    assert not estimate.source.peak.at_bound.any()
+    assert not estimate.source.optimum.at_bound.any()
     profile = estimate.interval(kind="profile")
     found = estimate.interval(kind="calibrated", rng=seeded(), n_drawn=99)
     values = np.array([p.estimate for p in estimate.parameters])

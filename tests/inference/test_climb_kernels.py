@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penchant.inference.profile import _kernels as compiled
-from penchant.inference.search.peaks import pseudoinverse, rooms
+from penchant.inference.search.optima import inverse_workspace, pseudoinverse
 
 
 def symmetric(rng, n, q):
@@ -39,7 +39,9 @@ def test_steps_are_newtons_among_what_may_move(q):
     curvature[3] *= 50.0  # a short step
     fixed = rng.random((n, q)) < 0.1
     rows, found, reach = np.arange(n)[::-1].copy(), np.empty((n, q)), rng.choice([1.0, 2.0], n)
-    compiled.steer(rows, u, gradient, curvature[rows], bounds, fixed, reach, found, rooms(q))
+    compiled.projected_newton_step(
+        rows, u, gradient, curvature[rows], bounds, fixed, reach, found, inverse_workspace(q)
+    )
     each = zip(u, gradient, curvature, fixed, reach, strict=True)
     expected = [newton_step(*one[:3], bounds, *one[3:]) for one in each]
     expected = [expected[k] for k in rows]
@@ -51,7 +53,9 @@ def test_a_curvature_that_is_not_known_leaves_steep_steps_of_length_one():
     bounds, found = np.array([[-2.0, 3.0], [-2.0, 3.0]]), np.empty((1, 2))
     lost = np.full((1, 2, 2), np.nan)
     held = np.zeros((1, 2), dtype=bool)
-    compiled.steer(np.array([0]), u, gradient, lost, bounds, held, np.ones(1), found, rooms(2))
+    compiled.projected_newton_step(
+        np.array([0]), u, gradient, lost, bounds, held, np.ones(1), found, inverse_workspace(2)
+    )
     np.testing.assert_allclose(found, [[0.75, -1.0]], rtol=1e-15)
 
 
@@ -62,7 +66,7 @@ def test_a_step_that_would_leave_the_range_goes_along_its_end():
     held, found = np.zeros((1, 2), dtype=bool), np.empty((1, 2))
     assert np.linalg.solve(curvature[0], gradient[0])[1] < 0.0
     one = np.array([0]), u, gradient, curvature, bounds, held, np.ones(1)
-    compiled.steer(*one, found, rooms(2))
+    compiled.projected_newton_step(*one, found, inverse_workspace(2))
     np.testing.assert_allclose(found, [[-0.03 / 20.0, 0.0]], rtol=1e-13)
 
 
@@ -74,7 +78,7 @@ def test_summits_are_maxima_of_parabolas_inside_the_range():
     curvature[:5] *= -1.0
     u, gradient = rng.uniform(*bounds.T, (n, 2)), 3.0 * rng.normal(size=(n, 2))
     rows, found = rng.permutation(n), np.empty((n, 2))
-    compiled.find_summits(rows, u, gradient, curvature, bounds, found)
+    compiled.quadratic_maxima(rows, u, gradient, curvature, bounds, found)
     for i, k in enumerate(rows):
         if k < 5:
             assert np.isnan(found[i]).all()
@@ -129,7 +133,9 @@ def test_curvatures_are_as_expected_with_what_steps_showed_beside(d, q):
     ]
     curvature, none, alone = np.zeros((n, q, q)), np.empty((0, d, d)), np.empty((4, q, q))
     given = rows, first, path, change, points, (-1, none), positive
-    compiled.learn(*given, (curvature, unexpected, alone), rooms(d), np.empty(q))
+    compiled.update_curvatures(
+        *given, (curvature, unexpected, alone), inverse_workspace(d), np.empty(q)
+    )
     np.testing.assert_allclose(alone, [expected for _, expected in told], rtol=1e-9, atol=1e-10)
     for k, (whole, expected) in zip(rows, told, strict=True):
         np.testing.assert_allclose(curvature[k], whole, rtol=1e-9, atol=1e-10)
@@ -146,7 +152,7 @@ def test_a_step_that_shows_nothing_changes_no_curvature():
         given = np.array([0]), np.array([False]), path, change, points, (-1, np.empty((0, 1, 1)))
         none = np.empty(0, dtype=np.int64)
         curvatures = curvature, unexpected, np.empty((1, 2, 2))
-        compiled.learn(*given, none, curvatures, rooms(1), np.empty(2))
+        compiled.update_curvatures(*given, none, curvatures, inverse_workspace(1), np.empty(2))
         np.testing.assert_array_equal(curvature[0], 2.0 * np.eye(2))
 
 
@@ -155,12 +161,12 @@ def test_steps_lead_to_the_end_of_a_range_along_their_direction():
     u = np.array([[1.0, 0.5], [3.0, 0.5], [4.0, 0.5], [2.0, -1.0]])
     steps = np.array([[0.5, -0.4], [2.0, 0.6], [1.0, 0.7], [0.0, 0.0]])
     target, half = np.empty((4, 2)), np.full(4, 0.5)
-    compiled.aim(np.arange(4), u, steps, np.ones(4), bounds, target)
+    compiled.clip_to_bounds(np.arange(4), u, steps, np.ones(4), bounds, target)
     # inside; to the first end that is crossed; along an end that it is at; nowhere
     expected = [[1.5, 0.1], [4.0, 0.8], [4.0, 1.2], [2.0, -1.0]]
     np.testing.assert_allclose(target, expected, rtol=1e-15)
     assert target[1, 0] == 4.0
-    compiled.aim(np.arange(4), u, steps, half, bounds, target)
+    compiled.clip_to_bounds(np.arange(4), u, steps, half, bounds, target)
     np.testing.assert_allclose(target[:2], [[1.25, 0.3], [4.0, 0.8]], rtol=1e-15)
 
 
@@ -171,7 +177,7 @@ def test_no_step_leaves_the_range_or_its_direction(q):
     bounds = np.column_stack([np.full(q, -2.0), np.full(q, 3.0)])
     u, steps = rng.uniform(-2.0, 3.0, (n, q)), rng.normal(size=(n, q))
     target = np.empty((n, q))
-    compiled.aim(np.arange(n), u, steps, np.full(n, 0.8), bounds, target)
+    compiled.clip_to_bounds(np.arange(n), u, steps, np.full(n, 0.8), bounds, target)
     assert (target >= bounds[:, 0]).all() and (target <= bounds[:, 1]).all()
     share = (target - u) / (0.8 * steps)
     np.testing.assert_allclose(share, share[:, :1] * np.ones(q), rtol=1e-9)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penchant.inference.profile._kernels import derivatives, spreading
-from penchant.inference.profile.pairs import Rows
+from penchant.inference.profile._kernels import psi_derivatives, scatter_derivative
+from penchant.inference.profile.evaluations import DecisionIndex
 
 LENGTHS = (5, 19, 1)  # decisions scored of three pairs, none of them whole blocks
 
@@ -17,9 +17,9 @@ def test_derivatives_equal_the_sums_over_decisions_and_options(n_options, size, 
     (d, q), n = size, len(theta)
     gradient, spread = np.full((n, q), np.nan), np.full((n, d, q), np.nan)
     curvature = tuple(np.full((n, *s), np.nan) for s in ((d, q), (d, q), (q, q), (d, d)))
-    scored = Rows(chosen, bounds, order, bounds).counted
-    derivatives(x, dx, scored, theta, gradient, curvature)
-    spreading(x, dx, scored, spread)
+    scored = DecisionIndex(chosen, bounds, order, bounds).counted
+    psi_derivatives(x, dx, scored, theta, gradient, curvature)
+    scatter_derivative(x, dx, scored, spread)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]
         found = (gradient[k], *(one[k] for one in curvature), spread[k])
@@ -35,8 +35,8 @@ def test_choices_that_are_nearly_certain_keep_their_digits(n_options):
     n = len(theta)
     gradient = np.empty((n, q))
     curvature = tuple(np.empty((n, *s)) for s in ((d, q), (d, q), (q, q), (d, d)))
-    scored = Rows(chosen, bounds, order, bounds).counted
-    derivatives(x, dx, scored, 40 * theta, gradient, curvature)
+    scored = DecisionIndex(chosen, bounds, order, bounds).counted
+    psi_derivatives(x, dx, scored, 40 * theta, gradient, curvature)
     for k in range(n):
         rows = order[bounds[k] : bounds[k + 1]]
         expected = _literal(x[rows], dx[:, rows], chosen[rows], 40 * theta[k])

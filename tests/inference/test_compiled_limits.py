@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penchant as pn
-from penchant.inference.profile._kernels import profile
+from penchant.inference.profile._kernels import solve_weights
 from penchant.softmax.constraints import Constraints, maximise_within
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
@@ -91,5 +91,5 @@ def _compiled(x, chosen, positive, start=0.0):
     events, every = np.array([0, n]), np.arange(n)
     values, theta = np.empty(1), np.zeros((1, d)) + start
     pair = (chosen, events, every, events), np.zeros(1, dtype=np.int64), np.array([-1])
-    profile(x, *pair, 1e-20, positive, values, theta)
+    solve_weights(x, *pair, 1e-20, positive, values, theta)
     return values[0], theta[0]

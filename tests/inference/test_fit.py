@@ -42,7 +42,7 @@ def test_the_estimate_is_never_worse_than_the_truth_or_a_finer_grid(seed, option
         np.linspace(low, high, n) for (low, high), n in zip(problem.bounds, (97, 29), strict=False)
     ]
     mesh = np.stack([m.ravel() for m in np.meshgrid(*fine, indexing="ij")], axis=1)
-    profile, _ = problem.values(np.array([problem.from_search(u) for u in mesh]))
+    profile, _ = problem.values(np.array([problem.from_unconstrained(u) for u in mesh]))
     assert estimate.log_likelihood >= profile.max() - 1e-9
 
 

@@ -15,7 +15,7 @@ def brute_force(model, episode, n_points):
     low, high = problem.bounds.T
     axes = [np.linspace(a, b, n_points) for a, b in problem.bounds]
     mesh = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
-    values, _ = problem.values(problem.profiles.from_search(mesh))
+    values, _ = problem.values(problem.profiles.from_unconstrained(mesh))
     starts = []
     for i in np.argsort(-values)[:60]:
         if all(np.abs(mesh[i] - mesh[j]).max() > 0.4 for j in starts):
@@ -23,7 +23,7 @@ def brute_force(model, episode, n_points):
 
     def negative(u):
         inside = np.clip(u, low, high)
-        return -problem.values(problem.profiles.from_search(inside[None]))[0][0]
+        return -problem.values(problem.profiles.from_unconstrained(inside[None]))[0][0]
 
     best = float(values.max())
     for i in starts[:3]:

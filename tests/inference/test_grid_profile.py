@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.pairs import Planes, best_weights
+from penchant.inference.profile.evaluations import LinearConstraint, best_weights
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search import grid as grid_profile
-from penchant.inference.search.grid import grid_points, searched_grids, whole_grids
+from penchant.inference.search.grid import full_grids, grid_points, search_grids
 from penchant.softmax.hypotheses import Hypothesis
 
 MODELS = {
@@ -50,12 +50,12 @@ def episode_profiles(model, **sizes):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_grid_has_the_values_of_fits_from_scratch(name):
     profiles = episode_profiles(MODELS[name])
-    grids = whole_grids(profiles)
+    grids = full_grids(profiles)
     psi, values, theta = grids.psi, grids.values, grids.theta
     pairs = np.repeat(np.arange(3), len(psi)), np.tile(psi, (3, 1))
-    points = profiles.solve(*pairs, with_slopes=False)
+    points = profiles.solve(*pairs, with_derivatives=False)
     far_out = np.abs(points.theta).max(axis=1) > 1e12  # where a variable is all but 0
-    told = points.settled & ~far_out
+    told = points.converged & ~far_out
     assert told.mean() > 0.9
     np.testing.assert_allclose(values.ravel()[far_out], points.value[far_out], rtol=0, atol=1e-6)
     # one Newton step beyond a decrement of 3e-4
@@ -75,7 +75,7 @@ def test_a_grid_has_the_values_of_fits_from_scratch(name):
 )
 def test_weights_that_would_be_negative_are_held_at_zero_in_a_grid(model):
     profiles = offers_profiles(model)
-    grids = whole_grids(profiles)
+    grids = full_grids(profiles)
     psi, values, theta = grids.psi, grids.values, grids.theta
     assert (theta >= 0).all()
     assert (theta == 0).any()
@@ -101,12 +101,12 @@ def test_two_weights_that_must_be_positive_are_solved_as_by_a_quadratic_program(
     assert held.any()
     x, _ = profiles.variables(*pairs, False)
     followed = profiles.solve(*pairs)
-    profiles.follow(followed, np.flatnonzero(held), x, profiles.rows(pairs[0]))
+    profiles.solve_to_supremum(followed, np.flatnonzero(held), x, profiles.rows(pairs[0]))
     np.testing.assert_allclose(points.value, followed.value, atol=1e-8)
     np.testing.assert_allclose(points.theta, followed.theta, atol=1e-5)
 
 
-@pytest.mark.parametrize("grids_of", [whole_grids, searched_grids])
+@pytest.mark.parametrize("grids_of", [full_grids, search_grids])
 def test_no_number_of_a_grid_depends_on_the_company(grids_of, monkeypatch):
     model = MODELS["trace"]
     together = grids_of(episode_profiles(model, n_subjects=5)).values
@@ -115,29 +115,29 @@ def test_no_number_of_a_grid_depends_on_the_company(grids_of, monkeypatch):
         np.testing.assert_array_equal(together[k], alone[0])
     monkeypatch.setattr(grid_profile, "NUMBERS_AT_ONCE", 20_000)
     split = grids_of(episode_profiles(model, n_subjects=5)).values
-    enough = 1e-9 if grids_of is whole_grids else 1e-2  # where weights begin is another matter
+    enough = 1e-9 if grids_of is full_grids else 1e-2  # where weights begin is another matter
     np.testing.assert_allclose(split, together, rtol=0, atol=enough)
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_searched_grid_is_right_where_it_was_looked_at(name):
     profiles = episode_profiles(MODELS[name])
-    whole, searched = whole_grids(profiles), searched_grids(profiles)
-    looked = searched.looked
-    np.testing.assert_allclose(searched.values[looked], whole.values[looked], rtol=0, atol=1e-2)
-    assert looked.any(axis=1).all()
-    rows = np.arange(len(looked))
-    best = np.where(looked, whole.values, -np.inf).max(axis=1)
+    whole, searched = full_grids(profiles), search_grids(profiles)
+    solved = searched.solved
+    np.testing.assert_allclose(searched.values[solved], whole.values[solved], rtol=0, atol=1e-2)
+    assert solved.any(axis=1).all()
+    rows = np.arange(len(solved))
+    best = np.where(solved, whole.values, -np.inf).max(axis=1)
     np.testing.assert_allclose(searched.values.max(axis=1), best, rtol=0, atol=1e-6)
-    assert looked[rows, searched.values.argmax(axis=1)].all()  # nothing made up is the best
+    assert solved[rows, searched.values.argmax(axis=1)].all()  # nothing made up is the best
 
 
 def test_all_points_of_a_plateau_were_looked_at():
     profiles = episode_profiles(MODELS["one rate"], n_subjects=5, n_events=200)
-    whole, searched = whole_grids(profiles), searched_grids(profiles)
+    whole, searched = full_grids(profiles), search_grids(profiles)
     near = whole.values > whole.values.max(axis=1, keepdims=True) - 2.0
     assert near.mean() > 0.9
-    assert searched.looked[near].all()
+    assert searched.solved[near].all()
 
 
 def test_between_points_near_the_best_that_were_looked_at_a_profile_is_nearly_a_line():
@@ -145,9 +145,9 @@ def test_between_points_near_the_best_that_were_looked_at_a_profile_is_nearly_a_
     truth, rng = {"temperature": 0.2, "learning_rate": 0.4}, np.random.default_rng(3)
     people = pn.simulate(task, model, truth, n_decisions=400, n_subjects=6, rng=rng)
     profiles = Profiles(model, tuple((person,) for person in people))
-    whole, searched = whole_grids(profiles), searched_grids(profiles)
+    whole, searched = full_grids(profiles), search_grids(profiles)
     near = whole.values > whole.values.max(axis=1, keepdims=True) - 2.0
-    away = np.abs(searched.values - whole.values)[near & ~searched.looked]
+    away = np.abs(searched.values - whole.values)[near & ~searched.solved]
     assert len(away) and away.max() < 0.25  # a parabola that bends by 2 is so far above its chord
 
 
@@ -175,7 +175,7 @@ def test_psi_that_are_learnt_side_by_side_give_what_each_gives_alone(options):
     profiles = episode_profiles(pn.QLearning(3, **options))
     low, high = profiles.bounds.T
     places = np.random.default_rng(2).uniform(0.1, 0.9, (11, len(low)))  # one whole row and a part
-    psi = profiles.from_search(low + (high - low) * places)
+    psi = profiles.from_unconstrained(low + (high - low) * places)
     together, _ = profiles.variables(np.full(11, 1), psi, False)
     alone = [profiles.variables(np.array([1]), at[None], False)[0] for at in psi]
     np.testing.assert_array_equal(together, np.concatenate(alone))
@@ -186,15 +186,17 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
     profiles = episode_profiles(MODELS["trace"])
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject = np.arange(60) % 3
-    psi = profiles.from_search(low + (high - low) * rng.uniform(0.1, 0.9, (60, len(low))))
-    planes = Planes.of(profiles.natural[0], rng.uniform(0.3, 3.0, 60), profiles.n_weights)
-    given = {"planes": planes if held else None}
+    psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (60, len(low))))
+    constraint = LinearConstraint.of(
+        profiles.natural[0], rng.uniform(0.3, 3.0, 60), profiles.n_weights
+    )
+    given = {"constraint": constraint if held else None}
     proven = profiles.solve(subject, psi, **given)
     start = proven.theta + rng.normal(0, 0.3, proven.theta.shape)
-    found = profiles.solve(subject, psi, start, proven=False, **given)
-    assert proven.settled.mean() > 0.9
-    same = proven.settled & found.settled
-    assert same.sum() == proven.settled.sum()
+    found = profiles.solve(subject, psi, start, certify=False, **given)
+    assert proven.converged.mean() > 0.9
+    same = proven.converged & found.converged
+    assert same.sum() == proven.converged.sum()
     for name in ("value", "log_likelihood"):
         np.testing.assert_allclose(
             getattr(found, name)[same], getattr(proven, name)[same], rtol=0, atol=1e-10
@@ -204,7 +206,7 @@ def test_numbers_on_the_way_are_those_of_proven_maxima(held):
             getattr(found, name)[same], getattr(proven, name)[same], rtol=1e-6, atol=1e-6
         )
     if held:
-        np.testing.assert_allclose(found.theta[:, 0], planes.value, rtol=1e-12)
+        np.testing.assert_allclose(found.theta[:, 0], constraint.value, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["one rate", "trace", "restless"])
@@ -213,13 +215,15 @@ def test_a_weight_held_under_a_weak_prior_leaves_what_the_others_find_one_by_one
     profiles = Profiles(model, tuple((episode,) for episode in plays()), prior)
     rng, (low, high) = np.random.default_rng(4), profiles.bounds.T
     subject, n = np.arange(12) % 3, 12
-    psi = profiles.from_search(low + (high - low) * rng.uniform(0.1, 0.9, (n, len(low))))
-    planes = Planes.of(profiles.natural[0], rng.uniform(0.3, 3.0, n), profiles.n_weights)
-    found = profiles.solve(subject, psi, planes=planes)
-    assert found.settled.all()
+    psi = profiles.from_unconstrained(low + (high - low) * rng.uniform(0.1, 0.9, (n, len(low))))
+    constraint = LinearConstraint.of(
+        profiles.natural[0], rng.uniform(0.3, 3.0, n), profiles.n_weights
+    )
+    found = profiles.solve(subject, psi, constraint=constraint)
+    assert found.converged.all()
     for k in range(n):
         choices = Problem(model, profiles.groups[subject[k]]).choices(psi[k])
-        held = Hypothesis(planes.row[k : k + 1], planes.value[k : k + 1])
+        held = Hypothesis(constraint.row[k : k + 1], constraint.value[k : k + 1])
         one = best_weights(choices, profiles.limits, prior, held)
         assert found.value[k] == pytest.approx(one.value, rel=1e-11)
         np.testing.assert_allclose(found.theta[k], one.theta, rtol=1e-8, atol=1e-9)
@@ -241,8 +245,8 @@ def test_suprema_near_the_best_of_a_grid_are_followed_to_their_end():
     cards = pn.Task(pn.models.iowa_schedule(100, rng=rng))
     player = pn.simulate(cards, pn.models.VPP(), truth, rng=rng)
     profiles = Profiles(pn.models.VPP(), ((player,),))
-    found = searched_grids(profiles)[0]
-    near = np.flatnonzero(found.looked & (found.values > found.values.max() - 0.5))
+    found = search_grids(profiles)[0]
+    near = np.flatnonzero(found.solved & (found.values > found.values.max() - 0.5))
     points = profiles.solve(np.zeros(len(near), dtype=np.int64), found.psi[near])
     held = (points.theta[:, profiles.positive] == 0).any(axis=1)
     assert (np.abs(points.theta[held]) > 1e6).any()  # while others are far out

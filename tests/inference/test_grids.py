@@ -6,7 +6,7 @@ import pytest
 import played
 from penchant.inference.search.grid import (
     CoarseGrid,
-    are_level,
+    are_flat,
     best_cells,
     grid_points,
     grid_steps,
@@ -77,7 +77,7 @@ def test_what_lies_around_points_are_their_neighbours_along_all_axes():
     coarse = CoarseGrid.of((5, 5))
     marked = np.zeros((2, 9), dtype=bool)
     marked[0, 4], marked[1, 0] = True, True  # the middle; a corner
-    middle, corner = coarse.around(marked).reshape(2, 5, 5)
+    middle, corner = coarse.mark_neighbours(marked).reshape(2, 5, 5)
     assert middle.sum() == 9 and middle[1:4, 1:4].all()
     assert corner.sum() == 4 and corner[:2, :2].all()
 
@@ -94,7 +94,7 @@ def test_cells_as_high_as_all_their_neighbours_are_level():
     values[0, 0, 0], values[1, 2, 1] = -3.0, np.nan
     cells = np.array([[0, 1, 4, 11], [0, 6, 8, 9]])
     expected = [[False, False, True, True], [True, False, False, True]]
-    assert are_level(values.reshape(2, -1), (4, 3), cells).tolist() == expected
+    assert are_flat(values.reshape(2, -1), (4, 3), cells).tolist() == expected
 
 
 def test_a_parabola_peaks_where_it_peaks():

@@ -5,9 +5,13 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.search._kernels import APART, lead, rooms_to_lead
-from penchant.inference.search.climb import climb_together
-from penchant.inference.search.ridges import climb_ridge
+from penchant.inference.search._kernels import (
+    MIN_LINEARIZATION_ERROR,
+    bundle_step,
+    bundle_workspace,
+)
+from penchant.inference.search.bundle import maximize_by_bundle
+from penchant.inference.search.newton import newton_batch
 
 MODEL = pn.QLearning(2, dual_rates=True)
 WIDE = np.array([[-5.0, 5.0], [-5.0, 5.0]])
@@ -31,14 +35,14 @@ def curved_ridge(u):
 
 @pytest.mark.parametrize("start", [(3.0, -2.0), (0.0, 0.0), (4.001, 2.0), (-1.0, 1.5)])
 def test_a_curved_ridge_is_climbed_to_its_top(start):
-    u, height = climb_ridge(curved_ridge, np.array(start), WIDE)
+    u, height = maximize_by_bundle(curved_ridge, np.array(start), WIDE)
     assert height == pytest.approx(0.0, abs=1e-6)
     assert u == pytest.approx([0.49, 0.7], abs=1e-3)
 
 
 def test_a_ridge_that_leads_out_of_the_range_is_climbed_to_the_bound():
     bounds = np.array([[-5.0, 5.0], [-5.0, 0.3]])
-    u, height = climb_ridge(curved_ridge, np.array([2.0, -1.0]), bounds)
+    u, height = maximize_by_bundle(curved_ridge, np.array([2.0, -1.0]), bounds)
     assert height == pytest.approx(-(0.4**2), abs=1e-6)
     assert u == pytest.approx([0.09, 0.3], abs=1e-3)
 
@@ -57,16 +61,18 @@ def test_a_step_leads_to_the_top_of_the_lowest_parabolas(q):
     steps, promised = np.empty((n, q)), np.empty(n)
     wide, free = np.tile([-99.0, 99.0], (q, 1)), np.zeros((n, q), dtype=bool)
     known = places, heights, slopes
-    rooms = rooms_to_lead(m, q)
+    workspace = bundle_workspace(m, q)
     climbs = u, value, curvature, np.ones(n)
-    lead(np.arange(n), climbs, (wide, free), known, steps, promised, rooms)
+    bundle_step(np.arange(n), climbs, (wide, free), known, steps, promised, workspace)
 
     def promise(k, step):
         """Literally: the lowest of parabolas through all places, none of them below the climb."""
         away = u[k] - places[k]
         bend = away @ curvature[k]
         there = heights[k] + (away * (slopes[k] - 0.5 * bend)).sum(axis=1)
-        above = np.maximum(np.abs(there - value[k]), APART * (away * bend).sum(axis=1))
+        above = np.maximum(
+            np.abs(there - value[k]), MIN_LINEARIZATION_ERROR * (away * bend).sum(axis=1)
+        )
         lines = above + (slopes[k] - bend) @ step
         return np.nanmin(lines) - 0.5 * step @ curvature[k] @ step
 
@@ -80,7 +86,7 @@ def test_a_rate_that_is_fixed_stays_and_the_other_is_climbed_to_its_top_among_ki
     problem = Problem(MODEL, (kinked_episode(),))
     whose, held = np.zeros(5, dtype=np.int64), np.tile([True, False], (5, 1))
     start = np.column_stack([np.full(5, 0.37), [0.1, 0.3, 0.5, 0.7, 0.9]])
-    climbs = climb_together(problem.profiles, whose, start, fixed=held, finish=False)
+    climbs = newton_batch(problem.profiles, whose, start, fixed=held, finish=False)
     np.testing.assert_allclose(climbs.points.psi[:, 0], 0.37, rtol=1e-12)
     line = np.column_stack([np.full(20001, 0.37), np.linspace(1e-8, 1.0, 20001)])
     values, _ = problem.values(line)
@@ -93,7 +99,7 @@ def test_a_rate_that_is_fixed_stays_and_the_other_is_climbed_to_its_top_among_ki
 def test_a_maximum_at_a_kink_says_so(seed, n_decisions, status):
     estimate = pn.fit(kinked_episode(seed, n_decisions), MODEL)
     assert estimate.status == status
-    assert estimate.source.peak.kinked
+    assert estimate.source.optimum.kinked
     assert "kink at its maximum" in estimate.message
 
 
@@ -116,12 +122,13 @@ def test_the_profile_falls_to_all_sides_of_a_kink_with_slopes_that_jump():
     episode = kinked_episode()
     estimate = pn.fit(episode, MODEL)
     problem = Problem(MODEL, (episode,))
-    u, value = estimate.source.peak.u, estimate.source.peak.point.value
+    u, value = estimate.source.optimum.u, estimate.source.optimum.point.value
     angle = np.linspace(0, np.pi, 180, endpoint=False)
     ways = np.column_stack([np.cos(angle), np.sin(angle)])
     for far in (1e-2, 1e-3, 1e-4, 1e-5):
         forwards, backwards = (
-            (problem.values(problem.profiles.from_search(u + sign * far * ways))[0] - value) / far
+            (problem.values(problem.profiles.from_unconstrained(u + sign * far * ways))[0] - value)
+            / far
             for sign in (1, -1)
         )
         assert max(forwards.max(), backwards.max()) <= 1e-6 / far  # what is not worth a search
@@ -135,15 +142,15 @@ def test_a_dense_grid_around_a_kink_shows_nothing_higher():
     for reach in (1.0, 0.03, 1e-3):
         offsets = np.linspace(-reach, reach, 61)
         mesh = np.stack(np.meshgrid(offsets, offsets), axis=-1).reshape(-1, 2)
-        u = np.clip(estimate.source.peak.u + mesh, *problem.bounds.T)
-        heights = problem.values(problem.profiles.from_search(u))[0]
+        u = np.clip(estimate.source.optimum.u + mesh, *problem.bounds.T)
+        heights = problem.values(problem.profiles.from_unconstrained(u))[0]
         assert heights.max() <= estimate.log_likelihood + 1e-6
 
 
 def test_smooth_maxima_and_corners_of_the_range_are_no_kinks():
     episodes = [kinked_episode(seed) for seed in range(12)] + [kinked_episode(346)]
     for episode in episodes:
-        assert not pn.fit(episode, MODEL).source.peak.kinked
+        assert not pn.fit(episode, MODEL).source.optimum.kinked
 
 
 @pytest.mark.parametrize("seed", [141, 144])
@@ -155,11 +162,11 @@ def test_no_point_of_a_dense_grid_is_higher_among_kinks(seed):
     problem = Problem(MODEL, (episode,))
     axes = [np.linspace(*ends, 160) for ends in problem.bounds]
     places = np.stack([axis.ravel() for axis in np.meshgrid(*axes)], axis=1)
-    values, _ = problem.values(problem.profiles.from_search(places))
+    values, _ = problem.values(problem.profiles.from_unconstrained(places))
     near = places[values.argsort()[-20:]]
     around = np.random.default_rng(0).uniform(-0.08, 0.08, (20, 400, 2))
     beside = np.clip((near[:, None] + around).reshape(-1, 2), *problem.bounds.T)
-    closer, _ = problem.values(problem.profiles.from_search(beside))
+    closer, _ = problem.values(problem.profiles.from_unconstrained(beside))
     found = pn.fit(episode, MODEL).log_likelihood
     assert found >= max(values.max(), closer.max()) - 1e-9
 

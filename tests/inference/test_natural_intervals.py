@@ -9,7 +9,7 @@ from scipy import optimize, special, stats
 import belief_reference as dense
 import penchant as pn
 import played
-from penchant.inference.profile.pairs import Planes
+from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Profiles
 
 EPISODE = played.ucl_episode(seed=2)
@@ -257,7 +257,7 @@ def direct(episode, model, natural, value, n_points=80):
     (low, high) = problem.bounds[0]
     best = -math.inf
     for u in np.linspace(low, high, n_points):
-        x = model.explanatory(episode, *problem.from_search(np.array([u])))
+        x = model.explanatory(episode, *problem.from_unconstrained(np.array([u])))
         x = x - x[np.arange(len(x)), episode.chosen][:, None]
         free = [a for a in range(x.shape[2]) if a != natural.index]
         held = x[..., free].copy()
@@ -398,8 +398,8 @@ def test_the_stickiness_of_a_separated_learner_ends_where_plain_search_says():
 def test_weights_far_out_are_solved_for_where_nothing_is_left_to_chance_at_0(stickiness):
     episode, model = pn.Episode(*CONSISTENT), pn.QLearning(2, stickiness=True)
     profiles = Profiles(model, ((episode,),))
-    planes = Planes.of(profiles.natural[2], np.array([stickiness]), 2)
-    found = profiles.solve(np.zeros(1, dtype=int), np.array([[0.75]]), planes=planes)
+    constraint = LinearConstraint.of(profiles.natural[2], np.array([stickiness]), 2)
+    found = profiles.solve(np.zeros(1, dtype=int), np.array([[0.75]]), constraint=constraint)
     gap, own = model.explanatory(episode, 0.75)[:, :, 0], model.explanatory(episode, 0.75)[:, :, 1]
     rows = np.arange(12)
     size = np.linspace(0, 50 * abs(stickiness), 20_001)[:, None]

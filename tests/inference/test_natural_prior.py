@@ -6,7 +6,7 @@ from scipy import optimize, special, stats
 
 import penchant as pn
 import played
-from penchant.inference.profile.pairs import Planes
+from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Problem
 
 EPISODE = played.ucl_episode(seed=1)
@@ -179,9 +179,9 @@ def test_a_held_temperature_finds_the_other_weights_from_anywhere(factor):
     problem = Problem(model, (episode,), prior)
     noise = factor * estimate.parameters[0].estimate
     natural = model.natural[0]
-    planes = Planes.of(natural, np.array([noise]), len(model.weights))
+    constraint = LinearConstraint.of(natural, np.array([noise]), len(model.weights))
     psi = estimate.psi
-    found = problem.at(psi, planes, estimate.weights)
+    found = problem.at(psi, constraint, estimate.weights)
     x = problem.variables(psi)
 
     def lost(mean):

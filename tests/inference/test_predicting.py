@@ -45,7 +45,7 @@ def test_predictions_are_those_of_the_dense_formulas():
 
 def test_the_average_is_weighted_by_the_profile():
     estimate = pn.fit(EPISODE, played.ucl())
-    values = np.append(estimate.profile.values, estimate.source.peak.point.value)
+    values = np.append(estimate.profile.values, estimate.source.optimum.point.value)
     psi = np.vstack([estimate.profile.psi, estimate.psi])
     theta = np.vstack([estimate.profile.theta, estimate.weights])
     weights = special.softmax(values)

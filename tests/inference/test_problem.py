@@ -68,12 +68,12 @@ def test_gradients_of_the_profile_equal_central_differences(name, prior):
     model, episode, psis = CASES[name]
     problem = Problem(model, (episode,), prior)
     for psi in psis:
-        u = problem.to_search(psi)
+        u = problem.to_unconstrained(psi)
         expected = np.empty(len(u))
         for q in range(len(u)):
             h = np.zeros(len(u))
             h[q] = 1e-4
-            both = np.stack([problem.from_search(u + h), problem.from_search(u - h)])
+            both = np.stack([problem.from_unconstrained(u + h), problem.from_unconstrained(u - h)])
             above, below = problem.values(both)[0]
             expected[q] = (above - below) / 2e-4
         # values solved to 1e-10, over steps of 1e-4: 1e-6; truncation 1e-8 times third derivatives
@@ -141,7 +141,9 @@ def test_only_decisions_scored_count_and_the_rest_teaches():
 def test_search_units_are_there_and_back():
     problem = Problem(played.ucl(length_scale=None), (EPISODE,))
     psi = np.array([0.0123, 2.7])
-    np.testing.assert_allclose(problem.from_search(problem.to_search(psi)), psi, rtol=1e-14)
+    np.testing.assert_allclose(
+        problem.from_unconstrained(problem.to_unconstrained(psi)), psi, rtol=1e-14
+    )
     assert problem.bounds.shape == (2, 2)
 
 

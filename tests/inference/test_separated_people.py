@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.inference.profile.pairs import best_weights
-from penchant.inference.search.peaks import pseudoinverse
+from penchant.inference.profile.evaluations import best_weights
+from penchant.inference.search.optima import pseudoinverse
 from penchant.models.catalogue import CATALOGUE
 
 NOW = [54, 55, 19, 31, 14, 47, 15, 25, 78, 40, 11, 67, 34, 27, 69, 49, 80, 24, 33, 28]
@@ -221,7 +221,7 @@ def test_weights_that_are_huge_live_on_no_rounding():
     some = [people[17], people[51], people[3]]
     for person, estimate in zip(some, pn.fit_each(some, model, threads=1), strict=True):
         assert estimate.log_likelihood >= estimate.source.searched.values.max() - 1e-6
-        peak = estimate.source.peak.point
+        peak = estimate.source.optimum.point
         exact = exact_log_likelihood(person, peak.theta, peak.psi)
         assert peak.value == pytest.approx(exact, abs=1e-6)
 

@@ -248,7 +248,7 @@ def test_the_standard_error_at_a_kink_of_the_second_rate_is_that_of_the_expected
     rng = np.random.default_rng(3)
     episode = pn.simulate(pn.models.TwoStepWorld(200), model, truth, rng=rng)
     estimate = pn.fit(episode, model)
-    assert estimate.source.peak.kinked
+    assert estimate.source.optimum.kinked
     theta, psi = estimate.weights, estimate.psi
     x, slopes = model.explanatory_and_slopes(episode, *psi)
     p = np.exp(log_probabilities(model, episode, theta, psi))
@@ -504,6 +504,6 @@ def test_where_a_model_ends_nothing_beside_the_estimate_is_higher(seed):
     ways = np.array([(-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1)])
     far = np.repeat([1e-3, 1e-2, 0.1, 0.3], len(ways))[:, None] * np.tile(ways, (4, 1))
     low, high = problem.bounds.T
-    beside = np.clip(problem.to_search(estimate.psi) + far, low, high)
-    heights, _ = problem.values(np.array([problem.from_search(u) for u in beside]))
+    beside = np.clip(problem.to_unconstrained(estimate.psi) + far, low, high)
+    heights, _ = problem.values(np.array([problem.from_unconstrained(u) for u in beside]))
     assert heights.max() <= estimate.log_likelihood + 1e-5

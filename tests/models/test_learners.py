@@ -78,7 +78,7 @@ def test_slopes_are_derivatives(name, seed, place):
     ranges = [shape.search_range for shape in model.shape]
     psi = np.array(
         [
-            float(shape.from_search(low + place * (high - low)))
+            float(shape.from_unconstrained(low + place * (high - low)))
             for shape, (low, high) in zip(model.shape, ranges, strict=True)
         ]
     )

@@ -25,9 +25,11 @@ def test_a_grid_goes_from_low_to_high_in_equal_steps_of_the_scale():
 def test_search_units_and_back():
     for shape in (Shape("a", 0.2, 5.0, scale="log"), Shape("a", -2.0, 5.0)):
         for value in (0.2, 0.77, 5.0):
-            assert shape.from_search(shape.to_search(value)) == pytest.approx(value, rel=1e-15)
-        assert shape.from_search(shape.search_range[0] - 1) == shape.low
-        assert shape.from_search(shape.search_range[1] + 1) == shape.high
+            assert shape.from_unconstrained(shape.to_unconstrained(value)) == pytest.approx(
+                value, rel=1e-15
+            )
+        assert shape.from_unconstrained(shape.search_range[0] - 1) == shape.low
+        assert shape.from_unconstrained(shape.search_range[1] + 1) == shape.high
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def drawn_psi(model, seed):
     rng = np.random.default_rng(seed)
     ends = [shape.search_range for shape in model.shape]
     inside = [low + (0.1 + 0.8 * rng.random()) * (high - low) for low, high in ends]
-    return [float(s.from_search(u)) for s, u in zip(model.shape, inside, strict=True)]
+    return [float(s.from_unconstrained(u)) for s, u in zip(model.shape, inside, strict=True)]
 
 
 def decisions_of(name, **options):

@@ -57,7 +57,7 @@ def test_no_other_optimiser_finds_more(name):
     d = len(model.weights)
 
     def lost(z):
-        psi = [float(s.from_search(u)) for s, u in zip(model.shape, z[d:], strict=True)]
+        psi = [float(s.from_unconstrained(u)) for s, u in zip(model.shape, z[d:], strict=True)]
         x = offered.literal_variables(name, decisions.offers, psi)
         q = x @ np.concatenate([[np.exp(z[0])], z[1:d]])
         q -= q.max(axis=1, keepdims=True)
@@ -72,7 +72,7 @@ def test_no_other_optimiser_finds_more(name):
         assert estimate.log_likelihood >= -found.fun - 1e-6
     at = np.concatenate([[np.log(estimate.weights[0])], estimate.weights[1:]])
     at = np.concatenate(
-        [at, [s.to_search(v) for s, v in zip(model.shape, estimate.psi, strict=True)]]
+        [at, [s.to_unconstrained(v) for s, v in zip(model.shape, estimate.psi, strict=True)]]
     )
     assert -lost(at) == pytest.approx(estimate.log_likelihood, rel=1e-9)
 
@@ -106,7 +106,7 @@ def test_a_consistent_person_is_separated_with_the_rate_between_indifference_poi
     estimate = pn.fit(decisions, HYPERBOLIC)
     assert estimate.status == "separated"
     assert np.isnan(estimate.psi[0])
-    assert low <= estimate.source.peak.point.psi[0] <= high
+    assert low <= estimate.source.optimum.point.psi[0] <= high
     assert estimate.interval()[1].tolist() == [low, high]
     assert np.isinf(estimate.weights[0])
     assert np.isnan(estimate.standard_errors).all()
@@ -138,7 +138,7 @@ def test_an_interval_narrower_than_the_grid_is_not_missed(seed):
     low, high = HYPERBOLIC.consistent_rates(decisions)
     estimate = pn.fit(decisions, HYPERBOLIC)
     assert estimate.status == "separated"
-    assert low <= estimate.source.peak.point.psi[0] <= high
+    assert low <= estimate.source.optimum.point.psi[0] <= high
 
 
 @pytest.mark.parametrize("seed", [4, 57, 88])

@@ -41,11 +41,11 @@ def highest(model, decisions, n_points):
     low, high = problem.bounds.T
     axes = [np.linspace(a, b, n_points) for a, b in problem.bounds]
     mesh = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
-    values, _ = problem.values(problem.profiles.from_search(mesh))
+    values, _ = problem.values(problem.profiles.from_unconstrained(mesh))
 
     def lost(u):
         inside = np.clip(u, low, high)[None]
-        return -problem.values(problem.profiles.from_search(inside))[0][0]
+        return -problem.values(problem.profiles.from_unconstrained(inside))[0][0]
 
     options = {"maxfev": 80, "xatol": 1e-6, "fatol": 1e-10}
     start = mesh[values.argmax()]

@@ -73,7 +73,7 @@ def test_many_at_once_are_each_by_itself(name, monkeypatch):
     model, *_ = MODELS[name]
     several = [made(name, n, seed=n)[1] for n in (9, 1, 30, 4)]
     which, rng = np.array([3, 2, 0, 0, 1, 2, 3]), np.random.default_rng(2)
-    psi = np.array([s.from_search(rng.uniform(*s.search_range, 7)) for s in model.shape]).T
+    psi = np.array([s.from_unconstrained(rng.uniform(*s.search_range, 7)) for s in model.shape]).T
     psi = psi.reshape(7, len(model.shape))
     x, slopes = model.explanatory_many(Record.of(several), which, psi, True)
     pairs = zip(which, psi, strict=True)

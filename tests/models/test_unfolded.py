@@ -30,7 +30,7 @@ def _episode(rng, n):
 def _psi(model, rng, n):
     low, high = np.transpose([shape.search_range for shape in model.shape])
     u = rng.uniform(low, high, (n, len(low)))
-    return np.column_stack([s.from_search(u[:, q]) for q, s in enumerate(model.shape)])
+    return np.column_stack([s.from_unconstrained(u[:, q]) for q, s in enumerate(model.shape)])
 
 
 def _literal(model, episode, psi):

@@ -5,7 +5,7 @@ contradicts more often than it should where choices are few: its distribution is
 samples. Here the distribution is found by drawing choices anew, at every value that is tried
 (`softmax.redrawn`). What was offered, or what happened before each decision, stays as it was.
 
-Positions along a parameter are those of `natural_intervals`.
+Positions along a parameter are those of `intervals.Line`.
 """
 
 from __future__ import annotations
@@ -19,27 +19,36 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.inference.intervals import Line
 from penchant.inference.profile.profiles import Profiles
-from penchant.inference.search.peaks import Peak
+from penchant.inference.search.optima import Optimum
 from penchant.models.natural import Natural
 from penchant.output import progress
 from penchant.softmax.calibrated import FACTOR, End, Lattice, Redrawn, calibrated_end, generator_for
 from penchant.tails import chi_square_isf
 
-NUMBERS = 8_000_000  # of explanatory variables on a lattice
-ACROSS = (48, 20, 10)  # points of a lattice across an interval, by the number of shape parameters
-AROUND = 1.0  # how far beyond an interval its steps go on, in widths of it
-MOST_CROSSINGS = 100  # points of indifference that are put on a lattice
-HALVINGS = 30  # of a step of a lattice, to find them
+
+@dataclass(frozen=True, slots=True)
+class LatticeOptions:
+    """Size of the lattice of psi on which likelihood ratios of redrawn choices are computed."""
+
+    max_numbers: int = 8_000_000  # explanatory variables in memory: 64 MB
+    # Points across an interval, by the number of shape parameters: their product is what costs.
+    n_across: tuple[int, ...] = (48, 20, 10)
+    margin: float = 1.0  # widths of the interval that fine steps go on beyond it
+    max_crossings: int = 100  # points of indifference that are added; with more the lattice is fine
+    max_bisections: int = 30  # of a lattice step, to find them to nine digits
+
+
+LATTICE = LatticeOptions()
 
 
 @dataclass(frozen=True)
 class _Person:
-    """One person's decisions, and a lattice of psi around their profile intervals.
+    """Decisions of one person, and a lattice of psi around their profile intervals.
 
     Attributes
     ----------
     profiles
-        Of this person alone.
+        Profile problem of this person alone.
     axes
         Positions of each shape parameter, increasing.
     """
@@ -52,7 +61,7 @@ class _Person:
     def of(
         cls,
         profiles: Profiles,
-        peak: Peak,
+        optimum: Optimum,
         naturals: Sequence[Natural],
         ends: Matrix,
         seed: int,
@@ -61,13 +70,18 @@ class _Person:
         """Lay the lattice: fine around profile intervals, as the model's grid elsewhere."""
         across = {n.index: ends[a] for a, n in enumerate(naturals) if n.is_shape}
         size = int(profiles.n_decisions[0]) * profiles.n_options * max(profiles.n_weights, 1)
-        most = (NUMBERS / max(size, 1)) ** (1 / max(profiles.n_shape, 1))
+        max_points = (LATTICE.max_numbers / max(size, 1)) ** (1 / max(profiles.n_shape, 1))
         axes = tuple(
             _axis(
-                np.asarray(shape.to_search(shape.grid())),
+                np.asarray(shape.to_unconstrained(shape.grid())),
                 across.get(q, np.array([-np.inf, np.inf])),
-                float(peak.u[q]),
-                int(min(ACROSS[min(profiles.n_shape, len(ACROSS)) - 1], max(most / 4, 2))),
+                float(optimum.u[q]),
+                int(
+                    min(
+                        LATTICE.n_across[min(profiles.n_shape, len(LATTICE.n_across)) - 1],
+                        max(max_points / 4, 2),
+                    )
+                ),
             )
             for q, shape in enumerate(profiles.shape)
         )
@@ -88,17 +102,17 @@ class _Person:
         return mine.chosen[mine.order]
 
     def with_crossings(self, axis: Vector) -> Vector:
-        """The same positions, with those of indifference and some between them.
+        """Positions of the axis with the points of indifference and midpoints between them added.
 
-        The likelihood of sure choices has a peak between any two neighbouring points of
+        The likelihood of sure choices has an optimum between any two neighbouring points of
         indifference, however near to each other they are.
         """
-        ahead = self.lattice([axis]).x[:, :, 1:, 0] > 0
-        step, decision, option = np.nonzero(ahead[1:] != ahead[:-1])
-        if not 0 < len(step) <= MOST_CROSSINGS:
+        is_better = self.lattice([axis]).x[:, :, 1:, 0] > 0
+        step, decision, option = np.nonzero(is_better[1:] != is_better[:-1])
+        if not 0 < len(step) <= LATTICE.max_crossings:
             return axis
-        low, high, before = axis[step], axis[step + 1], ahead[step, decision, option]
-        for _ in range(HALVINGS):
+        low, high, before = axis[step], axis[step + 1], is_better[step, decision, option]
+        for _ in range(LATTICE.max_bisections):
             middle = (low + high) / 2
             x = self.lattice([middle]).x[np.arange(len(step)), decision, option + 1, 0]
             is_before = (x > 0) == before
@@ -108,27 +122,27 @@ class _Person:
         return np.unique(np.concatenate([axis, crossings, between]))
 
     def lattice(self, axes: Sequence[Vector]) -> Lattice:
-        """The decisions at all combinations of positions."""
+        """Lattice of the decisions at all combinations of positions."""
         mesh = np.meshgrid(*axes, indexing="ij")
         u = np.stack([m.ravel() for m in mesh], axis=1) if axes else np.empty((1, 0))
-        whose = np.zeros(len(u), dtype=np.int64)
-        x, _ = self.profiles.variables(whose, self.profiles.from_search(u), False)
+        subject = np.zeros(len(u), dtype=np.int64)
+        x, _ = self.profiles.variables(subject, self.profiles.from_unconstrained(u), False)
         x = x.reshape(len(u), -1, *x.shape[1:])
-        x = x[:, self.profiles.rows(whose[:1]).order]
+        x = x[:, self.profiles.rows(subject[:1]).order]
         x = np.ascontiguousarray(x - x[:, :, :1])
         positive = np.zeros(x.shape[3], dtype=bool)
         positive[self.profiles.positive] = True
         return Lattice(x, np.zeros(x.shape[:3]), positive, tuple(map(len, axes)))
 
-    def held(self, line: Line, position: float) -> Lattice:
-        """The decisions where a natural parameter has this position."""
+    def lattice_at(self, line: Line, position: float) -> Lattice:
+        """Lattice of the decisions where a natural parameter is fixed at this position."""
         if line.is_shape:
             axes = list(self.axes)
             axes[line.natural.index] = np.array([position])
             return self.lattice(axes)
-        planes, whole = line.planes(np.array([position])), self.redrawn.whole
+        constraint, whole = line.constraint(np.array([position])), self.redrawn.whole
         others = np.delete(whole.positive, line.natural.index)
-        return whole.on_plane(planes.origin[0], planes.basis[0], others)
+        return whole.on_plane(constraint.origin[0], constraint.basis[0], others)
 
 
 def _axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> Vector:
@@ -138,7 +152,7 @@ def _axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> Vector:
     """
     low, high = max(float(ends[0]), grid[0]), min(float(ends[1]), grid[-1])
     step = max(high - low, 1e-6) / n_across
-    beside = np.arange(-AROUND * n_across, (1 + AROUND) * n_across + 1)
+    beside = np.arange(-LATTICE.margin * n_across, (1 + LATTICE.margin) * n_across + 1)
     fine = low + step * beside
     fine = fine[(fine > grid[0]) & (fine < grid[-1])]
     coarse = grid[(grid < fine.min()) | (grid > fine.max())] if len(fine) else grid
@@ -147,7 +161,7 @@ def _axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> Vector:
 
 def calibrated_intervals(
     profiles: Profiles,
-    peaks: Sequence[Peak],
+    optima: Sequence[Optimum],
     naturals: Sequence[Natural],
     level: float,
     ends: tuple[Matrix, Matrix],
@@ -162,19 +176,19 @@ def calibrated_intervals(
         Positions (n_subjects, n_natural, 2) of profile intervals at this level, and at the level
         where the likelihood ratio is `FACTOR` times as large: `further_level`.
     seed
-        Of the draws.
+        Seed of the draws.
     n_drawn
-        Draws for every value that is tried.
+        Number of draws for every value that is tried.
     """
     found = np.empty(ends[0].shape)
-    with progress("Calibrating intervals", len(peaks)) as advance:
-        for k, peak in enumerate(peaks):
+    with progress("Calibrating intervals", len(optima)) as advance:
+        for k, optimum in enumerate(optima):
             alone = Profiles(profiles.model, profiles.groups[k : k + 1], profiles.prior)
-            person = _Person.of(alone, peak, naturals, ends[0][k], seed, n_drawn)
+            person = _Person.of(alone, optimum, naturals, ends[0][k], seed, n_drawn)
             for a, natural in enumerate(naturals):
                 line = Line(alone, natural)
                 near, far = ends[0][k, a], ends[1][k, a]
-                both = [_end(person, line, peak, near, far, side, level) for side in (0, 1)]
+                both = [_end(person, line, optimum, near, far, side, level) for side in (0, 1)]
                 found[k, a] = np.sort(line.values(np.array([both]))[0])
             advance(1)
     return found
@@ -183,15 +197,15 @@ def calibrated_intervals(
 def _end(
     person: _Person,
     line: Line,
-    peak: Peak,
+    optimum: Optimum,
     near: Vector,
     far: Vector,
     side: int,
     level: float,
 ) -> float:
     """Position of an end; infinite where that of the profile interval is, or beyond its limit."""
-    alone, sign = peak.alone(), 2.0 * side - 1.0
-    centre = float(line.of_peaks(alone)[0])
+    alone, sign = optimum.alone(), 2.0 * side - 1.0
+    centre = float(line.of_optima(alone)[0])
     unit = line.units(alone, np.zeros(1, dtype=np.int64))
     limit = float(line.limits(np.array([centre]), unit, np.array([sign]))[0])
     first = float(near[side])
@@ -201,11 +215,11 @@ def _end(
         return float(near[side])
     root = np.sqrt(chi_square_isf(1 - level, 1))
     further = far[side] if np.isfinite(far[side]) else limit
-    pace = (further - first) / (root * (np.sqrt(FACTOR) - 1))
-    if pace == 0:
-        pace = (first - centre) / root
+    slope = (further - first) / (root * (np.sqrt(FACTOR) - 1))
+    if slope == 0:
+        slope = (first - centre) / root
     found = calibrated_end(
-        lambda position: person.redrawn.compared(person.held(line, position), level),
-        End(centre, first, float(pace), limit),
+        lambda position: person.redrawn.compared(person.lattice_at(line, position), level),
+        End(centre, first, float(slope), limit),
     )
     return sign * np.inf if found == limit else found

@@ -13,14 +13,14 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.chunks import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
-from penchant.inference.from_episodes import FromEpisodes
 from penchant.inference.maps import fit_map
+from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.climb import climb_together
 from penchant.inference.search.grid import Grid
-from penchant.inference.search.peaks import Peaks
-from penchant.inference.search.search import best_peaks, grid_search
-from penchant.inference.status import are_lost, estimate_at, estimates_at
+from penchant.inference.search.multistart import best_optima, grid_search
+from penchant.inference.search.newton import newton_batch
+from penchant.inference.search.optima import Optima
+from penchant.inference.status import estimate_at, estimates_at, lacks_finite_maximum
 from penchant.models.model import Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import DensityPrior, PopulationPrior, Prior
@@ -41,7 +41,8 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 
 History = Episode | Offers
-LOWER = 1e-6  # log-units below the grid at which something is wrong with an estimate
+# Log-units below its grid at which an estimate is replaced: more than the tolerance of the search.
+MAX_GRID_DEFICIT = 1e-6
 
 
 @overload
@@ -188,7 +189,7 @@ def fit(
 
 
 def _at_once(data: SubjectScan, model: Model | None, engine: Any) -> Any:
-    """Play or offers of a scan, which one set of parameters of a model needs together."""
+    """Load the episodes or offers of a scan, which a fit of one parameter set needs together."""
     if model is None:
         raise DataError(
             f"model must be given with a scan of {data.kind}; got none. Pass UCL(...) or "
@@ -203,7 +204,7 @@ def _at_once(data: SubjectScan, model: Model | None, engine: Any) -> Any:
 
 
 def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
-    """The prior of choices, which have no natural parameters."""
+    """Prior of choices, which have no natural parameters."""
     if isinstance(prior, PopulationPrior):
         return prior.on_variables()
     if isinstance(prior, MapPrior):
@@ -258,14 +259,14 @@ def fit_model(
 def _with_map(
     episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Any
 ) -> Estimate:
-    """The estimate of a model with a map in mind, which knows every width that was tried."""
+    """Estimate of a model with a map, with every width of its prior that was compared."""
     if not any(len(episode.scored_options) for episode in episodes):
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
     estimate, fits = fit_map(episodes, model, prior, subject)
-    assert isinstance(estimate.source, FromEpisodes)
+    assert isinstance(estimate.source, ModelSource)
     estimate = replace(estimate, source=replace(estimate.source, maps=fits))
     if strict:
         raise_if_wrong(estimate)
@@ -273,7 +274,7 @@ def _with_map(
 
 
 def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
-    """A prior on natural parameters must name those of the model."""
+    """Raise an error unless a prior on natural parameters names those of the model."""
     if isinstance(prior, DensityPrior):
         prior.of_model(model)
 
@@ -282,23 +283,23 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
     if profiles.n_shape:
-        peaks = best_peaks(profiles, grids, are_lost(profiles, best))
+        optima = best_optima(profiles, grids, lacks_finite_maximum(profiles, best))
     else:
-        peaks = Peaks.of(profiles, best)
-    found = estimates_at(profiles, grids, peaks, subjects)
+        optima = Optima.of(profiles, best)
+    found = estimates_at(profiles, grids, optima, subjects)
     if profiles.prior is not None or not profiles.n_shape:
         return found
     highest = grids.values.max(axis=1).tolist()
     return [
-        _not_below(profiles.of_one(k), grids[k], estimate, int(peaks.n_steps[k]))
-        if estimate.log_likelihood < highest[k] - LOWER
+        _not_below(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
+        if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
         else estimate
         for k, estimate in enumerate(found)
     ]
 
 
 def _not_below(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
-    """The estimate at the best cell of the grid, if that is higher than the one given.
+    """Estimate at the best cell of the grid, if that is higher than the one given.
 
     n_steps : those of the search that led to the latter.
 
@@ -307,7 +308,7 @@ def _not_below(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -
     """
     psi = grid.psi[[int(grid.values.argmax())]]
     whose = np.zeros(1, dtype=np.int64)
-    climbs = climb_together(problem.profiles, whose, psi, max_steps=0, finish=False)
+    climbs = newton_batch(problem.profiles, whose, psi, max_steps=0, finish=False)
     climbs.n_steps[:] = n_steps
-    other = estimate_at(problem, grid, climbs.peaks()[0], estimate.subject)
+    other = estimate_at(problem, grid, climbs.optima()[0], estimate.subject)
     return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -1,4 +1,4 @@
-"""One estimate per subject, of choices or of episodes, whose profiles are searched together.
+"""Fit every subject by itself, of choices or episodes; profiles are searched together.
 
 Of a scan, portions of its subjects at a time, as rows of a table.
 """
@@ -18,7 +18,7 @@ from penchant.choices.chunks import SubjectScan
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.status import nothing_known
+from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import (
@@ -176,7 +176,9 @@ def _with_people(found: Estimates, given: Any) -> Estimates:
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
 FEWEST, MOST = 64, 512
-NUMBERS = 3e8  # of explanatory variables on the grids of those: some seconds
+# Explanatory variables on the grids of subjects searched together: some seconds of work, so that
+# progress is shown and workers are kept busy.
+MAX_NUMBERS_TOGETHER = 3e8
 
 
 def fit_each_model(
@@ -214,7 +216,7 @@ def fit_each_model(
     for subject, mine in by_subject.items():
         if subject not in found:
             problem = Problem(model, tuple(mine), parameter_prior)
-            found[subject] = nothing_known(problem, subject)
+            found[subject] = estimate_without_data(problem, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
@@ -225,7 +227,7 @@ def _with_maps(
     prior: MapPrior,
     workers: int,
 ) -> Estimates:
-    """Everybody's map by itself: each has a width of its own."""
+    """Fit the map of every subject by itself: each has a width of its own."""
     with progress("Fitting subjects", len(told)) as advance:
 
         def fit_one(subject: Any) -> Estimate:
@@ -243,7 +245,7 @@ def _with_maps(
     for subject, mine in by_subject.items():
         if subject not in found:
             problem = Problem(model, tuple(mine), ScaledPrior(prior.others))
-            found[subject] = nothing_known(problem, subject)
+            found[subject] = estimate_without_data(problem, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
@@ -253,7 +255,7 @@ def _at_once(model: Model, n_events: list[int], workers: int) -> int:
     width = (Declared(model).n_options or 2) * max(len(model.weights), 1) * n_points
     largest = max(n_events, default=1) * width
     share = -(-len(n_events) // workers)
-    return max(FEWEST, min(MOST, share, int(NUMBERS / largest)))
+    return max(FEWEST, min(MOST, share, int(MAX_NUMBERS_TOGETHER / largest)))
 
 
 OF_CHOICES = {"method": "ml", "constraints": None, "covariance": "model", "max_steps": None}
@@ -270,7 +272,7 @@ class PortionFit:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def estimates(self, data: Any) -> Estimates:
-        """One for each subject, by one thread."""
+        """Estimate of each subject, by one thread."""
         if self.model is None:
             prior = weights_only(self.parameter_prior)
             return fit_each_choices(data, **self.options, parameter_prior=prior, threads=1)
@@ -279,11 +281,11 @@ class PortionFit:
         )
 
     def __call__(self, data: Any) -> Any:
-        """One row for each subject, as a pyarrow table."""
+        """Table (pyarrow) with one row per subject."""
         return self.estimates(data).to_frame(self.level, "pyarrow", self.intervals)
 
     def one(self, data: Any, subject: Any) -> Estimate:
-        """The estimate of one subject of the portion."""
+        """Estimate of one subject of the portion."""
         if isinstance(data, Choices):
             assert data.subject is not None and data.subject_labels is not None
             mine: Any = data.subset(data.subject == data.subject_labels.index(subject))
@@ -303,7 +305,7 @@ def portion_fit(
     level: float = 0.95,
     intervals: IntervalKind = "wald",
 ) -> PortionFit:
-    """What is done on each portion; the same for all subjects."""
+    """Function that fits a portion of a scan, with options shared by all subjects."""
     check_level(level)
     if intervals == "calibrated":
         raise DataError(

@@ -1,4 +1,4 @@
-"""The paper's estimator: the model linearised about a nominal point, Eqs. (16) to (26).
+"""Estimator of the paper: the model linearised about a nominal point, Eqs. (16) to (26).
 
 About nominal shape parameters psi-bar and nominal ratios rho of the weights to the first one, the
 objective is to first order
@@ -40,9 +40,9 @@ from penchant.errors import (
 )
 from penchant.inference.fit import fit_model
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.search.peaks import Peak
-from penchant.inference.search.search import best_peaks, climb, grid_search
-from penchant.inference.status import are_lost, estimate_at
+from penchant.inference.search.multistart import best_optima, grid_search, newton_from
+from penchant.inference.search.optima import Optimum
+from penchant.inference.status import estimate_at, lacks_finite_maximum
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.natural import Shape
 from penchant.models.record import as_episodes, refuse_no_model
@@ -62,7 +62,7 @@ Nominal = RewardPrior | Mapping[str, float]
 
 @dataclass(frozen=True)
 class BackMap:
-    """From theta of the linearised model to natural parameters; picklable."""
+    """Map from theta of the linearised model to natural parameters; picklable."""
 
     model: Model
     psi: Vector
@@ -109,7 +109,7 @@ class BackMap:
 
 
 def _is_possible(shape: Shape, value: float) -> bool:
-    """Whether the model can have it: a logarithmic range is where to look, a linear one is all."""
+    """Whether psi is in the model's domain: only linear ranges bound it, others are to search."""
     if shape.scale == "log":
         return bool(0 < value < np.inf)
     return bool(shape.low <= value <= shape.high)
@@ -160,7 +160,7 @@ def _of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[Vector, Vector
 
 
 def check_coordinate(model: Model, coordinate: str) -> None:
-    """Raise an error unless it is one of the two, and one of this model."""
+    """Raise an error unless it is one of the two forms, and one of this model."""
     if coordinate not in ("delta", "sigma0"):
         raise DataError(f"coordinate must be 'delta' or 'sigma0'; got {coordinate!r}. Choose one.")
     if coordinate == "sigma0" and Declared(model).nominal_point is None:
@@ -300,7 +300,7 @@ def _fit(
     constrained: bool,
     subject: Any = None,
 ) -> Estimate:
-    """The estimate, without a warning."""
+    """Estimate without a warning."""
     check_coordinate(model, coordinate)
     problem = Problem(model, episodes)
     if not len(problem.chosen):
@@ -327,7 +327,7 @@ def _fit(
 
 
 def linearized_choices(problem: Problem, psi: Vector, ratios: Vector) -> Choices:
-    """The columns x_1, x_2 ... of the linearised model."""
+    """Columns x_1, x_2 ... of the linearised model."""
     x, slopes = problem.variables_and_slopes(psi)
     columns = [x @ ratios, *(x[..., a] for a in range(1, x.shape[-1]))]
     columns += [slope @ ratios for slope in slopes]
@@ -416,7 +416,7 @@ def _with_validity(
 
 
 def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str, ...]:
-    """The range of validity, on every result."""
+    """Note on the range of validity, on every result."""
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = small_deviation(ratio, bounds)
@@ -466,12 +466,12 @@ def compare_nominals(
 
 
 def _exactly(estimate: Estimate) -> float:
-    """The exact log-likelihood of a linearised estimate; -inf outside the model."""
+    """Exact log-likelihood of a linearised estimate; -inf outside the model's domain."""
     assert estimate.validity is not None
     return float(np.nan_to_num(estimate.validity.exact_log_likelihood, nan=-np.inf))
 
 
-LOWER = 1e-6  # log-units by which an end is not the highest peak
+MIN_DEFICIT = 1e-6  # log-units below the highest optimum at which an end is reported as lower
 
 
 def relinearize(
@@ -479,7 +479,7 @@ def relinearize(
 ) -> Estimate:
     """Linearise again about the last estimate until nothing moves: the exact estimate.
 
-    Each step is halved until the exact likelihood rises. That ends at a peak of the exact
+    Each step is halved until the exact likelihood rises. That ends at an optimum of the exact
     likelihood, from a bad nominal point not always the highest one: the grid of the exact fit is
     looked at in the end, and a note says so if it had to help.
 
@@ -496,13 +496,13 @@ def relinearize(
         return fit_model(problem.episodes, model)  # says what is missing; nothing to linearise
     profiles = problem.profiles
     grids, best = grid_search(profiles)
-    lost = are_lost(profiles, best)
+    lost = lacks_finite_maximum(profiles, best)
     if lost[0]:
-        return estimate_at(problem, grids[0], best_peaks(profiles, grids, lost)[0])
+        return estimate_at(problem, grids[0], best_optima(profiles, grids, lost)[0])
     reached = _repeated(problem, psi, max_steps)
-    peak = best_peaks(profiles, grids, lost, reached.alone())[0]
-    estimate = estimate_at(problem, grids[0], peak)
-    if peak.point.value <= reached.point.value + LOWER:
+    optimum = best_optima(profiles, grids, lost, reached.alone())[0]
+    estimate = estimate_at(problem, grids[0], optimum)
+    if optimum.point.value <= reached.point.value + MIN_DEFICIT:
         return estimate
     note = (
         f"Re-linearisation from this nominal point ended at a lower peak, with log-likelihood "
@@ -511,10 +511,10 @@ def relinearize(
     return replace(estimate, notes=(*estimate.notes, note))
 
 
-def _repeated(problem: Problem, psi: Vector, max_steps: int) -> Peak:
-    """Where the iteration from psi ends."""
+def _repeated(problem: Problem, psi: Vector, max_steps: int) -> Optimum:
+    """End of the iteration from psi."""
     low, high = problem.bounds[:, 0], problem.bounds[:, 1]
-    u = np.clip(problem.to_search(psi), low, high)
+    u = np.clip(problem.to_unconstrained(psi), low, high)
     value, theta = _exact(problem, u)
     for _ in range(max_steps):
         step = _linearized_step(problem, u, theta)
@@ -528,17 +528,17 @@ def _repeated(problem: Problem, psi: Vector, max_steps: int) -> Peak:
         if trial is None:
             break
         u, (value, theta) = at, trial
-    return climb(problem, problem.from_search(u))
+    return newton_from(problem, problem.from_unconstrained(u))
 
 
 def _exact(problem: Problem, u: Vector) -> tuple[float, Vector]:
-    found = problem.inner(problem.choices(problem.from_search(u)))
+    found = problem.inner(problem.choices(problem.from_unconstrained(u)))
     return found.value, found.theta
 
 
 def _linearized_step(problem: Problem, u: Vector, theta: Vector) -> Vector:
-    """Deviation of psi that the linearised model asks for, in search units, at most 2."""
-    psi = problem.from_search(u)
+    """Step of psi by the linearised model, in unconstrained units, at most 2."""
+    psi = problem.from_unconstrained(u)
     if not theta[0] > 0:
         return np.full(len(psi), 0.5)
     choices = linearized_choices(problem, psi, theta / theta[0])

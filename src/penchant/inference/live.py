@@ -1,4 +1,4 @@
-"""Estimates while somebody decides: after every decision, a fit of the history so far."""
+"""Live estimates while somebody decides: after every decision, a fit of the history so far."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from penchant.inference.fit import History, fit_model
 from penchant.inference.maps import check_map
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.status import nothing_known
+from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import (
@@ -78,16 +78,16 @@ def live(model: Model, *, parameter_prior: Prior | MapPrior | None = None) -> Li
 def fit_so_far(
     histories: Sequence[History], model: Model, prior: Prior | MapPrior | None = None
 ) -> Estimate:
-    """The estimate that `fit` makes of some blocks; before a decision, that nothing is known."""
+    """Estimate that `fit` makes of some blocks; an empty one before any decision."""
     played = tuple(one for one in histories if one.n_events)
     if any(one.n_decisions for one in played):
         return fit_model(played, model, parameter_prior=prior)
     others = ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
-    return nothing_known(Problem(model, played, others))
+    return estimate_without_data(Problem(model, played, others))
 
 
 class Live(Result):
-    """What is known of a person so far; see `live`.
+    """State of a live estimate of one person; see `live`.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Live(Result):
 
     @property
     def episode(self) -> History | None:
-        """The present block: an `Episode` or `Offers`; None before the first offer."""
+        """Present block: an `Episode` or `Offers`; None before the first offer."""
         return self._present
 
     @property
@@ -221,7 +221,7 @@ class Live(Result):
         self._present = one if self._present is None else self._present.joined(one)
 
     def _check_told(self, episode: Episode) -> None:
-        """What the model must know of every decision is there."""
+        """Raise an error unless all that the model must know of a decision is given."""
         told = Declared(self.model)
         for role, names, given in (
             ("before", told.before, episode.before),
@@ -235,7 +235,7 @@ class Live(Result):
                 )
 
     def estimate(self) -> Estimate:
-        """The estimate that `fit` makes of all blocks; before a decision, that nothing is known."""
+        """Estimate that `fit` makes of all blocks; an empty one before any decision."""
         return fit_so_far(self.episodes, self.model, self.parameter_prior)
 
     # -- what it says, and to go on later ----------------------------------------------------------
@@ -253,7 +253,7 @@ class Live(Result):
         return self.estimate().to_frame(backend=backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """All that is needed to go on later, ready for JSON."""
+        """State to continue from later, ready for JSON."""
         return {
             "format": "penchant-live",
             "version": 1,

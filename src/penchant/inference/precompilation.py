@@ -1,8 +1,8 @@
-"""Compile what the fits of a model can need, before somebody waits for one.
+"""Compile the functions that fits of a model can need, before somebody waits for one.
 
 Which functions a fit calls depends on what the choices say: separated choices are examined by other
-functions than those with a maximum, and a peak at an end of a range by others than one inside it.
-So a few short histories are fitted that end in each way. Numba compiles, or loads from its cache,
+functions than those with a maximum, and an optimum at an end of a range by others than one inside
+it. So a few short histories are fitted that end in each way. Numba compiles, or loads from cache,
 what they call; a message on stderr says so where something is compiled.
 """
 
@@ -20,7 +20,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.inference.fit import History, fit_model
 from penchant.inference.profile.profiles import Problem
-from penchant.inference.search.peaks import expected_around
+from penchant.inference.search.optima import expected_curvature_at
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
@@ -29,7 +29,7 @@ from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.separation import NEGLIGIBLE
 from penchant.softmax.solve import maximum_likelihood
 
-N_DECISIONS = 48  # of a history: enough for a maximum in most models, and quick to fit
+N_DECISIONS = 48  # of a history: enough for a finite maximum in most models, and quick to fit
 
 
 def compile_fits(model: Model, prior: Prior | MapPrior | None = None) -> None:
@@ -55,7 +55,7 @@ def _compile_checks(problem: Problem) -> None:
     psi = np.array([shape.grid()[len(shape.grid()) // 2] for shape in problem.model.shape])
     points = problem.profiles.solve(np.zeros(1, dtype=np.int64), psi[None])
     if problem.n_shape:
-        expected_around(problem.profiles, points)
+        expected_curvature_at(problem.profiles, points)
     problem.profiles.without_small_differences(points, NEGLIGIBLE)
     maximum_likelihood(problem.choices(psi), problem.positive, threads=1)
     x, chosen = problem.variables(psi), problem.chosen

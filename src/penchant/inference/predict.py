@@ -1,4 +1,4 @@
-"""Probabilities of decisions in episodes: at one estimate, or averaged over what is not known.
+"""Probabilities of decisions in episodes: at one estimate, or averaged over its uncertainty.
 
 Under a population the average is over where the parameters of one person may lie, and how probable
 each place is. It is normal on the links h = (shape, weights), and the decisions have the
@@ -7,7 +7,7 @@ likelihood L:
     p(h | decisions) is proportional to L(h) N(h; mean, covariance).
 
 Places of the shape parameters are drawn from what is known of the profile, on the links: cells of
-its grid, by height, and about its peak; a few from the population itself. The best weights are
+its grid, by height, and about its optimum; a few from the population itself. The best weights are
 solved exactly at each; about these, places are drawn from a Student t as wide as the posterior
 there. Every place counts by p / (density of the draw), so that neither is taken for the posterior
 itself. All draws are quasi-random, and always the same.
@@ -28,38 +28,40 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile.pairs import Rows
+from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid
-from penchant.inference.search.peaks import Peak
+from penchant.inference.search.optima import Optimum
 from penchant.models.model import Model
 from penchant.models.priors import OnLinks
 from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
 
-TAIL = 7.0  # degrees of freedom
+# Degrees of freedom of the Student t proposals: tails heavy enough that importance weights of a
+# skewed posterior stay bounded, and not so heavy that many points are wasted.
+PROPOSAL_DF = 7.0
 
 
 @cache
 def sobol(n: int, count: int) -> Matrix:
-    """Places (count, n) in the unit cube; always the same ones."""
+    """Quasi-random points (count, n) in the unit cube, the same ones every time."""
     from scipy.stats import qmc  # costly, and rarely needed
 
     return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
 
 
 def quasi_random(n: int, count: int) -> Matrix:
-    """Places of a standard Student t in n dimensions, each with its opposite: (count, n)."""
+    """Quasi-random points of a standard Student t, each with its opposite: (count, n)."""
     u = np.clip(sobol(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
     z = special.ndtri(u[:, :n])
-    divisor = np.sqrt(special.chdtri(TAIL, u[:, n]) / TAIL)
+    divisor = np.sqrt(special.chdtri(PROPOSAL_DF, u[:, n]) / PROPOSAL_DF)
     own = z / divisor[:, None]
     return np.concatenate([own, -own])[:count]
 
 
 @cache
-def turns(n: int, d: int) -> Matrix:
-    """Orthogonal matrices (n, d, d), each turned its own way; always the same ones."""
+def random_rotations(n: int, d: int) -> Matrix:
+    """Random orthogonal matrices (n, d, d), the same ones every time."""
     rng = np.random.default_rng([20260101, d])
     found, triangle = np.linalg.qr(rng.standard_normal((n, d, d)))
     return np.asarray(found * np.sign(np.einsum("naa->na", triangle))[:, None])
@@ -77,22 +79,25 @@ def log_t(away: Matrix, factor: Matrix) -> Matrix:
     """Log-density of the Student t that `quasi_random` draws from."""
     n = away.shape[-1]
     squared, level = whitened(away, factor)
-    constant = special.gammaln((TAIL + n) / 2) - special.gammaln(TAIL / 2)
-    constant -= 0.5 * n * np.log(TAIL * np.pi)
-    return np.asarray(constant - level - 0.5 * (TAIL + n) * np.log1p(squared / TAIL))
+    constant = special.gammaln((PROPOSAL_DF + n) / 2) - special.gammaln(PROPOSAL_DF / 2)
+    constant -= 0.5 * n * np.log(PROPOSAL_DF * np.pi)
+    return np.asarray(constant - level - 0.5 * (PROPOSAL_DF + n) * np.log1p(squared / PROPOSAL_DF))
 
 
-N_SHAPES = {0: 1, 1: 64, 2: 128}  # places of shape parameters, by their number
-MORE_SHAPES = 256
-N_PLACES = 1024  # of shapes and weights together
-SHARES = (0.45, 0.45, 0.1)  # of shapes drawn about the peak, in cells, and from the population
-WIDER = 1.3  # than the curvature of the peak has it
-FARTHEST = 6.0  # standard deviations of the population that cells at an end reach to
-SEEN = 1e-7  # posterior probability below which a place is passed over
+# Posterior sample: numbers of points, and mixture of proposals of the shape parameters.
+N_SHAPE_POINTS = {0: 1, 1: 64, 2: 128}  # points of psi, by the number of shape parameters
+N_SHAPE_POINTS_MANY = 256
+N_POINTS = 1024  # of psi and weights together
+# Shares drawn about the optimum, from cells of the grid, which has other maxima, and from the
+# population, which bounds the importance weights where both are wrong.
+PROPOSAL_SHARES = (0.45, 0.45, 0.1)
+PROPOSAL_INFLATION = 1.3  # of the width by the curvature: a proposal must be wider than its target
+MAX_PRIOR_SDS = 6.0  # standard deviations of the population that cells at an end reach to
+MIN_POSTERIOR_WEIGHT = 1e-7  # below it a point changes no digit of a probability that is shown
 
 
-class Places(NamedTuple):
-    """Parameters that a person may have.
+class PosteriorSample(NamedTuple):
+    """Weighted sample of the posterior of a person's parameters.
 
     Attributes
     ----------
@@ -107,18 +112,20 @@ class Places(NamedTuple):
     share: Matrix
 
 
-def posterior_places(profiles: Profiles, known: OnLinks, grid: Grid, peak: Peak) -> Places:
-    """Places in the posterior of the only subject of `profiles`, under a population."""
+def draw_posterior_sample(
+    profiles: Profiles, known: OnLinks, grid: Grid, optimum: Optimum
+) -> PosteriorSample:
+    """Importance sample of the posterior of the only subject of `profiles`, under a population."""
     coordinates, q = known.coordinates, known.coordinates.n_shape
-    h_shape, density, near = _shapes(known, grid, peak)
+    h_shape, density, near = _shapes(known, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
-    points = profiles.solve(subject, psi, near, with_slopes=False)
+    points = profiles.solve(subject, psi, near, with_derivatives=False)
     h = coordinates.from_parts(points.theta, psi)
     h[:, :q] = h_shape  # beyond the range of a shape parameter it counts as its end
     right = np.isfinite(h).all(axis=1) & np.isfinite(points.value)
     psi, h, subject = psi[right], h[right], subject[right]
-    turned = turns(len(h), coordinates.n_weights)
+    turned = random_rotations(len(h), coordinates.n_weights)
     parts = [
         _about(profiles, known, psi[begin:end], h[begin:end], turned[begin:end])
         for begin, end in profiles.portions(subject)
@@ -126,49 +133,53 @@ def posterior_places(profiles: Profiles, known: OnLinks, grid: Grid, peak: Peak)
     theta, log_share = (np.concatenate(both) for both in zip(*parts, strict=True))
     log_share -= density[right, None]
     share = np.exp(log_share - log_share.max())
-    return Places(psi, theta, share / share.sum())
+    return PosteriorSample(psi, theta, share / share.sum())
 
 
-def _shapes(known: OnLinks, grid: Grid, peak: Peak) -> tuple[Matrix, Vector, Matrix]:
-    """Places of the shape parameters on their links, log-densities, and weights to start from."""
+def _shapes(known: OnLinks, grid: Grid, optimum: Optimum) -> tuple[Matrix, Vector, Matrix]:
+    """Points of the shape parameters on their links, log-densities, and weights to start from."""
     q = known.coordinates.n_shape
     if not q:
-        return np.empty((1, 0)), np.zeros(1), peak.point.theta[None]
+        return np.empty((1, 0)), np.zeros(1), optimum.point.theta[None]
     low, high = _cells(known, grid)
     volume = (high - low).prod(axis=1)
     finite = np.isfinite(grid.values)
     mass = volume * np.exp(np.where(finite, grid.values, -np.inf) - grid.values[finite].max())
     mass /= mass.sum()
-    centre = known.coordinates.from_parts(peak.point.theta[None], peak.point.psi[None])[0, :q]
-    about = _Normal(centre, _width(known, grid, peak))
+    centre = known.coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[0, :q]
+    about = _Normal(centre, _width(known, grid, optimum))
     far = _Normal(known.mean[:q], np.linalg.cholesky(np.linalg.inv(known.precision)[:q, :q]))
-    places = sobol(q + 1, N_SHAPES.get(q, MORE_SHAPES))
-    edges = np.cumsum(SHARES)
-    kind = np.searchsorted(edges, places[:, 0], side="right")
-    rank = (places[:, 0] - edges[0]) / SHARES[1]
+    sample = sobol(q + 1, N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY))
+    edges = np.cumsum(PROPOSAL_SHARES)
+    kind = np.searchsorted(edges, sample[:, 0], side="right")
+    rank = (sample[:, 0] - edges[0]) / PROPOSAL_SHARES[1]
     cell = np.minimum(np.searchsorted(np.cumsum(mass), rank), len(mass) - 1)
-    on_cells = low[cell] + places[:, 1:] * (high - low)[cell]
-    h = np.choose(kind[:, None], [about.at(places[:, 1:]), on_cells, far.at(places[:, 1:])])
+    on_cells = low[cell] + sample[:, 1:] * (high - low)[cell]
+    h = np.choose(kind[:, None], [about.at(sample[:, 1:]), on_cells, far.at(sample[:, 1:])])
     inside = ((h[:, None] >= low) & (h[:, None] < high)).all(axis=2)
     flat = (inside * (mass / volume)).sum(axis=1)
-    density = SHARES[0] * about.density(h) + SHARES[1] * flat + SHARES[2] * far.density(h)
+    density = (
+        PROPOSAL_SHARES[0] * about.density(h)
+        + PROPOSAL_SHARES[1] * flat
+        + PROPOSAL_SHARES[2] * far.density(h)
+    )
     nearest = (((low + high) / 2 - h[:, None]) ** 2).sum(axis=2).argmin(axis=1)
     return h, np.log(density), np.where(finite[nearest, None], grid.theta[nearest], np.nan)
 
 
 class _Normal(NamedTuple):
-    """A normal distribution of shape parameters on their links."""
+    """Normal distribution of shape parameters on their links."""
 
     mean: Vector
     factor: Matrix
 
     def at(self, ranks: Matrix) -> Matrix:
-        """Places (n, q) of ranks in the unit cube."""
+        """Quantiles (n, q) of points in the unit cube."""
         z = special.ndtri(np.clip(ranks, 1e-9, 1 - 1e-9))
         return np.asarray(self.mean + z @ self.factor.T)
 
     def density(self, h: Matrix) -> Vector:
-        """At places (n, q)."""
+        """Log-density at points (n, q)."""
         z = np.linalg.solve(self.factor, (h - self.mean).T)
         level = np.abs(np.diag(self.factor)).prod() * (2 * np.pi) ** (len(self.mean) / 2)
         return np.asarray(np.exp(-0.5 * (z**2).sum(axis=0)) / level)
@@ -185,11 +196,11 @@ def _cells(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
     for a, c in enumerate(coordinates.each[: coordinates.n_shape]):
         axis, place = np.unique(grid.psi[:, c.natural.index], return_inverse=True)
         shape = coordinates.shape[c.natural.index]
-        u = np.asarray(shape.to_search(axis))
-        between = np.asarray(shape.from_search((u[1:] + u[:-1]) / 2))
+        u = np.asarray(shape.to_unconstrained(axis))
+        between = np.asarray(shape.from_unconstrained((u[1:] + u[:-1]) / 2))
         edges = np.sort(c.link.coordinate(c.natural.scale * between**c.natural.power))
-        first = min(known.mean[a] - FARTHEST * sd[a], edges[0] - sd[a])
-        last = max(known.mean[a] + FARTHEST * sd[a], edges[-1] + sd[a])
+        first = min(known.mean[a] - MAX_PRIOR_SDS * sd[a], edges[0] - sd[a])
+        last = max(known.mean[a] + MAX_PRIOR_SDS * sd[a], edges[-1] + sd[a])
         edges = np.concatenate([[first], edges, [last]])
         if c.natural.scale * c.natural.power < 0:
             place = len(axis) - 1 - place
@@ -197,20 +208,20 @@ def _cells(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
     return low, high
 
 
-def _width(known: OnLinks, grid: Grid, peak: Peak) -> Matrix:
-    """A lower factor of how wide the posterior of the shapes is about the peak, on the links."""
+def _width(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
+    """Cholesky factor of the posterior covariance of psi at the optimum, on the links."""
     coordinates, q = known.coordinates, known.coordinates.n_shape
     shape, order = coordinates.shape, coordinates.shape_order()
-    h = coordinates.from_parts(peak.point.theta[None], peak.point.psi[None])[:, :q]
+    h = coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[:, :q]
     _, slope = coordinates.psi(h)
-    stretch = np.array([float(s.stretch(p)) for s, p in zip(shape, peak.point.psi, strict=True)])
-    own = (slope[0] / stretch)[order]  # search units in one of the link
-    precision = peak.curvature[np.ix_(order, order)] * np.outer(own, own)
+    stretch = np.array([float(s.stretch(p)) for s, p in zip(shape, optimum.point.psi, strict=True)])
+    own = (slope[0] / stretch)[order]  # unconstrained units in one of the link
+    precision = optimum.curvature[np.ix_(order, order)] * np.outer(own, own)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     values, vectors = np.linalg.eigh((precision + precision.T) / 2)
     least = 1.0 / np.diag(np.linalg.inv(known.precision))[:q].max()
     inverse = (vectors / np.maximum(values, least)) @ vectors.T
-    return np.asarray(WIDER * np.linalg.cholesky(inverse))
+    return np.asarray(PROPOSAL_INFLATION * np.linalg.cholesky(inverse))
 
 
 def _about(
@@ -223,25 +234,25 @@ def _about(
     subject = np.zeros(n, dtype=np.int64)
     x, _ = profiles.variables(subject, psi, False)
     rows = profiles.rows(subject)
-    profiles.outside(x, None, subject)
+    profiles.outside_domain(x, None, subject)
     information = _moments(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
     width = _factor(curvature)
-    n_draws = N_PLACES // N_SHAPES.get(q, MORE_SHAPES)
+    n_draws = N_POINTS // N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY)
     z = np.einsum("nab,lb->nla", turned, quasi_random(d, n_draws))
     away = np.einsum("nab,nlb->nla", width, z)
     density = log_t(away[None], width[None])[0]
-    places = np.repeat(h[:, None], n_draws, axis=1)
-    places[..., q:] += away
+    sample = np.repeat(h[:, None], n_draws, axis=1)
+    sample[..., q:] += away
     many = rows.only(np.repeat(np.arange(n), n_draws))
-    theta = coordinates.theta(places[..., q:])
+    theta = coordinates.theta(sample[..., q:])
     value = _moments(x, many, theta.reshape(-1, d))[0].reshape(n, n_draws)
-    from_mean = places - known.mean
+    from_mean = sample - known.mean
     prior = -0.5 * np.einsum("nla,ab,nlb->nl", from_mean, known.precision, from_mean)
     return theta, np.asarray(value + prior - density)
 
 
-def _moments(x: Matrix, rows: Rows, theta: Matrix) -> tuple[Vector, Matrix]:
+def _moments(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
     n, d = theta.shape
     value, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
     compiled.moments(x, *rows.scored, np.ascontiguousarray(theta), value, gradient, information)
@@ -249,7 +260,7 @@ def _moments(x: Matrix, rows: Rows, theta: Matrix) -> tuple[Vector, Matrix]:
 
 
 def _factor(curvature: Matrix) -> Matrix:
-    """Lower factors of the inverses, in the coordinates' own units."""
+    """Cholesky factors of the inverses, in the coordinates' own units."""
     unit = 1.0 / np.sqrt(np.einsum("naa->na", curvature))
     inverse = np.linalg.inv(curvature * unit[:, :, None] * unit[:, None, :])
     inverse = (inverse + np.swapaxes(inverse, 1, 2)) / 2
@@ -264,23 +275,23 @@ def _log_probabilities(
             "predict must have a finite estimate; got one that is not. Fit with "
             f"{weak_prior_argument()} to predict."
         )
-    return _Asked.of(model, episodes, psi).log_probabilities(theta)
+    return _ScoredDecisions.of(model, episodes, psi).log_probabilities(theta)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """Decisions to predict, described at one psi."""
+class _ScoredDecisions:
+    """Decisions to predict, with their variables at one psi."""
 
     problem: Problem
     choices: Choices
 
     @classmethod
-    def of(cls, model: Model, episodes: Sequence[Episode], psi: Vector) -> _Asked:
+    def of(cls, model: Model, episodes: Sequence[Episode], psi: Vector) -> _ScoredDecisions:
         problem = Problem(model, tuple(episodes))
         return cls(problem, problem.choices(psi))
 
     def log_probabilities(self, theta: Vector) -> Matrix:
-        """Of every option at every decision scored."""
+        """Probability of every option at every decision scored."""
         choices, episodes = self.choices, self.problem.episodes
         log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
         record = self.problem.profiles.record
@@ -311,7 +322,7 @@ def decision_log_likelihoods(
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a model says of the decisions of some subjects of a scan; picklable."""
+    """Predict the decisions of some subjects of a scan; picklable."""
 
     model: Model
     theta: Vector
@@ -324,7 +335,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class PredictedChosen:
-    """The same of what was chosen alone."""
+    """Predict the log-probability of what was chosen alone."""
 
     model: Model
     theta: Vector
@@ -337,46 +348,46 @@ class PredictedChosen:
 
 @dataclass(frozen=True)
 class PredictedOnAverage:
-    """The same averaged over psi."""
+    """Predict with probabilities averaged over psi."""
 
     model: Model
     grid: Grid
-    peak: Peak
+    optimum: Optimum
 
     def __call__(self, data: Any) -> Matrix:
         """Probability of every option at every decision scored."""
-        return averaged(self.model, as_episodes(data), self.grid, self.peak)
+        return averaged(self.model, as_episodes(data), self.grid, self.optimum)
 
 
 @dataclass(frozen=True)
 class PredictedOverPosterior:
-    """The same averaged over all that a person may be under a population."""
+    """Predict with probabilities averaged over the posterior under a population."""
 
     model: Model
-    places: Places
+    sample: PosteriorSample
 
     def __call__(self, data: Any) -> Matrix:
         """Probability of every option at every decision scored."""
-        return over_posterior(self.model, as_episodes(data), self.places)
+        return over_posterior(self.model, as_episodes(data), self.sample)
 
 
-def over_posterior(model: Model, episodes: Sequence[Episode], places: Places) -> Matrix:
-    """Probabilities averaged over places in a posterior."""
+def over_posterior(model: Model, episodes: Sequence[Episode], sample: PosteriorSample) -> Matrix:
+    """Probabilities averaged over a posterior sample."""
     found: Any = np.zeros(())
-    for psi, theta, share in zip(*places, strict=True):
-        mine = np.flatnonzero(share > SEEN)
+    for psi, theta, share in zip(*sample, strict=True):
+        mine = np.flatnonzero(share > MIN_POSTERIOR_WEIGHT)
         if len(mine):
-            asked = _Asked.of(model, episodes, psi)
+            asked = _ScoredDecisions.of(model, episodes, psi)
             each = (share[i] * np.exp(asked.log_probabilities(theta[i])) for i in mine)
             found = sum(each, start=found)
-    return np.asarray(found / places.share[places.share > SEEN].sum())
+    return np.asarray(found / sample.share[sample.share > MIN_POSTERIOR_WEIGHT].sum())
 
 
-def averaged(model: Model, episodes: Sequence[Episode], grid: Grid, peak: Peak) -> Matrix:
-    """Probabilities averaged over the grid and the peak, each weighted by its profile."""
-    psi = np.vstack([grid.psi, peak.point.psi])
-    theta = np.vstack([grid.theta, peak.point.theta])
-    values = np.append(grid.values, peak.point.value)
+def averaged(model: Model, episodes: Sequence[Episode], grid: Grid, optimum: Optimum) -> Matrix:
+    """Probabilities averaged over the grid and the optimum, each weighted by its profile."""
+    psi = np.vstack([grid.psi, optimum.point.psi])
+    theta = np.vstack([grid.theta, optimum.point.theta])
+    values = np.append(grid.values, optimum.point.value)
     weights = np.exp(values - values.max())
     weights = np.where(weights > 1e-6, weights, 0.0)
     weights /= weights.sum()

@@ -1,4 +1,4 @@
-"""The profile log-likelihood of one natural parameter, as a curve to look at."""
+"""Profile log-likelihood of one natural parameter as a curve, for plots."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ import numpy as np
 from penchant._typing import Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint
-from penchant.inference.from_episodes import heights, model_source
+from penchant.inference.model_estimate import model_source, profile_along
 from penchant.models.model import natural_parameters
 from penchant.models.natural import Natural
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import check_estimates
 
-BEYOND = 0.5  # shown outside the interval at each side, in units of its own half
-EDGE = 1e-3  # how near to 0 and to its scale a share is shown, next to the estimate
-OPEN_RATIO = 30.0  # shown where a positive parameter has no bound
+CURVE_MARGIN = 0.5  # half widths of the interval shown beyond it: the fall through the target shows
+# How near to its ends a share is shown, relative to the estimate: at the ends weights are infinite.
+SHARE_MARGIN = 1e-3
+OPEN_RATIO = 30.0  # times the estimate shown where a positive parameter has no bound
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,9 @@ def profile_curve(
     low, high = (float(end) for end in estimate.interval(level, "profile", name)[0])
     values = _values(estimate, natural, centre, (low, high), n_points)
     upward, downward = values[values >= centre], values[values < centre][::-1]
-    start = source.peak.point.psi
-    below = heights(problem, natural, downward, start)[::-1]
-    above = heights(problem, natural, upward, start)
+    start = source.optimum.point.psi
+    below = profile_along(problem, natural, downward, start)[::-1]
+    above = profile_along(problem, natural, upward, start)
     return ProfileCurve(name, values, np.array(below + above), centre, low, high)
 
 
@@ -106,14 +107,14 @@ def _values(
     if positive:
         below = low / centre if low > 0 else 1 / OPEN_RATIO
         above = high / centre if np.isfinite(high) else OPEN_RATIO
-        first, last = centre * below ** (1 + BEYOND), centre * above ** (1 + BEYOND)
+        first, last = centre * below ** (1 + CURVE_MARGIN), centre * above ** (1 + CURVE_MARGIN)
     else:
         halves = [half for half in (centre - low, high - centre) if np.isfinite(half)]
         usual = max(halves, default=abs(centre) or 1.0)
-        first = centre - (1 + BEYOND) * (centre - low if np.isfinite(low) else 2 * usual)
-        last = centre + (1 + BEYOND) * (high - centre if np.isfinite(high) else 2 * usual)
+        first = centre - (1 + CURVE_MARGIN) * (centre - low if np.isfinite(low) else 2 * usual)
+        last = centre + (1 + CURVE_MARGIN) * (high - centre if np.isfinite(high) else 2 * usual)
     start, end = natural.ends(shape)
-    room = EDGE * min(centre - start, end - centre) if natural.is_open else 0.0
+    room = SHARE_MARGIN * min(centre - start, end - centre) if natural.is_open else 0.0
     first, last = max(first, start + room), min(last, end - room)
     space = np.geomspace if positive else np.linspace
     half = n_points // 2

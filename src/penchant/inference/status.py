@@ -1,4 +1,10 @@
-"""What can be said of the peaks of profiles: proof, status, sentence, covariance, for many."""
+"""Diagnosis of optima: existence certificate, status, message and covariance of many estimates.
+
+A maximum of the weights is certified by the last Newton step where that suffices, and by linear
+programs otherwise (Albert & Anderson 1984 on separation; see `softmax.separation`). Covariances are
+inverses of the joint observed information of weights and psi. This module decides every status of
+an estimate of a model; `identifiability` and `joint_separation` look at special cases for it.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +20,34 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import either, prior_advice, profile_interval_advice
-from penchant.inference.from_episodes import FromEpisodes
-from penchant.inference.joint_limits import CERTAIN, follow_to_ends, without_maximum
-from penchant.inference.profile.pairs import Points, decisions_of
-from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.grid import Grid, Searched, known_grids
-from penchant.inference.search.peaks import (
-    NOTHING,
-    Peak,
-    Peaks,
-    at_bounds,
-    ends_reached,
-    pseudoinverse,
-)
-from penchant.inference.weakness import (
-    are_run_off,
-    few_words,
-    holds_weights,
-    leaves_free,
-    let_go,
-    nearly_let_go,
-    run_off_words,
+from penchant.inference.identifiability import (
+    divergence_message,
+    few_decisions_note,
+    has_unpenalised_direction,
+    have_diverged,
+    identified_shape_parameters,
+    near_unpenalised_separation,
+    penalises_weights,
     separated_advice,
-    told,
+    unpenalised_separation,
     weakly_identified,
+)
+from penchant.inference.joint_separation import (
+    JOINT_SEPARATION,
+    find_joint_separation,
+    separated_solution,
+)
+from penchant.inference.model_estimate import ModelSource
+from penchant.inference.profile._kernels import MIN_INFORMATION
+from penchant.inference.profile.evaluations import Evaluations, decisions_of
+from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.search.grid import Grid, GridSource, evaluated_grids
+from penchant.inference.search.optima import (
+    Optima,
+    Optimum,
+    at_bounds,
+    bounds_reached,
+    pseudoinverse,
 )
 from penchant.models.model import Declared
 from penchant.models.priors import Prior
@@ -53,20 +63,26 @@ from penchant.softmax.separation import NEGLIGIBLE, UnsolvedProgramError, certif
 from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
 
-PROPORTIONAL = 0.5  # elasticity: by how many per cent a weight changes with one of psi
+# Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
+# only together with psi: half-way between 0, independent, and 1, proportional.
+MIN_ELASTICITY = 0.5
+# log-likelihood that a 95 % interval gives away: half the chi-square quantile of one parameter
+INTERVAL_DROP = 1.92
+MAX_RIDGE_GAIN = 0.01  # log-units that the remaining gradient may gain along a flat ridge
+ZERO_WEIGHT_TOL = 1e-12  # weights that must be positive and are below count as 0
 
 
-def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> Matrix:
-    """Inverses of the joint observed information of weights and psi, one for each peak.
+def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -> Matrix:
+    """Inverse joint observed information of weights and psi, one for each optimum.
 
     With C the inverse curvature of the profile and D the derivative of the weights along it, the
     blocks are I^-1 + D C D', D C and C. psi at the end of its range and weights held at 0 have
-    none; where the curvature is not positive nothing has. Nor have weights that would be others if
-    the search had ended elsewhere: see `_artefacts`.
+    none, nor has any parameter where the curvature is not positive, nor have weights that depend
+    on where the range of the search ends: see `_artefacts`.
     """
-    d, q, n = profiles.n_weights, profiles.n_shape, len(peaks)
-    information, held, drift = peaks.points.information, peaks.at_bound, peaks.drift
-    curvature, stretch = peaks.curvature, profiles.stretch(peaks.points.psi)
+    d, q, n = profiles.n_weights, profiles.n_shape, len(optima)
+    information, held, drift = optima.points.information, optima.at_bound, optima.drift
+    curvature, stretch = optima.curvature, profiles.stretch(optima.points.psi)
     closed = held[:, :, None] | held[:, None, :]
     shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
     inner = pseudoinverse(information)
@@ -77,14 +93,14 @@ def joint_covariances(profiles: Profiles, peaks: Peaks, touched: BoolVector) -> 
     covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
-    without[:, :d] |= _artefacts(profiles, peaks)
+    without[:, :d] |= _artefacts(profiles, optima)
     covariance[without[:, :, None] | without[:, None, :]] = np.nan
     flat = ~_positive_definite(np.where(closed, np.eye(q), curvature))
     covariance[flat | ~_positive_definite(information)] = np.nan
     return covariance
 
 
-def _artefacts(profiles: Profiles, peaks: Peaks) -> BoolVector:
+def _artefacts(profiles: Profiles, optima: Optima) -> BoolVector:
     """Weights that follow a psi held where the search ended: (n, n_weights).
 
     A positive psi is held there at an end of a logarithmic range, or at the lower end of another
@@ -92,21 +108,21 @@ def _artefacts(profiles: Profiles, peaks: Peaks) -> BoolVector:
     over a learning rate, is known only together with it: its standard error would be that of where
     the range ends.
     """
-    psi, theta = peaks.points.psi, np.abs(peaks.points.theta)
+    psi, theta = optima.points.psi, np.abs(optima.points.theta)
     decided = np.zeros(theta.shape, dtype=bool)
     for q, one in enumerate(profiles.shape):
         if one.low > 0:
-            open_end = peaks.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
+            open_end = optima.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
             relative = psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
-            moves = np.abs(peaks.drift[:, :, q]) * relative[:, None]
-            decided |= open_end[:, None] & (moves > PROPORTIONAL * theta)
+            moves = np.abs(optima.drift[:, :, q]) * relative[:, None]
+            decided |= open_end[:, None] & (moves > MIN_ELASTICITY * theta)
     return decided
 
 
 def _positive_definite(matrices: Matrix) -> BoolVector:
     fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
     diagonal = matrices.diagonal(0, 1, 2)
-    fine &= (diagonal > NOTHING).all(axis=1)
+    fine &= (diagonal > MIN_INFORMATION).all(axis=1)
     if not matrices.shape[1]:
         return fine
     scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
@@ -116,31 +132,32 @@ def _positive_definite(matrices: Matrix) -> BoolVector:
 
 
 @dataclass(frozen=True)
-class Proofs:
-    """What Newton's method proves about the weights of each subject at one psi.
+class ExistenceCertificates:
+    """Certificates by Newton's method about the weights of each subject at one psi.
 
     Attributes
     ----------
     exists
-        The maximum exists, is reached, and all weights are told apart.
+        The maximum exists, is reached, and all weights are identified.
     good
-        Besides, nothing hangs on differences that are negligible; where not, more must be looked
-        at than Newton's method.
-    told_apart
-        All weights are, whether there is a maximum or not; not where that is not sure.
+        Besides, it does not rest on negligible differences; where not, linear programs decide.
+    identified_all
+        All weights are identified for certain, whether there is a maximum or not.
     """
 
     exists: BoolVector
     good: BoolVector
-    told_apart: BoolVector
+    identified_all: BoolVector
     conditions: Vector
     decrement: Vector
     n_weights: int
     prior: Prior | None
 
     @classmethod
-    def of(cls, profiles: Profiles, points: Points, thorough: bool = True) -> Proofs:
-        """From the last steps of Newton's method; thorough, if `good` shall be told too."""
+    def of(
+        cls, profiles: Profiles, points: Evaluations, thorough: bool = True
+    ) -> ExistenceCertificates:
+        """Certify by the last Newton steps; `thorough`: decide also whether they are `good`."""
         check_units(points.largest.max(axis=0, initial=0.0), profiles.weights)
         n, d = points.theta.shape
         memo = np.zeros((n, 5))
@@ -150,7 +167,7 @@ class Proofs:
             points.theta,
             points.information,
             memo,
-            codes * points.settled,
+            codes * points.converged,
             points.spread,
             points.largest,
         )
@@ -158,8 +175,8 @@ class Proofs:
         totals = profiles.n_decisions[points.subject].astype(np.float64)
         inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
         good = inside & settled(batch, covariances, conditions, totals, profiles.prior is not None)
-        told_apart = batch.surely_identified
-        exists = inside & batch.converged & told_apart
+        identified_all = batch.surely_identified
+        exists = inside & batch.converged & identified_all
         with np.errstate(invalid="ignore"):
             exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
         doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK))
@@ -168,17 +185,17 @@ class Proofs:
             good[doubtful] = plain.converged & certificates(
                 plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
             )
-        return cls(exists, good, told_apart, conditions, points.decrement, d, profiles.prior)
+        return cls(exists, good, identified_all, conditions, points.decrement, d, profiles.prior)
 
-    def identified(self, points: Points, k: int) -> Identification | None:
-        """What the choices of one of the points identify, if that is all weights for sure."""
-        if not self.told_apart[k]:
+    def identified(self, points: Evaluations, k: int) -> Identification | None:
+        """Identification of one point, if all weights are identified for certain."""
+        if not self.identified_all[k]:
             return None
         scale = np.sqrt(np.diag(points.spread[k]))
         return Identification(scale, len(scale), np.empty((0, len(scale))), None)
 
     def diagnostics(self, k: int, n_steps: int) -> Diagnostics:
-        """The same in the form of diagnostics, after so many steps of a climb."""
+        """Diagnostics of a certified maximum after so many steps."""
         return Diagnostics(
             rank=self.n_weights,
             null_directions=(),
@@ -194,13 +211,11 @@ class Proofs:
         )
 
 
-FLAT = 1.92  # log-likelihood that a 95 % interval gives away
-LEVEL = 0.01  # log-likelihood that is not worth a search
 REACHED = "The maximum exists and was reached."
-USELESS = ("not identified", "separated", "stopped early")
+WITHOUT_ESTIMATE = ("not identified", "separated", "stopped early")  # statuses without errors
 
 
-def _kink() -> str:
+def _kink_message() -> str:
     return (
         "The profile has a kink at its maximum, where a reward equals the value of its option: it "
         "falls to all sides, but has no curvature there, and standard errors are those of the "
@@ -208,30 +223,32 @@ def _kink() -> str:
     )
 
 
-def are_lost(profiles: Profiles, points: Points) -> BoolVector:
-    """Whether the weights have no maximum at the best psi of the grid: nothing to climb to."""
+def lacks_finite_maximum(profiles: Profiles, points: Evaluations) -> BoolVector:
+    """Whether the weights have no finite maximum at the best psi of the grid."""
     lost = np.zeros(len(points), dtype=bool)
     if profiles.prior is not None:
         return lost
-    proofs = Proofs.of(profiles, points, thorough=False)
-    doubtful = np.flatnonzero(~proofs.exists)
+    newton_certificates = ExistenceCertificates.of(profiles, points, thorough=False)
+    doubtful = np.flatnonzero(~newton_certificates.exists)
     for k, choices, _ in _described_at(profiles, points, doubtful, False):
-        with suppress(UnsolvedProgramError):  # not known: the search goes on, its end will tell
-            lost[k] = not has_maximum(choices, profiles.limits, proofs.identified(points, k))
+        with suppress(UnsolvedProgramError):  # undecided: the search goes on, and its end decides
+            lost[k] = not has_maximum(
+                choices, profiles.limits, newton_certificates.identified(points, k)
+            )
     return lost
 
 
 def _described_at(
-    profiles: Profiles, points: Points, which: IntVector, with_slopes: bool
+    profiles: Profiles, points: Evaluations, which: IntVector, with_derivatives: bool
 ) -> Iterator[tuple[int, Choices, Matrix | None]]:
-    """The decisions of some points as the model describes them, all asked of it together.
+    """Yield the decisions of some points with their variables, computed in one call.
 
-    If asked for, with the derivatives of their variables: (n_shape, n_decisions, n_options,
+    If asked for, with the derivatives of the variables: (n_shape, n_decisions, n_options,
     n_weights).
     """
     subject, psi = points.subject[which], points.psi[which]
     for begin, end in profiles.portions(subject) if len(which) else ():
-        x, slopes = profiles.variables(subject[begin:end], psi[begin:end], with_slopes)
+        x, slopes = profiles.variables(subject[begin:end], psi[begin:end], with_derivatives)
         rows = profiles.rows(subject[begin:end])
         profiles.check_finite(x, rows)
         for i, k in enumerate(which[begin:end].tolist()):
@@ -239,12 +256,12 @@ def _described_at(
             yield k, decisions_of(i, rows, x, profiles.weights), steep
 
 
-def _existing(
+def _solve_weights(
     problem: Problem, choices: Choices, known: Identification | None, near: Vector
 ) -> Solution:
-    """The weights at one psi; separation counts along directions that the model allows only.
+    """Solve the weights at one psi; separation counts only along allowed directions.
 
-    `known` is what the choices identify, if that is sure; `near` where Newton's method led to.
+    `known`: the identification, if certain; `near`: where Newton's method ended.
     """
     found = None if known is None else proven_separation(choices, known, threads=1)
     if found is None:
@@ -258,73 +275,73 @@ def _existing(
 
 def estimates_at(
     profiles: Profiles,
-    grids: Searched,
-    peaks: Peaks,
+    grids: GridSource,
+    optima: Optima,
     subjects: Sequence[Any],
 ) -> list[Estimate]:
-    """Put the peaks of profiles into words and numbers for the user."""
-    some, towards = _may_rise_for_ever(profiles, peaks), np.full(len(peaks), -1)
+    """Estimates of all subjects at their optima."""
+    some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
     if len(some):
-        peaks, towards = follow_to_ends(profiles, peaks, some)
-    points = peaks.points
-    cases = _Cases.of(profiles, grids, peaks, towards)
-    covariances = joint_covariances(profiles, peaks, cases.touched)
-    verdicts = cases.verdicts()
-    reached = np.flatnonzero([verdict.status == "converged" for verdict in verdicts])
-    weak = weakly_identified(profiles, grids, peaks, covariances, reached)
+        optima, towards = find_joint_separation(profiles, optima, some)
+    points = optima.points
+    cases = DiagnosisBatch.of(profiles, grids, optima, towards)
+    covariances = joint_covariances(profiles, optima, cases.touched)
+    diagnoses = cases.diagnoses()
+    reached = np.flatnonzero([diagnosis.status == "converged" for diagnosis in diagnoses])
+    weak = weakly_identified(profiles, grids, optima, covariances, reached)
     theta = np.concatenate([points.theta, points.psi], axis=1)
     found = []
-    for k, (grid, verdict) in enumerate(zip(grids, verdicts, strict=True)):
+    for k, (grid, diagnosis) in enumerate(zip(grids, diagnoses, strict=True)):
         if k in weak:
-            said = verdict.message.removeprefix(REACHED)
-            verdict = replace(verdict, status="weakly identified", message=weak[k] + said)
-        if verdict.status in USELESS:
+            rest = diagnosis.message.removeprefix(REACHED)
+            diagnosis = replace(diagnosis, status="weakly identified", message=weak[k] + rest)
+        if diagnosis.status in WITHOUT_ESTIMATE:
             covariances[k] = np.nan
-        theta[k, : profiles.n_weights] = verdict.weights
-        theta[k, profiles.n_weights :][~verdict.told] = np.nan
+        theta[k, : profiles.n_weights] = diagnosis.weights
+        theta[k, profiles.n_weights :][~diagnosis.known] = np.nan
         numbers = theta[k], covariances[k]
-        found.append(told_estimate(profiles, k, grid, peaks[k], verdict, *numbers, subjects[k]))
+        found.append(make_estimate(profiles, k, grid, optima[k], diagnosis, *numbers, subjects[k]))
     return found
 
 
-def _may_rise_for_ever(profiles: Profiles, peaks: Peaks) -> IntVector:
-    """Peaks that need not be maxima, as some choices are certain; a prior holds the weights."""
+def _may_lack_maximum(profiles: Profiles, optima: Optima) -> IntVector:
+    """Optima that need not be maxima: some choices are certain, and no prior holds the weights."""
     if profiles.prior is not None or not profiles.n_shape:
         return np.empty(0, dtype=np.int64)
-    theta = peaks.points.theta
-    apart = (np.abs(theta) * peaks.points.largest[:, 1]).max(axis=1, initial=0.0)
-    doubtful = (apart > CERTAIN) | ~peaks.converged
+    theta = optima.points.theta
+    apart = (np.abs(theta) * optima.points.largest[:, 1]).max(axis=1, initial=0.0)
+    doubtful = (apart > JOINT_SEPARATION.certain_utility) | ~optima.converged
     return np.flatnonzero(doubtful & np.isfinite(theta).all(axis=1))
 
 
-def told_estimate(
+def make_estimate(
     profiles: Profiles,
     k: int,
     grid: Grid | Callable[[], Grid],
-    peak: Peak,
-    verdict: Verdict,
+    optimum: Optimum,
+    diagnosis: Diagnosis,
     theta: Vector,
     covariance: Matrix,
     subject: Any,
 ) -> Estimate:
-    """The estimate of subject k, of whom all is known."""
+    """Build the estimate of subject k from its diagnosis."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
     null = -n_decisions * math.log(profiles.n_options)
     whose = {episode.subject for episode in episodes}
-    n_subjects = len(whose)  # episodes of nobody in particular are of one
+    n_subjects = len(whose)  # episodes without a subject count as one
     if subject is None and n_subjects == 1:
         (subject,) = whose
     return _estimate(
-        FromEpisodes(profiles.model, episodes, grid, peak, profiles.prior),
+        ModelSource(profiles.model, episodes, grid, optimum, profiles.prior),
         (*profiles.weights, *(shape.name for shape in profiles.shape)),
-        verdict.status,
-        verdict.message,
+        diagnosis.status,
+        diagnosis.message,
         theta,
         covariance,
-        (verdict.log_likelihood, null),
-        verdict.checks,
+        (diagnosis.log_likelihood, null),
+        diagnosis.checks,
         n_decisions,
-        log_posterior=None if profiles.prior is None else peak.point.value,
+        log_posterior=None if profiles.prior is None else optimum.point.value,
         n_options=(profiles.n_options, profiles.n_options),
         subject=subject,
         notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
@@ -333,7 +350,7 @@ def told_estimate(
 
 
 def _estimate(
-    source: FromEpisodes,
+    source: ModelSource,
     names: tuple[str, ...],
     status: Status,
     message: str,
@@ -344,7 +361,7 @@ def _estimate(
     n_decisions: int,
     **others: Any,
 ) -> Estimate:
-    """The estimate of a model: its log-likelihood, and that of uniform choice."""
+    """Build an estimate; `log_likelihoods` are the model's and that of uniform choice."""
     model, prior = source.model, source.prior
     return Estimate(
         status=status,
@@ -366,7 +383,7 @@ def _estimate(
 
 
 def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
-    """The message with advice for a model instead of advice for a table of variables.
+    """Replace advice for a table of variables by advice for a model.
 
     A model may know why one of its weights is not identified: it then has `unidentified`, a mapping
     from weights to sentences that say what to do.
@@ -374,14 +391,14 @@ def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
     Parameters
     ----------
     message
-        That the weights are not identified, and what to do with variables.
+        Message of weights that are not identified, with advice on variables.
     model
-        Whose weights they are.
+        Model of these weights.
     diagnostics
-        Which directions are not identified.
+        Directions that are not identified.
     """
     known = Declared(model).unidentified
-    alone = [_alone(direction) for direction in diagnostics.null_directions]
+    alone = [_single_weight(direction) for direction in diagnostics.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
     of_variables = either(
         r"Drop a variable(, interact \S+ with the options)?, give",
@@ -390,34 +407,34 @@ def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
     return re.sub(of_variables, f"{own}Else use" if own else "Use", message)
 
 
-def _alone(direction: Any) -> str | None:
-    """The one weight that a direction consists of."""
+def _single_weight(direction: Any) -> str | None:
+    """Name of the single weight that a direction consists of, or None."""
     parts = [name for name, value in direction.items() if value != 0]
     return parts[0] if len(parts) == 1 else None
 
 
 def estimate_at(
-    problem: Problem, grid: Grid | Callable[[], Grid], peak: Peak, subject: Any = None
+    problem: Problem, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Any = None
 ) -> Estimate:
-    """Put the peak of one profile into words and numbers for the user."""
-    return estimates_at(problem.profiles, [grid], peak.alone(), [subject])[0]
+    """Estimate of one subject at its optimum."""
+    return estimates_at(problem.profiles, [grid], optimum.alone(), [subject])[0]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is said of one peak; `told` are the shape parameters that have an estimate."""
+class Diagnosis:
+    """Diagnosis of one optimum; `known` are the shape parameters that have an estimate."""
 
     status: Status
     message: str
     weights: Vector
-    told: BoolVector
+    known: BoolVector
     log_likelihood: float
     checks: Diagnostics
 
 
 @dataclass(frozen=True)
-class _Cases:
-    """What can be said of peaks at once.
+class DiagnosisBatch:
+    """Properties of many optima from which their diagnoses follow.
 
     Attributes
     ----------
@@ -428,14 +445,14 @@ class _Cases:
     flat, loose
         The whole profile is within a 95 % interval; or a shape parameter is, along a ridge.
     towards
-        Shape parameter to whose end the likelihood rises while weights grow for ever, or -1.
+        Shape parameter to whose end the likelihood rises while weights diverge, or -1.
     is_plain
-        A maximum that exists, away from all bounds: there is nothing more to say.
+        Whether the maximum exists, away from all bounds: no closer look is needed.
     """
 
     profiles: Profiles
-    peaks: Peaks
-    proofs: Proofs
+    optima: Optima
+    newton_certificates: ExistenceCertificates
     touched: BoolVector
     unmoved: BoolVector
     flat: BoolVector
@@ -444,80 +461,89 @@ class _Cases:
     is_plain: BoolVector
 
     @classmethod
-    def of(cls, profiles: Profiles, grids: Searched, peaks: Peaks, towards: IntVector) -> _Cases:
-        """Look at all of them."""
-        proofs = Proofs.of(profiles, peaks.points)
-        touched = np.asarray(peaks.points.theta[:, profiles.positive] <= 1e-12)
-        unmoved = np.asarray(peaks.points.fisher.diagonal(0, 1, 2) <= 0)
+    def of(
+        cls, profiles: Profiles, grids: GridSource, optima: Optima, towards: IntVector
+    ) -> DiagnosisBatch:
+        """Compute the properties of all optima."""
+        newton_certificates = ExistenceCertificates.of(profiles, optima.points)
+        touched = np.asarray(optima.points.theta[:, profiles.positive] <= ZERO_WEIGHT_TOL)
+        unmoved = np.asarray(optima.points.fisher.diagonal(0, 1, 2) <= 0)
         unmoved &= np.any(touched, axis=1, keepdims=True)
-        flat = _are_flat(grids)
-        loose = _loose(profiles, peaks)
-        doubtful = touched.any(axis=1) | peaks.at_bound.any(axis=1) | flat | loose.any(axis=1)
-        doubtful |= are_run_off(profiles, peaks) | (towards >= 0)
-        plain = proofs.good & peaks.converged & ~peaks.kinked & ~doubtful
-        return cls(profiles, peaks, proofs, touched, unmoved, flat, loose, towards, plain)
+        flat = _have_flat_profile(grids)
+        loose = _loose_parameters(profiles, optima)
+        doubtful = touched.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
+        doubtful |= have_diverged(profiles, optima) | (towards >= 0)
+        plain = newton_certificates.good & optima.converged & ~optima.kinked & ~doubtful
+        return cls(
+            profiles, optima, newton_certificates, touched, unmoved, flat, loose, towards, plain
+        )
 
-    def plain(self, k: int) -> Verdict:
-        """The maximum exists and was reached."""
-        points, checks = self.peaks.points, self.proofs.diagnostics(k, int(self.peaks.n_steps[k]))
+    def plain(self, k: int) -> Diagnosis:
+        """Diagnosis of a maximum that exists and was reached."""
+        points, checks = (
+            self.optima.points,
+            self.newton_certificates.diagnostics(k, int(self.optima.n_steps[k])),
+        )
         reached = float(points.log_likelihood[k])
         moved = ~self.unmoved[k]
-        return Verdict("converged", REACHED, points.theta[k], moved, reached, checks)
+        return Diagnosis("converged", REACHED, points.theta[k], moved, reached, checks)
 
-    def verdicts(self) -> list[Verdict]:
-        """What is said of each."""
-        proven = self.proofs.good & self.peaks.converged & (self.towards < 0)
+    def diagnoses(self) -> list[Diagnosis]:
+        """Diagnosis of every optimum."""
+        proven = self.newton_certificates.good & self.optima.converged & (self.towards < 0)
         doubtful = np.flatnonzero(~self.is_plain & ~proven)
         looked_into = {
-            k: _looked_into(
-                self.profiles.of_one(k),
+            k: _diagnose_weights(
+                self.profiles.for_subject(k),
                 (choices, slopes),
-                self.peaks[k],
+                self.optima[k],
                 self.plain(k),
                 self._identified(k),
                 int(self.towards[k]),
             )
             for k, choices, slopes in _described_at(
-                self.profiles, self.peaks.points, doubtful, self.profiles.n_shape > 0
+                self.profiles, self.optima.points, doubtful, self.profiles.n_shape > 0
             )
         }
         return [
-            self.plain(k) if plain else self._closer(k, looked_into.get(k))
+            self.plain(k) if plain else self._diagnose(k, looked_into.get(k))
             for k, plain in enumerate(self.is_plain.tolist())
         ]
 
     def _identified(self, k: int) -> Identification | None:
-        """What the choices of one identify, if it is sure and nothing else holds the weights."""
+        """Identification of one optimum, if certain and no prior or bound holds the weights."""
         if self.profiles.prior is not None or self.touched[k].any():
             return None
-        return self.proofs.identified(self.peaks.points, k)
+        return self.newton_certificates.identified(self.optima.points, k)
 
-    def _closer(self, k: int, found: Verdict | None) -> Verdict:
-        """The worst that can be said, and the sentence that goes with it.
+    def _diagnose(self, k: int, found: Diagnosis | None) -> Diagnosis:
+        """Diagnosis with the worst status that applies.
 
-        `found` is what is said of the weights, if that is not plain.
+        `found`: the diagnosis of the weights, if that is not plain.
         """
-        profiles, peak = self.profiles, self.peaks[k]
+        profiles, optimum = self.profiles, self.optima[k]
         found = self.plain(k) if found is None else found
-        held = _bounds(profiles, peak, self.touched[k], self.unmoved[k])
-        checks = replace(found.checks, bounds=held, iterations=peak.n_steps)
+        held = _bounds(profiles, optimum, self.touched[k], self.unmoved[k])
+        checks = replace(found.checks, bounds=held, iterations=optimum.n_steps)
         inner = found.status, found.message
-        status, message = self._judged(k, inner, held)
-        if peak.kinked and status not in USELESS:
-            message = f"{message} {_kink()}"
+        status, message = self._status_and_message(k, inner, held)
+        if optimum.kinked and status not in WITHOUT_ESTIMATE:
+            message = f"{message} {_kink_message()}"
         return replace(found, status=status, message=message, checks=checks)
 
-    def _judged(
+    def _status_and_message(
         self, k: int, inner: tuple[Status, str], held: tuple[str, ...]
     ) -> tuple[Status, str]:
+        # in this order: without finite weights psi means nothing; a bound or a ridge says more than
+        # that the errors are large
         status, sentence = inner
-        peak = self.peaks[k]
+        optimum = self.optima[k]
         names = " and ".join(shape.name for shape in self.profiles.shape)
         if status in ("not identified", "separated"):
-            advice = separated_advice(sentence, self.profiles.of_one(k))
+            advice = separated_advice(sentence, self.profiles.for_subject(k))
             at = ", ".join(
                 f"{s.name} {'near ' if q == self.towards[k] else '= '}{v:.4g}"
-                for q, (s, v) in enumerate(zip(self.profiles.shape, peak.point.psi, strict=True))
+                for q, (s, v) in enumerate(zip(self.profiles.shape, optimum.point.psi, strict=True))
             )
             return status, f"{advice} (At {at}.)" if at else advice
         if status == "stopped early":
@@ -526,17 +552,20 @@ class _Cases:
                 f"{solved} The choices hardly bound the weights: {prior_advice()}; until then this "
                 "is not an estimate."
             )
-        if not peak.converged and not (self.loose[k].any() and _is_level(self.profiles, peak)):
+        if not optimum.converged and not (
+            self.loose[k].any() and _is_flat_ridge(self.profiles, optimum)
+        ):
             return "stopped early", (
-                f"The search over {names} stopped after {peak.n_steps} steps before it reached a "
-                "maximum. Look at `profile`."
+                f"The search over {names} stopped after {optimum.n_steps} steps before it reached "
+                "a maximum. Look at `profile`."
             )
         if held:
-            return "at a bound", at_bounds(self.profiles, peak, held)
+            return "at a bound", at_bounds(self.profiles, optimum, held)
         if self.flat[k]:
             return "weakly identified", (
-                f"The profile over {names} is flat: it varies by less than {FLAT} log-units over "
-                "the whole range, so that every value is in the 95 % interval. Hold it fixed."
+                f"The profile over {names} is flat: it varies by less than {INTERVAL_DROP} "
+                "log-units over the whole range, so that every value is in the 95 % interval. "
+                "Hold it fixed."
             )
         if self.loose[k].any():
             which = " and ".join(
@@ -546,75 +575,75 @@ class _Cases:
                 f"The profile has a ridge: {which} can move across its whole range while the other "
                 f"parameters make up for it. {profile_interval_advice()}, or hold it fixed."
             )
-        run_off = run_off_words(self.profiles, peak)
+        run_off = divergence_message(self.profiles, optimum)
         if status == "converged" and run_off:
             return "weakly identified", run_off
         return status, sentence
 
 
 def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tuple[str, ...]:
-    """What is to be said of the data, and of what the model takes for known."""
+    """Notes on the data, and on what the model takes as known."""
     of_data = dict.fromkeys(note for e in episodes for note in e.notes)
-    few = few_words(n_decisions, profiles.n_weights + profiles.n_shape)
+    few = few_decisions_note(n_decisions, profiles.n_weights + profiles.n_shape)
     return (*of_data, *doubts_of(profiles.model, episodes), *few)
 
 
-def _looked_into(
+def _diagnose_weights(
     problem: Problem,
     described: tuple[Choices, Matrix | None],
-    peak: Peak,
-    found: Verdict,
+    optimum: Optimum,
+    found: Diagnosis,
     identified: Identification | None,
     towards: int,
-) -> Verdict:
-    """What can be said of weights that Newton's method alone proves nothing about.
+) -> Diagnosis:
+    """Diagnose weights that Newton's method alone does not certify.
 
-    described : the decisions at the peak, and derivatives of their variables
-    towards : shape parameter to whose end the likelihood rises while weights grow, or -1
+    described : the decisions at the optimum, and derivatives of their variables
+    towards : shape parameter to whose end the likelihood rises while weights diverge, or -1
     """
     choices, slopes = described
-    has_prior = holds_weights(problem)
-    solution = _inner_solution(problem, choices, peak, identified)
-    # a linear program may take differences for none that weights as large as these still tell
-    reached = peak.point.log_likelihood
+    has_prior = penalises_weights(problem)
+    solution = _inner_solution(problem, choices, optimum, identified)
+    # a linear program may take differences for 0 that still count with weights as large as these
+    reached = optimum.point.log_likelihood
     if towards >= 0 and (solution.recession is None or solution.log_likelihood < reached):
-        solution = without_maximum(solution, choices, peak.point.theta, reached)
+        solution = separated_solution(solution, choices, optimum.point.theta, reached)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
     status, message = status_of(solution, checks, problem.model.weights, has_prior)
     if status == "weakly identified":
         message = separated_advice(message, problem)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
-    known = told(problem, choices, slopes, solution)
+    known = identified_shape_parameters(problem, choices, slopes, solution)
     if towards >= 0:
         known[towards] = True
-    return Verdict(status, message, solution.theta, known, solution.log_likelihood, checks)
+    return Diagnosis(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(
-    problem: Problem, choices: Choices, peak: Peak, known: Identification | None
+    problem: Problem, choices: Choices, optimum: Optimum, known: Identification | None
 ) -> Solution:
-    """What can be said of the weights at the best psi.
+    """Solution of the weights at the best psi, with its existence decided.
 
-    Where the prior holds every direction of the weights there is a maximum, and no linear program
-    is asked.
+    Where the prior penalises every direction of the weights a maximum exists, and no linear
+    program is needed.
     """
-    point = peak.point
+    point = optimum.point
     likelihood, identified = prepared(choices, 1)
     near, ending = None, "converged"
-    if leaves_free(problem, point.theta, np.asarray(likelihood.largest)[1]):
-        found = _existing(problem, choices, known, point.theta)
-        if not holds_weights(problem):
+    if has_unpenalised_direction(problem, point.theta, np.asarray(likelihood.largest)[1]):
+        found = _solve_weights(problem, choices, known, point.theta)
+        if not penalises_weights(problem):
             finite = np.isfinite(found.theta).all()
             return replace(found, theta=point.theta, point=point.theta) if finite else found
         if found.recession is not None or found.ending == UNDECIDED:
             try:
-                gone = let_go(problem, choices, found, point.theta)
+                separated = unpenalised_separation(problem, choices, found, point.theta)
             except UnsolvedProgramError:
-                gone, ending = None, UNDECIDED
-            if gone is not None:
-                return replace(gone, log_likelihood=point.log_likelihood)
-        near = nearly_let_go(problem, choices, point.theta, point.information)
+                separated, ending = None, UNDECIDED
+            if separated is not None:
+                return replace(separated, log_likelihood=point.log_likelihood)
+        near = near_unpenalised_separation(problem, choices, point.theta, point.information)
     inverse, condition = scaled_inverse(point.information)
     return Solution(
         theta=point.theta,
@@ -622,8 +651,8 @@ def _inner_solution(
         log_likelihood=point.log_likelihood,
         known=identified,
         ending=ending,
-        decrement=float(peak.peaks.points.decrement[peak.row]),
-        n_steps=peak.n_steps,
+        decrement=float(optimum.optima.points.decrement[optimum.row]),
+        n_steps=optimum.n_steps,
         condition=condition,
         point=point.theta,
         certainty=inverse,
@@ -633,12 +662,12 @@ def _inner_solution(
 
 
 def _bounds(
-    profiles: Profiles, peak: Peak, touched: BoolVector, unmoved: BoolVector
+    profiles: Profiles, optimum: Optimum, touched: BoolVector, unmoved: BoolVector
 ) -> tuple[str, ...]:
-    """What holds the estimate: ends of psi's range, weights that must be positive."""
+    """Active bounds: ends of psi's range, weights that must be positive."""
     found = [
         f"{shape.name} = {(shape.high if upper else shape.low) if limit is None else limit.value:g}"
-        for shape, upper, limit in ends_reached(profiles.shape, peak)
+        for shape, upper, limit in bounds_reached(profiles.shape, optimum)
         if not unmoved[profiles.shape.index(shape)]
     ]
     if touched.any():
@@ -647,47 +676,47 @@ def _bounds(
     return tuple(found)
 
 
-def _is_level(profiles: Profiles, peak: Peak) -> bool:
-    """Whether the slope left would gain next to nothing over the whole range: a flat ridge."""
-    free = np.where(peak.at_bound, 0.0, peak.point.gradient)
-    return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < LEVEL)
+def _is_flat_ridge(profiles: Profiles, optimum: Optimum) -> bool:
+    """Whether the remaining gradient gains next to nothing over the whole range: a flat ridge."""
+    free = np.where(optimum.at_bound, 0.0, optimum.point.gradient)
+    return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < MAX_RIDGE_GAIN)
 
 
-def _are_flat(grids: Searched) -> BoolVector:
+def _have_flat_profile(grids: GridSource) -> BoolVector:
     """Whether whole grids lie within what a 95 % interval gives away."""
     flat = np.zeros(len(grids), dtype=bool)
-    known, rows = known_grids(grids)
+    known, rows = evaluated_grids(grids)
     if known is None:
         return flat
     highest = np.fmax.reduce(known.values, axis=1, keepdims=True)
-    # what is not finite tells nothing; most of those that are not flat fall far in one cell
-    fallen = (known.values <= highest - FLAT) & (known.values > -np.inf)
+    # cells outside the domain do not count; one that has fallen far decides for most subjects
+    fallen = (known.values <= highest - INTERVAL_DROP) & (known.values > -np.inf)
     some = np.flatnonzero(~fallen.any(axis=1))
     there = np.isfinite(known.values[some])
     flat[rows[some]] = np.count_nonzero(there, axis=1) > 1
     return flat
 
 
-def _loose(profiles: Profiles, peaks: Peaks) -> BoolVector:
+def _loose_parameters(profiles: Profiles, optima: Optima) -> BoolVector:
     """Shape parameters whose standard error, by the curvature, is as long as their range."""
     if not profiles.n_shape:
-        return np.zeros((len(peaks), 0), dtype=bool)
-    values, vectors = np.linalg.eigh(peaks.curvature)
+        return np.zeros((len(optima), 0), dtype=bool)
+    values, vectors = np.linalg.eigh(optima.curvature)
     fine = values > 0
     lengths = np.where(fine, 1.0 / np.where(fine, values, 1.0), 1e300)
     variance = np.einsum("kab,kb->ka", vectors**2, lengths)
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
 
 
-def nothing_known(problem: Problem, subject: Any = None) -> Estimate:
-    """The estimate before any decision."""
+def estimate_without_data(problem: Problem, subject: Any = None) -> Estimate:
+    """Estimate before any decision."""
     d, n = len(problem.model.weights), problem.n_shape
     nowhere = Grid(
         np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)
     )
-    peak = Peaks.none(problem.profiles, 1)[0]
+    optimum = Optima.none(problem.profiles, 1)[0]
     return _estimate(
-        FromEpisodes(problem.model, problem.episodes, nowhere, peak, problem.prior),
+        ModelSource(problem.model, problem.episodes, nowhere, optimum, problem.prior),
         (*problem.profiles.weights, *(shape.name for shape in problem.profiles.shape)),
         "not identified",
         "No decision has been made that could tell anything. Observe some.",

@@ -33,7 +33,7 @@ from penchant.models.offers.offers import Offers
 from penchant.models.record import Record, refuse_no_model
 
 Objective = Callable[[Any, Vector, Vector], Any]
-STEP = 1e-3  # of search units; differences of fourth order are then good to 1e-9 or so
+STEP = 1e-3  # of unconstrained units; differences of fourth order are then good to 1e-9 or so
 AGREE = 1e-5
 ROUNDING = 1e-11  # of the variables over the unit of psi: differences are no better than that
 NOTHING = 1e-7  # of the size of all changes: differences are good to about 1e-9
@@ -189,11 +189,11 @@ def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
 def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
     """Derivative of the variables in shape parameter q, of fourth order."""
     shape = exam.model.shape[q]
-    u = float(shape.to_search(psi[q]))
+    u = float(shape.to_unconstrained(psi[q]))
 
     def moved(steps: int) -> Matrix:
         there = psi.copy()
-        there[q] = float(shape.from_search(u + steps * STEP))
+        there[q] = float(shape.from_unconstrained(u + steps * STEP))
         return exam.explanatory(one, there)
 
     rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))

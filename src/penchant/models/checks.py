@@ -185,7 +185,7 @@ def place(one: Any, t: int) -> str:
 
 
 def _own_units(model: Any, u: Vector) -> Vector:
-    return np.array([float(s.from_search(v)) for s, v in zip(model.shape, u, strict=True)])
+    return np.array([float(s.from_unconstrained(v)) for s, v in zip(model.shape, u, strict=True)])
 
 
 def declarations(model: Any) -> list[Finding]:
@@ -268,7 +268,7 @@ def _natural(model: Any) -> Iterator[str]:
 def _told_by_natural(model: Any, natural: tuple[Natural, ...]) -> Iterator[str]:
     """Every weight and shape parameter follows from the natural parameters."""
     theta = 0.5 + np.arange(len(model.weights)) / 3
-    psi = np.array([float(s.from_search(np.mean(s.search_range))) for s in model.shape])
+    psi = np.array([float(s.from_unconstrained(np.mean(s.search_range))) for s in model.shape])
     slopes = np.array([n.gradient(theta, psi) for n in natural])
     names = [*model.weights, *(s.name for s in model.shape)]
     size = np.abs(slopes).max(axis=1, keepdims=True, initial=1e-300)

@@ -2,8 +2,8 @@
 
 There are seven forms. Each says what the parameter is and how it changes, where the weights lie
 when it has a given value, between which ends it lies, and along which positions its profile is
-followed: psi in search units for a shape parameter, the logarithm for a reciprocal, the weight for
-a share, the value itself for weights and ratios.
+followed: psi in unconstrained units for a shape parameter, the logarithm for a reciprocal, the
+weight for a share, the value itself for weights and ratios.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from penchant.errors import DataError
 from penchant.models.links import Link
 
 LOG_3 = float(np.log(3.0))
-SQUEEZE = 8.0  # search units from 1 to either end of a range from 0 to infinity
+SQUEEZE = 8.0  # unconstrained units from 1 to either end of a range from 0 to infinity
 
 
 @dataclass(frozen=True)
@@ -104,22 +104,22 @@ class Shape:
 
     def grid(self) -> Vector:
         """Points from low to high, equally spaced on the scale of the search."""
-        points = np.asarray(self.from_search(np.linspace(*self.search_range, self.n_grid)))
+        points = np.asarray(self.from_unconstrained(np.linspace(*self.search_range, self.n_grid)))
         points[0], points[-1] = self.low, self.high
         return points
 
     @property
     def search_range(self) -> tuple[float, float]:
         """Range on the scale of the search."""
-        return float(self.to_search(self.low)), float(self.to_search(self.high))
+        return float(self.to_unconstrained(self.low)), float(self.to_unconstrained(self.high))
 
-    def to_search(self, value: Any) -> Any:
+    def to_unconstrained(self, value: Any) -> Any:
         """Value on the scale of the search: its logarithm, or the range in ten units."""
         if self.scale == "log":
             return SQUEEZE * np.tanh(np.log(value) / SQUEEZE) if self.squeezed else np.log(value)
         return (np.asarray(value, dtype=np.float64) - self.low) / self._linear_unit
 
-    def from_search(self, value: Any) -> Any:
+    def from_unconstrained(self, value: Any) -> Any:
         """Value in its own units, kept inside the range."""
         if self.scale == "linear":
             return _inside(self.low + self._linear_unit * value, self.low, self.high)
@@ -129,7 +129,7 @@ class Shape:
         return _inside(np.exp(value), self.low, self.high)
 
     def stretch(self, value: Any) -> Any:
-        """Derivative of the value in search units."""
+        """Derivative of the value in unconstrained units."""
         if self.squeezed:
             return value * np.cosh(np.log(value) / SQUEEZE) ** 2
         return value if self.scale == "log" else self._linear_unit
@@ -335,7 +335,7 @@ class Natural:
     # -- positions and ends ----------------------------------------------------------------------
 
     def positions(self, theta: Matrix, u: Matrix) -> Vector:
-        """Positions at many weights and shape parameters in search units; not finite: nowhere."""
+        """Positions at many weights and unconstrained shape parameters; not finite: nowhere."""
         return self.moved.of_weights(theta)
 
     def from_positions(self, positions: Matrix) -> Matrix:
@@ -591,13 +591,13 @@ class ShapeParameter(Natural):
         return float((np.float64(value) / self.scale) ** (1.0 / self.power))
 
     def positions(self, theta: Matrix, u: Matrix) -> Vector:
-        """The shape parameter in search units."""
+        """The shape parameter in unconstrained units."""
         return np.asarray(u[:, self.index])
 
     def values_at(self, positions: Matrix, shape: Sequence[Shape]) -> Matrix:
         """Values at positions, with the limits of the model at its ends."""
         mine = shape[self.index]
-        own = np.asarray(mine.from_search(positions))
+        own = np.asarray(mine.from_unconstrained(positions))
         # A logarithmic range is where to look; a linear one, such as 0 to 1, is all there is.
         if mine.scale == "log":
             own = np.where(positions == -np.inf, 0.0, np.where(positions == np.inf, np.inf, own))

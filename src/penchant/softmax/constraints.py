@@ -212,7 +212,7 @@ def maximise_within(
     """Maximise inside the constraints, for variables of about size 1; which of them are active.
 
     It begins at the point allowed that is nearest to 0, or to `near`. The compiled twin for
-    weights that are not negative is `climb_inside` in `inference.profile._kernels`.
+    weights that are not negative is `solve_nonnegative` in `inference.profile._kernels`.
     """
     size = np.abs(constraints.matrix).max(axis=1)
     rows, bound = constraints.matrix / size[:, None], constraints.bound / size

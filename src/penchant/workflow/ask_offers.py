@@ -473,7 +473,9 @@ class ParameterScaling:
         """Combinations of shape parameters, evenly spaced inside their search ranges."""
         inside = np.linspace(0.0, 1.0, PRIOR.n_typical_psi + 2)[1:-1]
         axes = [
-            s.from_search(s.search_range[0] + (s.search_range[1] - s.search_range[0]) * inside)
+            s.from_unconstrained(
+                s.search_range[0] + (s.search_range[1] - s.search_range[0]) * inside
+            )
             for s in self.model.shape
         ]
         combinations = list(product(*axes))

@@ -24,7 +24,7 @@ from penchant.bandit.episode import history_learnt_from
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import PortionFit
-from penchant.inference.from_episodes import model_source
+from penchant.inference.model_estimate import model_source
 from penchant.models.model import Declared
 from penchant.models.record import as_episodes, data_of
 from penchant.output import (

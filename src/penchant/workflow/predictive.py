@@ -20,7 +20,7 @@ from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import history_learnt_from
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
-from penchant.inference.from_episodes import model_source
+from penchant.inference.model_estimate import model_source
 from penchant.models.model import Declared, natural_parameters, positive_weights
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
@@ -87,7 +87,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
             )
     draws = np.concatenate(kept)[:n_draws]
     for q, shape in enumerate(estimate.model.shape):
-        inside = shape.from_search(draws[:, d + q])
+        inside = shape.from_unconstrained(draws[:, d + q])
         draws[:, d + q] = inside if free[d + q] else estimate.psi[q]
     return draws
 
@@ -170,7 +170,7 @@ def _covariance_root(covariance: Matrix) -> Matrix:
 
 
 def _unconstrained(model: Any, psi: Vector) -> Vector:
-    return np.array([float(s.to_search(v)) for s, v in zip(model.shape, psi, strict=True)])
+    return np.array([float(s.to_unconstrained(v)) for s, v in zip(model.shape, psi, strict=True)])
 
 
 def _is_valid(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector:

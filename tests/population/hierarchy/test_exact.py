@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.inference.predict import turns
+from penchant.inference.predict import random_rotations
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.marginal import LogCholesky, MarginalLikelihood
@@ -133,7 +133,7 @@ def test_drawn_nodes_integrate_a_normal_density():
     middle = 1 + np.einsum("ab,kb->ka", root[1:, :1], rule.z[:, 0, :1])[None]
     width = np.broadcast_to(root[1:, 1:], (1, 5, 4, 4))
     drawn, second = rule.importance_draws(
-        middle, width, np.zeros((1, 5, 4)), 2 * width, turns(1, 4)
+        middle, width, np.zeros((1, 5, 4)), 2 * width, random_rotations(1, 4)
     )
     h = np.concatenate([np.broadcast_to(shapes[:, :, None], (1, 5, 4096, 1)), drawn], axis=-1)
     density = stats.multivariate_normal(np.ones(5), posterior).logpdf(h[0].reshape(-1, 5))

@@ -1,10 +1,11 @@
-"""Compiled profiles of many subjects at many psi, sums over decisions, climbs. Bare arrays.
+"""Compiled inner problems of many subjects at many psi, their derivatives, and outer steps.
 
-`profile` packs choices as fits of choices do: eight decisions in a block, rows relative to the
-option chosen. Here all choice sets have the same size, the weights start from those of a psi
-nearby, and the last step of Newton's method is taken for granted: it gains half the squared
-decrement. Arrays for what stands in between are made here, in Python: loops that make none, and
-assign to no slice, compile in a fraction of the time.
+`solve_weights` packs choices as fits of choices do: eight decisions in a block, variables relative
+to the option chosen. All choice sets have the same size, the weights start from those of a psi
+nearby, and the last Newton step is taken without evaluating it: it gains half the squared decrement
+(Boyd & Vandenberghe 2004, section 9.5). Scratch arrays are allocated in Python: loops that allocate
+none, and assign to no slice, compile in a fraction of the time. Symbols: m options, d weights, q or
+n_shape shape parameters, k a pair of a subject and a psi.
 """
 
 import math
@@ -45,16 +46,18 @@ _FAST: dict[str, Any] = {
     "fastmath": {"contract", "nsz"},
     "_nrt": False,
 }
-ANY_HEIGHT = np.full(1, -np.inf)
-STEPS = 80  # of Newton's method, halvings included; the likelihood of a choice may go to 1
+NO_FLOOR = np.full(1, -np.inf)
+# Newton steps of one pair, halvings included: where weights diverge each adds about 1 to a utility,
+# and by 80 the probabilities of all choices are 1 but for rounding.
+MAX_INNER_STEPS = 80
 
-# Numbers without a sign: a place counted with one might lie before the end of an array, and what
-# is looked for from there is not read eight at a time.
+# Unsigned indices: a signed one may be negative and wrap around, and the compiler then does not
+# vectorize the loop.
 FIRST_PLACE, ONE, TWO, WIDE = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(LANES)
 
 
-class Scored(NamedTuple):
-    """Decisions of pairs: those of pair k are counts[k] of `order`, from first[k] on, increasing.
+class ScoredDecisions(NamedTuple):
+    """Scored decisions of pairs: those of pair k are counts[k] of `order`, from first[k] on.
 
     Row order[j] of its own is row[k] + order[j] of the variables, and option
     chosen[event[k] + order[j]] was taken there.
@@ -72,10 +75,10 @@ fast = njit(cache=True, **_FAST)
 fast_inner = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, **_FAST)
 
 
-def derivatives(
+def psi_derivatives(
     x: Matrix,
     dx: Matrix,
-    scored: Scored,
+    scored: ScoredDecisions,
     theta: Matrix,
     gradient: Matrix,
     curvature: tuple[Matrix, Matrix, Matrix, Matrix],
@@ -87,9 +90,8 @@ def derivatives(
     theta : (n, d)
     gradient : (n, n_shape), filled: of the log-likelihood in psi
     curvature : four arrays, filled: `cross` (n, d, n_shape), the derivative in psi of the gradient
-        in theta; `mixed`, what is expected of it, with its sign turned; `fisher` (n, n_shape,
-        n_shape), what is expected of minus the second derivative in psi; and (n, d, d), the
-        information in theta
+        in theta; `mixed`, minus its expectation; `fisher` (n, n_shape, n_shape), the expectation of
+        minus the second derivative in psi; and (n, d, d), the information in theta
     """
     n_shape, _, m, d = dx.shape
     n = -(-int(scored.counts.max(initial=0)) // LANES) * LANES
@@ -100,14 +102,14 @@ def derivatives(
         _slopes_of_two(*lines, *filled, address, (np.empty((d + n_shape * d, n)), sums))
         return
     kinds, size = (set_slopes_kernel(d, n_shape), set_layout_kernel(m, d)), (1 + n_shape) * (m - 1)
-    room = np.empty(size * d * n), np.empty(size * LANES), sums
-    _slopes_of_many(*lines, m, *filled, kinds, room)
+    workspace = np.empty(size * d * n), np.empty(size * LANES), sums
+    _slopes_of_many(*lines, m, *filled, kinds, workspace)
 
 
-def spreading(x: Matrix, dx: Matrix, scored: Scored, into: Matrix) -> None:
-    """Derivative in psi of the mean squares of variables inside sets: (n, d, n_shape), filled."""
+def scatter_derivative(x: Matrix, dx: Matrix, scored: ScoredDecisions, into: Matrix) -> None:
+    """Derivative in psi of the variables' scatter within choice sets: (n, d, n_shape), filled."""
     into[...] = 0.0
-    _add_spreading(x, dx, scored, into)
+    _add_scatter_derivative(x, dx, scored, into)
     into *= (2.0 / x.shape[1] / np.maximum(scored.counts, 1))[:, None, None]
 
 
@@ -126,52 +128,53 @@ def moments(
     sums : (n,), gradient : (n, d), information : (n, d, d); filled
     """
     _, m, d = x.shape
-    rooms = np.empty((m, d)), np.empty(d), _room_of_probabilities(bounds, m)
+    workspace = np.empty((m, d)), np.empty(d), _probability_workspace(bounds, m)
     gradient[...] = 0.0
     information[...] = 0.0
-    _moments(x, (chosen, order, bounds), theta, sums, gradient, information, rooms)
+    _moments(x, (chosen, order, bounds), theta, sums, gradient, information, workspace)
     _mirror(information)
 
 
 def _mirror(lower: Matrix) -> None:
-    """Fill what is above the diagonals of matrices."""
+    """Copy the lower triangles of matrices to the upper ones."""
     for a in range(1, lower.shape[-1]):
         lower[:, :a, a] = lower[:, a, :a]
 
 
-def _room_of_probabilities(bounds: IntVector, n_options: int) -> Vector:
-    """Whole blocks of eight, enough for all options of the longest pair."""
+def _probability_workspace(bounds: IntVector, n_options: int) -> Vector:
+    """Array of whole blocks of eight, enough for all options of the longest pair."""
     most = int(np.diff(bounds).max(initial=0)) * n_options
     return np.zeros(-(-most // LANES) * LANES)
 
 
-def profile(
+def solve_weights(
     x: Matrix,
     episodes: tuple[IntVector, IntVector, IntVector, IntVector],
     subject: IntVector,
     near: IntVector,
-    enough: float,
+    tolerance: float,
     positive: IntVector,
     values: Vector,
     thetas: Matrix,
-    kept: int = -1,
-    most_steps: int = STEPS,
-    floor: Vector = ANY_HEIGHT,
+    fixed_weight: int = -1,
+    max_steps: int = MAX_INNER_STEPS,
+    floor: Vector = NO_FLOOR,
     deep: float = math.inf,
 ) -> None:
-    """The best weights of pairs, each from those of pair near[k] < k, or as given if that is -1.
+    """Solve the weights of pairs by Newton's method, each from those of pair near[k] < k.
 
-    From the third point of a line on, where weights change evenly, it begins where they lead to.
+    Where near[k] is -1 it starts from thetas[k]. From the third point of a line on it starts from
+    the linear extrapolation of the two before: along a line weights change evenly.
 
     x : (rows, n_options, d), all events of pair after pair
-    episodes : chosen options of all subjects' events, where those of each begin; which of them are
-        scored, counted from there, and where those of each subject begin
+    episodes : chosen options of all subjects' events, and the first event of each subject; scored
+        events, counted from there, and the first scored one of each subject
     subject : (n,), of each pair
-    enough : squared Newton decrement below which a last step is taken
+    tolerance : squared Newton decrement below which a last step is taken
     values : (n,), filled: log-likelihood, NaN where it needs a closer look
     thetas : (n, d), filled; to start from where near is -1
     kept : a weight that stays as it is given, none of those that must be positive; or -1
-    most_steps : of Newton's method, halvings included, after which a pair needs a closer look
+    max_steps : of Newton's method, halvings included, after which a pair needs a closer look
     floor : (n,), heights below which one need not be told well; of one number, for all
     deep : the same, so far below the highest pair of the same subject, one after another
     """
@@ -179,23 +182,23 @@ def profile(
     first_scored = episodes[3]
     most = int((first_scored[subject + 1] - first_scored[subject]).max(initial=0))
     numbers = np.ascontiguousarray(x).reshape(-1), m, d
-    ends = enough, most_steps, floor, deep
+    ends = tolerance, max_steps, floor, deep
     kinds = (
         moment_kernel(d, False),
         *((pair_moments_kernel(d), 0) if m == 2 else (0, set_layout_kernel(m, d))),
     )
     given = numbers, episodes, subject, near, ends, positive, kinds
-    _profile(*given, values, thetas, kept, *_ROOMS.of(-(-most // LANES), m, d))
+    _solve_weights(*given, values, thetas, fixed_weight, *_WORKSPACE.of(-(-most // LANES), m, d))
 
 
-class _Rooms(threading.local):
-    """What stands between variables and weights, kept by each thread: packed, state, rooms."""
+class _Workspace(threading.local):
+    """Scratch arrays of `solve_weights`, kept by each thread: packed choices, state, workspace."""
 
     size: tuple[int, int, int] = (-1, -1, -1)
-    kept: Any = None
+    arrays: Any = None
 
     def of(self, n_blocks: int, m: int, d: int) -> Any:
-        """For so many blocks of decisions among m options with d weights."""
+        """Arrays for n_blocks blocks of decisions among m options with d weights."""
         if self.size != (n_blocks, m, d):
             side = aligned_vectors(2 * n_blocks).reshape(n_blocks, 2 * LANES)
             packed = (
@@ -203,18 +206,22 @@ class _Rooms(threading.local):
                 np.arange(n_blocks + 1) * (m - 1),
                 side,
             )
-            rooms = workspace_for(m - 1, n_blocks, d), np.empty(n_moments(d)), np.empty((d + 2, d))
+            workspace = (
+                workspace_for(m - 1, n_blocks, d),
+                np.empty(n_moments(d)),
+                np.empty((d + 2, d)),
+            )
             held = np.zeros(d, dtype=np.bool_)
             state = np.empty(d), np.empty(d), np.empty((d, d)), np.empty(d), held
-            self.size, self.kept = (n_blocks, m, d), (packed, state, rooms)
-        return self.kept
+            self.size, self.arrays = (n_blocks, m, d), (packed, state, workspace)
+        return self.arrays
 
 
-_ROOMS = _Rooms()
+_WORKSPACE = _Workspace()
 
 
 @fast
-def copy_rows(places, first_event, scored, subject, chosen, order):
+def copy_decisions(places, first_event, scored, subject, chosen, order):
     """Fill `chosen` with the options of all events of pairs, `order` with those that are scored."""
     row, n = INDEX_ZERO, INDEX_ZERO
     for k in range(len(subject)):
@@ -227,7 +234,7 @@ def copy_rows(places, first_event, scored, subject, chosen, order):
 
 
 @fast
-def without_small(x, chosen, events, limits, away):
+def zero_small_differences(x, chosen, events, limits, away):
     """Fill `away` with differences from the options chosen; 0 where they are within the limits.
 
     x, away : (rows, n_options, d); events : where the rows of each pair begin; limits : (n, d)
@@ -241,7 +248,7 @@ def without_small(x, chosen, events, limits, away):
 
 
 @fast
-def clear_lost(x, dx, scored, ends, perhaps, lost):
+def clear_undefined(x, dx, scored, ends, perhaps, lost):
     """Mark pairs of whose variables some are not finite; these, and their derivatives, become 0.
 
     x : (rows, all of an event); dx : (n_shape, rows, the same), or empty
@@ -298,7 +305,7 @@ def probabilities(x, scored, k, theta, counted, p):
 
 @fast_inner
 def _rows_of(scored, k):
-    """The decisions of pair k, counted without signs."""
+    """Decisions of pair k, with unsigned indices."""
     first, n = np.uint64(scored.first[k]), np.uint64(scored.counts[k])
     return (
         scored.chosen,
@@ -333,13 +340,13 @@ def _lay_out_two(x, at, d, rows, out, o):
 
 
 @fast
-def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, room):
+def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, workspace):
     """Derivatives where every set has two options, see `pair_slopes`.
 
     x, dx : in one line; room : columns (d + n_shape d, n), sums
     """
     cross, mixed, fisher, information = curvature
-    columns, sums = room
+    columns, sums = workspace
     d, n_shape = np.uint64(theta.shape[1]), np.uint64(gradient.shape[1])
     for k in range(len(theta)):
         n, rows = scored.counts[k], _rows_of(scored, k)
@@ -353,17 +360,17 @@ def _slopes_of_two(x, dx, scored, theta, gradient, curvature, address, room):
             for j in range(n, n_blocks * LANES):
                 columns[i, j] = 0.0
         pair_slopes(address, columns, n_blocks, theta, k, sums)
-        _tell_apart(k, sums, gradient, cross, mixed, fisher, information)
+        _unpack_sums(k, sums, gradient, cross, mixed, fisher, information)
 
 
 @fast
-def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, room):
-    """The same among more options, see `set_slopes`.
+def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, workspace):
+    """Derivatives where sets have more than two options, see `set_slopes`.
 
     room : blocks of variables and of their slopes, for a row of options, and for sums
     """
     cross, mixed, fisher, information = curvature
-    values, scratch, sums = room
+    values, scratch, sums = workspace
     d, n_shape = theta.shape[1], gradient.shape[1]
     plane, n_rows, size = len(values) // (1 + n_shape), len(x) // (m * d), (m, d)
     for k in range(len(theta)):
@@ -372,15 +379,15 @@ def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, room):
         for q in range(1 + n_shape):
             table, row = (dx, scored.row[k] + (q - 1) * n_rows) if q else (x, scored.row[k])
             to = (values, q * plane)
-            lay_out(table, row, size, (scored.chosen, scored.event[k]), events, kinds[1], to)
+            pack_decisions(table, row, size, (scored.chosen, scored.event[k]), events, kinds[1], to)
         n_blocks = (n + LANES - 1) // LANES
         set_slopes(kinds[0], values, plane, m - 1, n_blocks, theta, k, scratch, sums)
-        _tell_apart(k, sums, gradient, cross, mixed, fisher, information)
+        _unpack_sums(k, sums, gradient, cross, mixed, fisher, information)
 
 
 @fast_inner
-def _tell_apart(k, sums, gradient, cross, mixed, fisher, information):
-    """What sums of `pair_slopes` are of pair k."""
+def _unpack_sums(k, sums, gradient, cross, mixed, fisher, information):
+    """Unpack the sums of `pair_slopes` or `set_slopes` into the arrays of pair k."""
     _, d, n_shape = cross.shape
     at = n_shape + d * n_shape
     bent = at + d * (d + 1) // 2
@@ -398,8 +405,8 @@ def _tell_apart(k, sums, gradient, cross, mixed, fisher, information):
 
 
 @fast
-def stretch(by, gradient, cross, mixed, fisher):
-    """Derivatives in search units, along which psi changes by so much: (n, n_shape)."""
+def to_unconstrained_derivatives(by, gradient, cross, mixed, fisher):
+    """Chain rule: derivatives in unconstrained units, with dpsi/du = by (n, n_shape)."""
     d, n_shape = cross.shape[1:]
     for k in range(len(by)):
         for q in range(n_shape):
@@ -412,8 +419,8 @@ def stretch(by, gradient, cross, mixed, fisher):
 
 
 @fast
-def _add_spreading(x, dx, scored, into):
-    """Scatter inside sets of variables and their derivatives together."""
+def _add_scatter_derivative(x, dx, scored, into):
+    """Add the scatter of variables with their derivatives within choice sets."""
     m, d = x.shape[1:]
     for k in range(len(into)):
         for j in range(scored.first[k], scored.first[k] + scored.counts[k]):
@@ -428,10 +435,10 @@ def _add_spreading(x, dx, scored, into):
 
 
 @fast
-def _moments(x, scored, theta, sums, gradient, information, rooms):
+def _moments(x, scored, theta, sums, gradient, information, workspace):
     _, m, d = x.shape
     chosen, order, bounds = scored
-    away, mean, p = rooms
+    away, mean, p = workspace
     for k in range(len(theta)):
         sums[k] = probabilities(x, scored, k, theta, k >= 0, p)
         for j in range(bounds[k], bounds[k + 1]):
@@ -454,14 +461,17 @@ def _moments(x, scored, theta, sums, gradient, information, rooms):
                 gradient[k, a] -= mean[a]
 
 
-ROUNDS = 8  # of which weights are held at 0
-SPARE = 2.0  # squared decrements, of which a step gains half of one, that a maximum is away at most
-TINY = 1e-12  # squared decrement of which the last step leaves the square,
-SHRUNK = 1e-3  # if it is so much of the one before: where weights run off it is 1 / e of it
+MAX_ACTIVE_SET_ROUNDS = 8  # changes of the weights held at 0, before the general solver is asked
+# Squared decrements that a maximum may still be above the current value; a step gains half of one.
+MAX_DECREMENT_GAIN = 2.0
+# Quadratic convergence: a squared decrement below the first, and below the second of the one
+# before, is squared by the last step. Where weights diverge it falls by 1 / e each step only.
+QUADRATIC_DECREMENT = 1e-12
+QUADRATIC_RATIO = 1e-3
 
 
 @compiled_inner
-def fill_side(n, side):
+def fill_decision_weights(n, side):
     """Weights of n decisions in blocks of eight, 0 in the lanes that fill the last one."""
     for b in range((n + LANES - 1) // LANES):
         for lane in range(LANES):
@@ -470,7 +480,7 @@ def fill_side(n, side):
 
 
 @compiled_inner
-def lay_out(x, row, size, taken, events, address, to):
+def pack_decisions(x, row, size, taken, events, address, to):
     """Write blocks of eight decisions, relative to the options chosen.
 
     x : variables (rows, n_options, d), in one line; row : the first of the pair
@@ -535,14 +545,14 @@ def pack_two(x, row, d, chosen, places, values):
 
 
 @compiled_inner
-def sum_all(problem, theta, rooms):
+def sum_moments(problem, theta, workspace):
     """Fill the second of the rooms with the moments of all decisions, see `sum_blocks`.
 
     problem : packed choices, number of blocks, and their kind; where choices are between two
         options of weight 1, `pair_moments_kernel` and the number of padding lanes
     """
     packed, n_blocks, kind, (address, n_filling) = problem
-    of_sums, moments, _ = rooms
+    of_sums, moments, _ = workspace
     if address == 0:
         sum_blocks(packed, kind, theta, INDEX_ZERO, n_blocks, of_sums, moments)
         return
@@ -562,32 +572,33 @@ def sum_all(problem, theta, rooms):
 
 
 @compiled_inner
-def climb_face(problem, ends, least, theta, state, rooms):
+def solve_on_face(problem, ends, least, theta, state, workspace):
     """Newton's method from theta where some weights are held; returns the value, NaN if it fails.
 
-    ends : squared decrement below which a last step is taken, most steps, and a height below which
-        it is taken if steps will not lead there; so is one where the decrement has fallen as it
-        does before a finite maximum only
-    least : the value at 0, from where it begins if theta is no better
+    ends : squared decrement below which the last step is taken, most steps, and a height that
+        ends the iteration if it is out of reach; it ends, too, where the decrement converges
+        quadratically, as it does near a finite maximum only
+    least : the value at 0, where it starts if theta is no better
     state : trial, step, information, gradient; the last is that of all weights, at the end
     """
-    enough, most_steps, floor = ends
+    tolerance, max_steps, floor = ends
     trial, step, information, gradient, held = state
-    _, moments, room = rooms
+    _, moments, factor = workspace
     d = len(gradient)
-    best, fraction, promised = -np.inf, 1.0, 0.0
+    best, fraction, squared = -np.inf, 1.0, 0.0
     for a in range(d):
         trial[a] = theta[a]
         step[a] = 0.0
-    for _ in range(most_steps):
-        sum_all(problem, trial, rooms)
+    for _ in range(max_steps):
+        sum_moments(problem, trial, workspace)
         if best == -np.inf and not moments[0] >= least:
             for a in range(d):
                 trial[a] = theta[a] if held[a] else 0.0
-            sum_all(problem, trial, rooms)
+            sum_moments(problem, trial, workspace)
             if moments[0] != moments[0]:
                 return np.nan
-        if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
+        # Armijo's condition with a quarter of the slope, but for rounding
+        if not moments[0] >= best + 0.25 * fraction * squared - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
             for a in range(d):
                 trial[a] = theta[a] + fraction * step[a]
@@ -602,59 +613,65 @@ def climb_face(problem, ends, least, theta, state, rooms):
                     both = 1.0 if a == c else 0.0
                 information[a, c] = information[c, a] = both
         for a in range(d):
-            if information[a, a] == 0.0:  # a variable that does not vary tells nothing
+            if information[a, a] == 0.0:  # a variable that does not vary: leave its weight
                 information[a, a], gradient[a] = 1.0, 0.0
-        before = promised
+        before = squared
         if d == 1:
             step[0] = gradient[0] / information[0, 0]
-            promised = gradient[0] * step[0]
+            squared = gradient[0] * step[0]
         else:
-            promised = newton_step(information, gradient, step, room)
-        if not promised >= 0.0:
+            squared = newton_step(information, gradient, step, factor)
+        if not squared >= 0.0:
             return np.nan
         for a in range(d):
             if held[a]:
                 step[a] = 0.0
             trial[a] = theta[a] + step[a]
-        below = best + SPARE * promised < floor
-        if promised < enough or promised < min(TINY, SHRUNK * before) or below:
+        below = best + MAX_DECREMENT_GAIN * squared < floor
+        if (
+            squared < tolerance
+            or squared < min(QUADRATIC_DECREMENT, QUADRATIC_RATIO * before)
+            or below
+        ):
             for a in range(d):
                 theta[a] = trial[a]
                 gradient[a] = -moments[1 + a]
-            return best + 0.5 * promised
+            return best + 0.5 * squared
     return np.nan
 
 
 @compiled_inner
-def climb_line(problem, ends, least, positive, theta, rooms):
-    """The same as `climb_inside` of one weight, which may have to be positive, or 0."""
-    enough, most_steps, floor = ends
-    moments, best, fraction, promised, step = rooms[1], -np.inf, 1.0, 0.0, 0.0
+def solve_one_weight(problem, ends, least, positive, theta, workspace):
+    """Newton's method on a single weight, which may have to be nonnegative; NaN if it fails."""
+    tolerance, max_steps, floor = ends
+    moments, best, fraction, squared, step = workspace[1], -np.inf, 1.0, 0.0, 0.0
     at = theta[0]
-    for _ in range(most_steps):
-        sum_all(problem, theta, rooms)
+    for _ in range(max_steps):
+        sum_moments(problem, theta, workspace)
         if best == -np.inf and not moments[0] >= least:
             theta[0] = 0.0
-            sum_all(problem, theta, rooms)
+            sum_moments(problem, theta, workspace)
         if positive and theta[0] <= 0.0 and moments[1] >= 0.0:
-            return moments[0]  # it falls from 0, and is concave
-        if not moments[0] >= best + 0.25 * fraction * promised - 1e-12 * (1.0 + abs(best)):
+            return moments[0]  # concave, and falling at 0: the maximum
+        if not moments[0] >= best + 0.25 * fraction * squared - 1e-12 * (1.0 + abs(best)):
             if moments[0] != moments[0]:
                 return np.nan
             fraction *= 0.5
         else:
-            best, fraction, at, before = moments[0], 1.0, theta[0], promised
-            # a variable that does not vary tells nothing
+            best, fraction, at, before = moments[0], 1.0, theta[0], squared
+            # a variable that does not vary: leave its weight
             step = -moments[1] / moments[2] if moments[2] != 0.0 else 0.0
-            promised = -moments[1] * step
-            if not promised >= 0.0:
+            squared = -moments[1] * step
+            if not squared >= 0.0:
                 return np.nan
-            told = promised < enough or promised < min(TINY, SHRUNK * before)
-            if told and not (positive and at + step <= 0.0):
+            converged = squared < tolerance or squared < min(
+                QUADRATIC_DECREMENT, QUADRATIC_RATIO * before
+            )
+            if converged and not (positive and at + step <= 0.0):
                 theta[0] = at + step
-                return best + 0.5 * promised if best + 0.5 * promised <= 0.0 else np.nan
-            if best + SPARE * promised < floor:
-                return best + 0.5 * promised
+                return best + 0.5 * squared if best + 0.5 * squared <= 0.0 else np.nan
+            if best + MAX_DECREMENT_GAIN * squared < floor:
+                return best + 0.5 * squared
         theta[0] = at + fraction * step
         if positive and theta[0] < 0.0:
             theta[0] = 0.0
@@ -662,16 +679,16 @@ def climb_line(problem, ends, least, positive, theta, rooms):
 
 
 @compiled_inner
-def climb_inside(problem, ends, least, positive, theta, state, rooms):
+def solve_nonnegative(problem, ends, least, positive, theta, state, workspace):
     """Maximum where some weights are not negative; returns the value, NaN if it fails.
 
-    The last of `state` is which weights are held at 0; those that were nearby to begin with. The
-    objective is concave: it is the maximum where weights that are held would only fall, and the
-    others are positive.
+    An active-set method: the last of `state` marks weights held at 0, first those of the pair
+    nearby. The objective is concave: a point is the maximum if the gradient of held weights is not
+    positive, and the others are positive.
     """
     gradient, held = state[3], state[4]
-    for _ in range(ROUNDS):
-        value = climb_face(problem, ends, least, theta, state, rooms)
+    for _ in range(MAX_ACTIVE_SET_ROUNDS):
+        value = solve_on_face(problem, ends, least, theta, state, workspace)
         if not value <= 0.0:
             return np.nan
         fine = True
@@ -688,8 +705,20 @@ def climb_inside(problem, ends, least, positive, theta, state, rooms):
 
 
 @compiled_no_alloc
-def _profile(
-    x, episodes, subject, near, ends, positive, kinds, values, thetas, kept, packed, state, rooms
+def _solve_weights(
+    x,
+    episodes,
+    subject,
+    near,
+    ends,
+    positive,
+    kinds,
+    values,
+    thetas,
+    fixed_weight,
+    packed,
+    state,
+    workspace,
 ):
     numbers, m, d = x
     chosen, first_event, scored, first_scored = episodes
@@ -705,10 +734,10 @@ def _profile(
             (scored, first_scored[s], n),
             (packed[0], INDEX_ZERO),
         )
-        lay_out(numbers, row, (m, d), taken, events, kinds[2], to)
+        pack_decisions(numbers, row, (m, d), taken, events, kinds[2], to)
         if n != n_last:
             n_last = n
-            fill_side(n_last, packed[2])
+            fill_decision_weights(n_last, packed[2])
         row += first_event[s + 1] - first_event[s]
         problem = (packed, n_blocks, kinds[0], (kinds[1], n_blocks * LANES - n_last))
         j = near[k]
@@ -720,35 +749,41 @@ def _profile(
                 if ahead and theta[a] != 0.0:
                     theta[a] += thetas[j, a] - thetas[i, a]
         for a in range(d):
-            held[a] = a == kept
+            held[a] = a == fixed_weight
         for e in range(len(positive)):
             a = positive[e]
             held[a] = j >= 0 and math.isfinite(values[j]) and thetas[j, a] <= 0.0
             if theta[a] <= 0.0:
                 theta[a] = 0.0
-        least = -(first_scored[s + 1] - first_scored[s]) * math.log(m) if kept < 0 else -np.inf
+        least = (
+            -(first_scored[s + 1] - first_scored[s]) * math.log(m) if fixed_weight < 0 else -np.inf
+        )
         if k == 0 or subject[k - 1] != s:
             highest = -np.inf
         floor = max(ends[2][k if len(ends[2]) > 1 else INDEX_ZERO], highest - ends[3])
-        until = (ends[0], ends[1], floor)
-        if d == 1 and kept < 0:
-            values[k] = climb_line(problem, until, least, len(positive) > 0, theta, rooms)
+        limits = (ends[0], ends[1], floor)
+        if d == 1 and fixed_weight < 0:
+            values[k] = solve_one_weight(
+                problem, limits, least, len(positive) > 0, theta, workspace
+            )
         else:
-            values[k] = climb_inside(problem, until, least, positive, theta, state, rooms)
+            values[k] = solve_nonnegative(problem, limits, least, positive, theta, state, workspace)
         if values[k] > highest:
             highest = values[k]
 
 
-# Steps of climbs on profiles, one row after another: nothing depends on the others. Matrices have
+# Steps of Newton's method on profiles, one row after another: none depends on others. Matrices have
 # as many rows as a model has weights, or shape parameters: so few that Jacobi's rotations tell
 # their eigenvalues.
 
-SWEEPS = 30  # of rotations; a handful is enough
-NOTHING = 1e-290  # information of choices so certain that its inverse would overflow: none
-LARGEST = 1e100  # error of a slope that a curvature is updated by
-EVEN = 1e-14  # eigenvalue, of a matrix with a unit diagonal, below which a direction tells nothing
-LEAST = 2.2250738585072014e-308  # the least number that has all its digits
-FLAT = 1e-6  # of the largest curvature, that a step takes for the smallest
+MAX_JACOBI_SWEEPS = 30  # convergence is quadratic: a handful is enough
+MIN_INFORMATION = 1e-290  # of choices so certain that its inverse would overflow: taken as none
+MAX_SECANT_ERROR = 1e100  # error of a gradient beyond which its square overflows: no update
+# Eigenvalue of a matrix with a unit diagonal below which a direction carries no information: about
+# a hundred times the rounding of its entries.
+MIN_EIGENVALUE = 1e-14
+SMALLEST_NORMAL = 2.2250738585072014e-308  # smallest double with all its digits
+MIN_RELATIVE_CURVATURE = 1e-6  # of the largest eigenvalue: flatter directions get no longer steps
 
 
 @fast_inner
@@ -757,7 +792,7 @@ def _eigen(a, n, vectors):
     for i in range(n):
         for j in range(n):
             vectors[i, j] = 1.0 if i == j else 0.0
-    for _ in range(SWEEPS):
+    for _ in range(MAX_JACOBI_SWEEPS):
         done = True
         for p in range(n - 1):
             for q in range(p + 1, n):
@@ -793,21 +828,21 @@ def _eigen(a, n, vectors):
 
 @fast_inner
 def _clear(a, held, d):
-    """Nothing is known of a weight that is held."""
+    """Remove a weight that is held from an information matrix."""
     for i in range(d):
         a[i, held] = 0.0
         a[held, i] = 0.0
 
 
 @fast_inner
-def _invert(information, theta, k, positive, given, j, room):
-    """Fill the third of the rooms with the inverse information of weights that may move.
+def _invert(information, theta, k, positive, given, j, workspace):
+    """Fill the third array of the workspace with the inverse information of the free weights.
 
-    By way of a unit diagonal; zeros for directions without information. `given`: a weight that
-    stays as it is, or -1; and inverses (n, d, d) of which number j is it, or none (0, d, d).
+    A pseudoinverse after scaling to a unit diagonal; 0 along directions without information.
+    `given`: a fixed weight, or -1; and inverses (n, d, d), of which j is copied, or none (0, d, d).
     """
-    a, vectors, inverse, scale = room
-    kept, inverses = given
+    a, vectors, inverse, scale = workspace
+    fixed_weight, inverses = given
     d = theta.shape[1]
     if len(inverses) > 0:
         for i in range(d):
@@ -820,7 +855,7 @@ def _invert(information, theta, k, positive, given, j, room):
             inverse[i, j] = 0.0
             a[i, j] = information[k, i, j]
     for i in range(d):
-        if i == kept:
+        if i == fixed_weight:
             _clear(a, i, d)
     for e in range(len(positive)):
         if theta[k, positive[e]] <= 0.0:
@@ -828,7 +863,7 @@ def _invert(information, theta, k, positive, given, j, room):
     for i in range(d):
         for j in range(d):
             fine = fine and math.isfinite(a[i, j])
-        scale[i] = math.sqrt(a[i, i]) if a[i, i] > NOTHING else 1.0
+        scale[i] = math.sqrt(a[i, i]) if a[i, i] > MIN_INFORMATION else 1.0
     if not fine:
         return
     for i in range(d):
@@ -836,7 +871,7 @@ def _invert(information, theta, k, positive, given, j, room):
             a[i, j] = a[i, j] / scale[i] / scale[j]
     _eigen(a, d, vectors)
     for c in range(d):
-        if a[c, c] > EVEN:
+        if a[c, c] > MIN_EIGENVALUE:
             for i in range(d):
                 for j in range(d):
                     inverse[i, j] += vectors[i, c] * vectors[j, c] / a[c, c]
@@ -846,8 +881,8 @@ def _invert(information, theta, k, positive, given, j, room):
 
 
 @fast_inner
-def _expect(mixed, fisher, k, inverse, expected, at):
-    """Expected information of the profile: that on psi less what the weights take of it."""
+def _profile_information(mixed, fisher, k, inverse, expected, at):
+    """Expected information of the profile: the Schur complement of that of the weights."""
     d, q = mixed.shape[1], mixed.shape[2]
     for a in range(q):
         for b in range(q):
@@ -859,8 +894,8 @@ def _expect(mixed, fisher, k, inverse, expected, at):
 
 
 @fast_inner
-def _update(curvature, k, path, change, i, miss):
-    """Symmetric rank-one update of a curvature by what a step showed of it."""
+def _sr1_update(curvature, k, path, change, i, miss):
+    """Symmetric rank-one (SR1) update of a curvature by a step and the change of the gradient."""
     q = path.shape[1]
     largest, size, of_miss, of_step = 0.0, 0.0, 0.0, 0.0
     for a in range(q):
@@ -869,13 +904,14 @@ def _update(curvature, k, path, change, i, miss):
             miss[a] -= curvature[k, a, b] * path[i, b]
         if not abs(miss[a]) <= largest:
             largest = abs(miss[a])
-    # nearly certain choices have slopes whose squares overflow; nothing is learnt from them
-    if not largest < LARGEST:
+    # gradients of nearly certain choices have squares that overflow: no update
+    if not largest < MAX_SECANT_ERROR:
         return
     for a in range(q):
         size += miss[a] * path[i, a]
         of_miss += miss[a] * miss[a]
         of_step += path[i, a] * path[i, a]
+    # the usual safeguard of SR1: skip an update whose denominator is negligible
     if size == 0.0 or not abs(size) >= 1e-8 * math.sqrt(of_miss) * math.sqrt(of_step):
         return
     for a in range(q):
@@ -884,22 +920,22 @@ def _update(curvature, k, path, change, i, miss):
 
 
 @fast
-def expect(points, given, positive, drift, curvature, off, room):
-    """What is expected around places: how weights follow psi, and minus the Hessian of profiles.
+def expected_curvature(points, given, positive, drift, curvature, growth, workspace):
+    """Expected derivative of the weights in psi, and expected minus Hessian of profiles.
 
     points : information (n, d, d), theta (n, d), mixed (n, d, n_shape), fisher (n, n_shape,
         n_shape)
     given : a weight that stays as it is, or -1; and inverse informations of weights that may move
         (n, d, d), or (0, d, d) if they are not known
     drift, curvature : (n, d, n_shape), (n, n_shape, n_shape), filled
-    off : (n,), filled: how many times their own size the weights move along a search unit
+    growth : (n,), filled: how many times their own size the weights move along one unit of u
     """
     information, theta, mixed, fisher = points
-    inverse = room[2]
+    inverse = workspace[2]
     d, q = mixed.shape[1], mixed.shape[2]
     for k in range(len(theta)):
-        _invert(information, theta, k, positive, given, k, room)
-        _expect(mixed, fisher, k, inverse, curvature, k)
+        _invert(information, theta, k, positive, given, k, workspace)
+        _profile_information(mixed, fisher, k, inverse, curvature, k)
         size, farthest = 0.0, 0.0
         for i in range(d):
             for j in range(d):
@@ -915,53 +951,55 @@ def expect(points, given, positive, drift, curvature, off, room):
                     moved += drift[k, i, a] * information[k, i, j] * drift[k, j, a]
             if not moved <= farthest:
                 farthest = moved
-        off[k] = math.sqrt(farthest / max(size, LEAST))
+        growth[k] = math.sqrt(farthest / max(size, SMALLEST_NORMAL))
 
 
 @fast
-def learn(rows, first, path, change, points, given, positive, curvatures, room, miss):
-    """Curvatures of climbs that have taken steps: those expected, and what the steps showed beside.
+def update_curvatures(
+    rows, first, path, change, points, given, positive, curvatures, workspace, miss
+):
+    """Update curvatures by accepted steps: the expected ones plus a correction by SR1.
 
-    rows : (n,), of the climbs; first : (n,), whether they begin; path, change : (n, n_shape), the
-        steps and by how much the slopes fell
-    points : information (all, d, d), theta (all, d), mixed and fisher of all climbs
+    rows : (n,), of all iterations; first : (n,), whether it is the first point; path, change : (n,
+        n_shape), the steps and by how much the gradient fell
+    points : information (all, d, d), theta (all, d), mixed and fisher of all iterations
     given : a weight that stays as it is, or -1; and inverse informations of weights that may move
         (n, d, d), or (0, d, d) if they are not known
-    curvatures : the whole and what is unexpected of it (all, n_shape, n_shape), and the expected
-        (n, n_shape, n_shape); filled
+    curvatures : the whole and its correction (all, n_shape, n_shape), and the expected one (n,
+        n_shape, n_shape); filled. A correction to begin with is the curvature of similar data
     """
     information, theta, mixed, fisher = points
-    inverse = room[2]
-    curvature, unexpected, expected = curvatures
+    inverse = workspace[2]
+    curvature, correction, expected = curvatures
     q = path.shape[1]
     for i in range(len(rows)):
         k = rows[i]
-        _invert(information, theta, k, positive, given, i, room)
-        _expect(mixed, fisher, k, inverse, expected, i)
+        _invert(information, theta, k, positive, given, i, workspace)
+        _profile_information(mixed, fisher, k, inverse, expected, i)
         for a in range(q):
             for b in range(q):
                 if first[i]:
-                    known = math.isfinite(unexpected[k, a, b])
-                    curvature[k, a, b] = unexpected[k, a, b] if known else expected[i, a, b]
+                    known = math.isfinite(correction[k, a, b])
+                    curvature[k, a, b] = correction[k, a, b] if known else expected[i, a, b]
                 else:
-                    curvature[k, a, b] = expected[i, a, b] + unexpected[k, a, b]
+                    curvature[k, a, b] = expected[i, a, b] + correction[k, a, b]
         if not first[i]:
-            _update(curvature, k, path, change, i, miss)
+            _sr1_update(curvature, k, path, change, i, miss)
         for a in range(q):
             for b in range(q):
-                unexpected[k, a, b] = curvature[k, a, b] - expected[i, a, b]
+                correction[k, a, b] = curvature[k, a, b] - expected[i, a, b]
 
 
 @fast
-def steer(rows, u, gradient, curvature, bounds, fixed, reach, steps, room):
-    """Newton's steps among the free parameters, uphill and at most so many search units long.
+def projected_newton_step(rows, u, gradient, curvature, bounds, fixed, reach, steps, workspace):
+    """Newton steps among the free parameters, uphill and at most `reach` units of u long.
 
     A parameter at an end of its range beyond which the slope leads, or the step, stays there.
 
     rows : (n,), of u, gradient, fixed (all, n_shape) and reach (all,)
     curvature : (n, n_shape, n_shape); steps : (n, n_shape), filled
     """
-    along, q = room[3], u.shape[1]
+    along, q = workspace[3], u.shape[1]
     for i in range(len(rows)):
         k, again = rows[i], True
         for c in range(q):
@@ -969,7 +1007,7 @@ def steer(rows, u, gradient, curvature, bounds, fixed, reach, steps, room):
             held = fixed[k, c] or _leads_out(u[k, c], bounds, c, gradient[k, c])
             along[c] = 0.0 if held else 1.0
         while again:
-            _step(k, i, gradient, curvature, reach[k], steps, room)
+            _step(k, i, gradient, curvature, reach[k], steps, workspace)
             again = False
             for c in range(q):
                 if steps[i, c] != 0.0 and _leads_out(u[k, c], bounds, c, steps[i, c]):
@@ -979,14 +1017,17 @@ def steer(rows, u, gradient, curvature, bounds, fixed, reach, steps, room):
 
 @fast_inner
 def _leads_out(u, bounds, c, way):
-    """Whether a way along a parameter at an end of its range leads beyond it, or nowhere."""
+    """Whether a parameter at an end of its range would move beyond it, or not at all."""
     return (u <= bounds[c, 0] and way <= 0.0) or (u >= bounds[c, 1] and way >= 0.0)
 
 
 @fast_inner
-def _step(k, i, gradient, curvature, reach, steps, room):
-    """Newton's step of row k, the i-th of those given, along parameters that are not held."""
-    a, vectors, _, along = room
+def _step(k, i, gradient, curvature, reach, steps, workspace):
+    """Newton step of row k, the i-th of those given, along parameters that are not held.
+
+    Absolute eigenvalues make it an ascent direction where the curvature is not positive.
+    """
+    a, vectors, _, along = workspace
     q = len(along)
     fine, largest = True, 1e-12
     for c in range(q):
@@ -1008,7 +1049,9 @@ def _step(k, i, gradient, curvature, reach, steps, room):
             if along[e] != 0.0 and math.isfinite(gradient[k, e]):
                 share += vectors[e, c] * gradient[k, e]
         size = abs(a[c, c])
-        share /= size if size > FLAT * largest else FLAT * largest
+        share /= (
+            size if size > MIN_RELATIVE_CURVATURE * largest else MIN_RELATIVE_CURVATURE * largest
+        )
         for e in range(q):
             steps[i, e] += vectors[e, c] * share
     longest = reach
@@ -1022,8 +1065,8 @@ def _step(k, i, gradient, curvature, reach, steps, room):
 
 
 @fast
-def find_summits(rows, u, gradient, curvature, bounds, found):
-    """Where parabolas in two parameters peak inside the range, (n, 2); NaN where they do not."""
+def quadratic_maxima(rows, u, gradient, curvature, bounds, found):
+    """Maxima of quadratic models in two parameters inside the range, (n, 2); NaN without one."""
     for i in range(len(rows)):
         k = rows[i]
         first, both, second = curvature[k, 0, 0], curvature[k, 0, 1], curvature[k, 1, 1]
@@ -1033,7 +1076,7 @@ def find_summits(rows, u, gradient, curvature, bounds, found):
         found[i, 1] = u[k, 1] + (first * gradient[k, 1] - both * gradient[k, 0]) / area
         for c in range(2):
             inside = min(max(found[i, c], bounds[c, 0]), bounds[c, 1])
-            if inside != found[i, c]:  # along the end of the range it peaks elsewhere
+            if inside != found[i, c]:  # along the end of the range it optima elsewhere
                 rest = gradient[k, 1 - c] - both * (inside - u[k, c])
                 found[i, c] = inside
                 found[i, 1 - c] = u[k, 1 - c] + rest / curvature[k, 1 - c, 1 - c]
@@ -1042,11 +1085,11 @@ def find_summits(rows, u, gradient, curvature, bounds, found):
 
 
 @fast
-def aim(rows, u, steps, fraction, bounds, target):
-    """Where shares of steps lead to: at most to the end of a range that they cross first.
+def clip_to_bounds(rows, u, steps, fraction, bounds, target):
+    """Points that fractions of steps lead to, cut off at the first bound that they cross.
 
-    A step that went on along the end would leave the ridge it follows. Where a parameter is at an
-    end already, and a step leads beyond, the others go on. target : (n, n_shape), filled
+    A step that was only projected on the bound would leave the ridge it follows. Where a parameter
+    is at a bound already, and the step leads beyond, the others go on. target : (n, n_shape)
     """
     q = u.shape[1]
     for i in range(len(rows)):
@@ -1065,23 +1108,23 @@ def aim(rows, u, steps, fraction, bounds, target):
         target[i, first] = bounds[first, 1] if steps[k, first] > 0.0 else bounds[first, 0]
 
 
-VALUE, GRADIENT = 2, 5  # which of the numbers of a point
+VALUE, GRADIENT = 2, 5  # indices into `Evaluations.lines`
 
 
 @fast
-def judge(rows, target, trial, points, settled, climbs, told, path, change, gained):
-    """Take those of some steps that do not lower profiles, or are the first.
+def accept_steps(rows, target, trial, points, converged, state, flags, path, change, gained):
+    """Accept steps that do not lower profiles, or are the first.
 
-    rows : (n,), of the climbs; target : (n, n_shape), where steps lead to
-    trial, points : numbers of points, of each place tried and of all climbs; the latter are changed
+    rows : (n,), of all iterations; target : (n, n_shape), where steps lead to
+    trial, points : `Evaluations.lines` of the trial points and of all iterations; the latter change
     settled : whether they are settled, of both
-    climbs : u (all, n_shape), n_steps (all,); changed where a step is taken
-    told : whether a step is taken, whether it is the first, whether slopes are known: (n,), filled
+    state : u (all, n_shape), n_steps (all,); changed where a step is accepted
+    flags : whether a step is taken, whether it is the first, whether slopes are known: (n,), filled
     path, change, gained : (n, n_shape), (n, n_shape), (n,), filled: the steps, by how much slopes
         fell, and what was gained
     """
-    u, n_steps = climbs
-    up, first, known = told
+    u, n_steps = state
+    accepted, first, known = flags
     q = u.shape[1]
     for i in range(len(rows)):
         k = rows[i]
@@ -1092,12 +1135,12 @@ def judge(rows, target, trial, points, settled, climbs, told, path, change, gain
             path[i, a] = target[i, a] - u[k, a]
             change[i, a] = points[GRADIENT][k, a] - trial[GRADIENT][i, a]
         gained[i], known[i], first[i] = after - before, finite, n_steps[k] < 0
-        # where variables all but vanish, weights may be too large to say where up is
-        up[i] = first[i] or (finite and after >= before - 1e-12 * (1.0 + abs(before)))
-        if not up[i]:
+        # where variables nearly vanish, weights may be so large that gradients overflow: reject
+        accepted[i] = first[i] or (finite and after >= before - 1e-12 * (1.0 + abs(before)))
+        if not accepted[i]:
             continue
         n_steps[k] += 1
-        settled[1][k] = settled[0][i]
+        converged[1][k] = converged[0][i]
         for a in range(q):
             u[k, a] = target[i, a]
         for f in range(len(points)):
@@ -1106,56 +1149,56 @@ def judge(rows, target, trial, points, settled, climbs, told, path, change, gain
 
 
 @fast
-def settle(rows, gradient, steps, told, lengths, fraction, converged, limits):
-    """How much of the next steps to try, less where the last failed, and which climbs are there.
+def update_step_sizes(rows, gradient, steps, outcome, lengths, fraction, converged, limits):
+    """Set the fraction of the next steps, smaller after a failure, and mark converged rows.
 
-    rows : (n,), of the climbs; gradient, steps : (all, n_shape)
-    told : whether a climb moved, its step, what was gained: (n,), (n, n_shape), (n,)
+    rows : (n,), of all iterations; gradient, steps : (all, n_shape)
+    outcome : whether a row moved, its step, what was gained: (n,), (n, n_shape), (n,)
     lengths : of the steps of those that moved; and, where profiles are not smooth, how long they
         would be by the curvature that is expected
     fraction, converged : (all,), changed
-    limits : whether profiles are smooth, and the lengths, shares and gains of `Climbs`
+    limits : whether profiles are smooth, and the lengths, shares and gains of `BatchNewton`
     """
-    up, path, gained = told
-    longest, expecting = lengths
-    smooth, further, nearly, steep, poor, least, flat = limits
+    accepted, path, gained = outcome
+    step_length, expected_length = lengths
+    smooth, expansion, converged_step, kink_step, min_gain, min_fraction, no_ascent = limits
     q, moved = steps.shape[1], INDEX_ZERO
     for i in range(len(rows)):
         k = rows[i]
-        if not up[i]:
+        if not accepted[i]:
             slope = 0.0
             for a in range(q):
                 slope += gradient[k, a] * steps[k, a]
-            fraction[k] *= _less(fraction[k] * slope, gained[i]) if smooth else 0.5
-            if fraction[k] < least:
-                converged[k] = abs(slope) < flat
+            fraction[k] *= _backtracking_factor(fraction[k] * slope, gained[i]) if smooth else 0.5
+            if fraction[k] < min_fraction:
+                converged[k] = abs(slope) < no_ascent
             continue
-        led = 0.0
+        length = 0.0
         for a in range(q):
-            if not abs(path[i, a]) <= led:
-                led = abs(path[i, a])
-        shortened = led > 0.0 and fraction[k] < 1.0
+            if not abs(path[i, a]) <= length:
+                length = abs(path[i, a])
+        shortened = length > 0.0 and fraction[k] < 1.0
         fraction[k] = 1.0
-        if smooth and shortened and longest[moved] > further * led:
-            fraction[k] = further * led / longest[moved]
-        converged[k] = longest[moved] < nearly
+        if smooth and shortened and step_length[moved] > expansion * length:
+            fraction[k] = expansion * length / step_length[moved]
+        converged[k] = step_length[moved] < converged_step
         if not smooth:  # steps are short beside a kink too, where the slope jumps
-            far = expecting[moved] > steep
-            if (converged[k] and far) or (shortened and gained[i] < poor):
+            far = expected_length[moved] > kink_step
+            if (converged[k] and far) or (shortened and gained[i] < min_gain):
                 fraction[k], converged[k] = 0.0, False
         moved += 1
 
 
 @fast_inner
-def _less(promised, gained):
-    """Share of a step that failed to try next: where a parabola through what is known peaks."""
+def _backtracking_factor(promised, gained):
+    """Factor for a step that failed: the vertex of a parabola, between 0.1 and 0.5."""
     share = promised / (2.0 * (promised - gained))
     return min(max(share, 0.1), 0.5) if math.isfinite(share) else 0.25
 
 
 @fast_inner
 def _is_near(places, k, j, u, i, c, reach, steps):
-    """Whether place j of k lies within so many steps of place c of i, along every parameter."""
+    """Whether point j of k lies within `reach` steps of point c of i, along every parameter."""
     near = True
     for q in range(len(steps)):
         near = near and abs(places[k, j, q] - u[i, c, q]) <= reach * steps[q]
@@ -1163,33 +1206,33 @@ def _is_near(places, k, j, u, i, c, reach, steps):
 
 
 @fast
-def near_peaks(peaks, which, subjects, u, reach, steps, found):
-    """Mark places u (n, 1, n_shape), one of each of the subjects, that lie near some of its peaks.
+def near_optima(optima, which, subjects, u, reach, steps, found):
+    """Mark points u (n, 1, n_shape), one of each subject, that lie near some of its optima.
 
-    peaks : (all, most, n_shape), NaN where there is none; which : (all, most), those that count
+    optima : (all, most, n_shape), NaN where there is none; which : (all, most), those that count
     """
     for i in range(len(subjects)):
         found[i] = False
-        for j in range(peaks.shape[1]):
+        for j in range(optima.shape[1]):
             if which[subjects[i], j] and not found[i]:
-                found[i] = _is_near(peaks, subjects[i], j, u, i, INDEX_ZERO, reach, steps)
+                found[i] = _is_near(optima, subjects[i], j, u, i, INDEX_ZERO, reach, steps)
 
 
 @fast
-def choose_cells(subjects, at_once, alone, waiting, cells, reach, peaks, steps, chosen):
-    """Mark cells to climb from now, which wait no longer: see `_Starts.next`.
+def choose_cells(subjects, at_once, alone, waiting, cells, reach, optima, steps, chosen):
+    """Mark cells to start from now, and remove them from `waiting`: see `_Starts.next`.
 
     at_once, alone : of each of the subjects; cells : (all, most, n_shape); chosen : filled
     """
     for i in range(len(subjects)):
         k = subjects[i]
         none_yet, some = True, False
-        for j in range(peaks.shape[1]):
-            none_yet = none_yet and math.isnan(peaks[k, j, 0])
+        for j in range(optima.shape[1]):
+            none_yet = none_yet and math.isnan(optima[k, j, 0])
         for c in range(cells.shape[1]):
             free = waiting[k, c]
-            for j in range(peaks.shape[1]):
-                if free and _is_near(peaks, k, j, cells, k, c, reach[k, c], steps):
+            for j in range(optima.shape[1]):
+                if free and _is_near(optima, k, j, cells, k, c, reach[k, c], steps):
                     waiting[k, c] = free = False
             for j in range(c):
                 if free and not at_once[i] and chosen[i, j]:
@@ -1203,8 +1246,8 @@ def choose_cells(subjects, at_once, alone, waiting, cells, reach, peaks, steps, 
 
 
 @fast_inner
-def _beside(cell, stride, n, upper):
-    """The neighbour of a cell along an axis of n points, or the cell itself at the end."""
+def _neighbour(cell, stride, n, upper):
+    """Neighbour of a cell along an axis of n points, or the cell itself at the end."""
     place = cell // stride % n
     if upper:
         return cell + stride if place < n - 1 else cell
@@ -1212,20 +1255,20 @@ def _beside(cell, stride, n, upper):
 
 
 @fast_inner
-def _is_top(values, k, cell, dimensions):
+def _is_local_maximum(values, k, cell, dimensions):
     """Whether a cell is no lower than its neighbours along every axis."""
     height, stride = values[k, cell], 1
     top = math.isfinite(height)
     for axis in range(len(dimensions) - 1, -1, -1):
         n = dimensions[axis]
-        top = top and height >= values[k, _beside(cell, stride, n, False)]
-        top = top and height >= values[k, _beside(cell, stride, n, True)]
+        top = top and height >= values[k, _neighbour(cell, stride, n, False)]
+        top = top and height >= values[k, _neighbour(cell, stride, n, True)]
         stride *= n
     return top
 
 
 @fast
-def choose_best(values, dimensions, cells, maxima):
+def best_cells(values, dimensions, cells, maxima):
     """Fill the best cells of each subject (n, most), local maxima first, and which these are."""
     most, last = cells.shape[1], dimensions[len(dimensions) - 1]
     for k in range(values.shape[0]):
@@ -1236,7 +1279,7 @@ def choose_best(values, dimensions, cells, maxima):
             top = place == 0 or height >= values[k, cell - 1]
             place = place + 1 if place < last - 1 else 0
             top = top and (place == 0 or height >= values[k, cell + 1])
-            top = top and _is_top(values, k, cell, dimensions)
+            top = top and _is_local_maximum(values, k, cell, dimensions)
             at = size
             while at > 0:
                 other = values[k, cells[k, at - 1]]
@@ -1253,27 +1296,27 @@ def choose_best(values, dimensions, cells, maxima):
 
 
 @fast
-def mark_level(values, dimensions, cells, level, found):
-    """Mark cells (n, most) that are as high as their neighbours, but for so much."""
+def mark_flat(values, dimensions, cells, level, found):
+    """Mark cells (n, n_cells) that are level with their neighbours, up to a tolerance."""
     for k in range(cells.shape[0]):
         for c in range(cells.shape[1]):
             cell, stride, even = cells[k, c], 1, True
             for axis in range(len(dimensions) - 1, -1, -1):
                 for upper in range(2):
-                    beside = values[k, _beside(cell, stride, dimensions[axis], upper == 1)]
+                    beside = values[k, _neighbour(cell, stride, dimensions[axis], upper == 1)]
                     even = even and abs(beside - values[k, cell]) < level
                 stride *= dimensions[axis]
             found[k, c] = even
 
 
 @fast
-def find_vertices(values, dimensions, rows, cells, shift):
+def parabola_vertices(values, dimensions, rows, cells, shift):
     """Fill in where parabolas along each axis peak, in steps, half of one at most: (n, n_axes)."""
     for i in range(len(cells)):
         k, cell, stride = rows[i], cells[i], 1
         for axis in range(len(dimensions) - 1, -1, -1):
             n = dimensions[axis]
-            low, high = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
+            low, high = _neighbour(cell, stride, n, False), _neighbour(cell, stride, n, True)
             bend = 2.0 * values[k, cell] - values[k, low] - values[k, high]
             found = 0.5 * (values[k, high] - values[k, low]) / bend
             inside = low != cell and high != cell and math.isfinite(found) and bend > 0.0
@@ -1282,8 +1325,8 @@ def find_vertices(values, dimensions, rows, cells, shift):
 
 
 @fast
-def blend(values, below, above, filled):
-    """Fill points along an axis with the means of those around them, or with themselves.
+def interpolate_midpoints(values, below, above, filled):
+    """Interpolate points along an axis: means of their neighbours, or themselves.
 
     values : (n, n_coarse, d); below, above : (n_points,), which of them; filled : (n, n_points, d)
     """
@@ -1295,8 +1338,8 @@ def blend(values, below, above, filled):
 
 
 @fast
-def mark_around(marked, beside, near):
-    """Mark all that lies beside points which are marked (n, n_coarse): near (n, n_psi).
+def mark_neighbours(marked, beside, near):
+    """Mark the neighbours in the whole grid of coarse points marked (n, n_coarse).
 
     beside : (n_coarse, m), the points of the whole grid; -1 where there are fewer
     """
@@ -1309,38 +1352,41 @@ def mark_around(marked, beside, near):
 
 @fast_inner
 def _is_resolved(values, k, cell, dimensions, bent):
-    """Whether a profile bends so little around a cell that it hides nothing between neighbours.
+    """Whether a profile bends so little around a cell that no maximum hides between neighbours.
 
-    Where these were not looked at, as it bent little around points further apart, so it does.
+    Neighbours that were not solved are interpolated: the profile bent little on a coarser grid.
     """
     fine, stride = True, 1
     for axis in range(len(dimensions) - 1, -1, -1):
         n = dimensions[axis]
-        below, above = _beside(cell, stride, n, False), _beside(cell, stride, n, True)
+        below, above = _neighbour(cell, stride, n, False), _neighbour(cell, stride, n, True)
         bend = values[k, below] + values[k, above] - 2.0 * values[k, cell]
-        fine = fine and below != cell and above != cell  # beyond an end the model may be another
+        fine = fine and below != cell and above != cell  # no second difference at an end
         fine = fine and abs(bend) < bent
         stride *= n
     return fine
 
 
 @fast
-def mark_promising(values, looked, dimensions, limits, found):
-    """Mark points that were looked at and are close to the best, or local maxima not far below.
+def mark_cells_to_refine(values, solved, dimensions, limits, found):
+    """Mark solved points that are close to the best, or local maxima not far below.
 
-    limits : how far below the best either may be; and how much a profile may bend around a point
-        between whose neighbours nothing is looked for
+    limits : how far below the best either may be; and the second difference below which no points
+        between neighbours are solved
     """
     close, deep, bent = limits
     for k in range(values.shape[0]):
         best, lowest = -math.inf, math.inf
         for cell in range(values.shape[1]):
             best, lowest = max(best, values[k, cell]), min(lowest, values[k, cell])
-        even = best - lowest < close  # a plateau tells nothing of what may stand out of it
+        even = best - lowest < close  # on a plateau a small bend does not exclude a narrow maximum
         for cell in range(values.shape[1]):
             below = best - values[k, cell]
             found[k, cell] = (
-                looked[k, cell]
-                and (below < close or (below < deep and _is_top(values, k, cell, dimensions)))
+                solved[k, cell]
+                and (
+                    below < close
+                    or (below < deep and _is_local_maximum(values, k, cell, dimensions))
+                )
                 and (even or not _is_resolved(values, k, cell, dimensions, bent))
             )

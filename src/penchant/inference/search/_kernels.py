@@ -1,4 +1,4 @@
-"""Compiled steps at kinks: up by several slopes at once. Bare arrays."""
+"""Compiled steps of the proximal bundle method (see `bundle`). Bare arrays."""
 
 import math
 from typing import Any
@@ -7,14 +7,18 @@ import numpy as np
 
 from penchant.inference.profile._kernels import fast, fast_inner
 
-ROUNDS = 60  # of finding the shares of slopes, at most
-APART = 0.2  # of what the curvature takes from a place to another, that one is doubted by
-TINY = 1e-13  # relative: what is below is rounding
+MAX_QP_ROUNDS = 60  # of the active-set method: each cut enters and leaves a few times at most
+# Least linearisation error of a cut, as a share of the quadratic term between its point and the
+# current one (Lewis & Wylie 2019): a cut from far away that happens to pass through the current
+# value would otherwise count as if it had been taken here.
+MIN_LINEARIZATION_ERROR = 0.2
+QP_TOL = 1e-13  # relative to the largest diagonal entry: smaller reduced gradients are rounding
+QP_RIDGE = 1e-14  # relative: keeps the system of two equal cuts regular
 
 
 @fast_inner
 def _invert(a, n, inverse):
-    """Inverse of a positive matrix by elimination; a is lost."""
+    """Invert a positive definite matrix by Gauss-Jordan elimination; overwrites a."""
     for i in range(n):
         for j in range(n):
             inverse[i, j] = 1.0 if i == j else 0.0
@@ -25,15 +29,15 @@ def _invert(a, n, inverse):
             inverse[i, j] /= pivot
         for r in range(n):
             if r != i:
-                share = a[r, i]
+                factor = a[r, i]
                 for j in range(n):
-                    a[r, j] -= share * a[i, j]
-                    inverse[r, j] -= share * inverse[i, j]
+                    a[r, j] -= factor * a[i, j]
+                    inverse[r, j] -= factor * inverse[i, j]
 
 
 @fast_inner
 def _eliminate(a, b, n):
-    """Solve a x = b, with the largest pivot of each column; b becomes x. Whether it could be."""
+    """Solve a x = b with partial pivoting; b becomes x. Returns False for a singular matrix."""
     for i in range(n):
         top = i
         for r in range(i + 1, n):
@@ -46,10 +50,10 @@ def _eliminate(a, b, n):
                 a[i, j], a[top, j] = a[top, j], a[i, j]
             b[i], b[top] = b[top], b[i]
         for r in range(i + 1, n):
-            share = a[r, i] / a[i, i]
-            b[r] -= share * b[i]
+            factor = a[r, i] / a[i, i]
+            b[r] -= factor * b[i]
             for j in range(i, n):
-                a[r, j] -= share * a[i, j]
+                a[r, j] -= factor * a[i, j]
     for i in range(n - 1, -1, -1):
         for j in range(i + 1, n):
             b[i] -= a[i, j] * b[j]
@@ -58,155 +62,165 @@ def _eliminate(a, b, n):
 
 
 @fast_inner
-def _shares(products, above, n, share, used, system, right):
-    """Shares of slopes that make the least of `above' share + share' products share / 2`.
+def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
+    """Minimize `errors' lambda + lambda' products lambda / 2` over lambda >= 0 with sum 1.
 
-    Shares are positive and add up to 1. They begin with all of the first; one joins at a time, and
-    those that would be negative leave.
+    The dual of the step: lambda are the multipliers of the cuts, `products` the products of their
+    gradients in the metric of the inverse curvature, `errors` their linearisation errors. An
+    active-set method: begin with the current cut alone, add the cut with the least reduced
+    gradient, solve the equality-constrained problem, and drop multipliers that would be negative.
     """
     for i in range(n):
-        share[i], used[i] = 0.0, 0
-    share[0], used[0], size = 1.0, 0, 1
-    scale = 1e-300
+        lambda_[i], active[i] = 0.0, 0
+    lambda_[0], active[0], size = 1.0, 0, 1
+    scale = 1e-300  # positive: the bordered system stays regular without gradients
     for i in range(n):
         scale = max(scale, products[i, i])
-    for _ in range(ROUNDS):
+    for _ in range(MAX_QP_ROUNDS):
         least, best, level = math.inf, -1, 0.0
         for i in range(n):
-            slope = above[i]
+            reduced = errors[i]
             for k in range(size):
-                slope += products[i, used[k]] * share[used[k]]
-            level += share[i] * slope
-            if slope < least:
-                least, best = slope, i
-        if least >= level - TINY * scale:
+                reduced += products[i, active[k]] * lambda_[active[k]]
+            level += lambda_[i] * reduced
+            if reduced < least:
+                least, best = reduced, i
+        if least >= level - QP_TOL * scale:  # Karush-Kuhn-Tucker: no cut would lower it
             return
         for k in range(size):
-            if used[k] == best:
+            if active[k] == best:
                 return
-        used[size] = best
+        active[size] = best
         size += 1
         while True:
             for k in range(size):
                 for o in range(size):
-                    system[k, o] = products[used[k], used[o]]
-                system[k, k] += 1e-14 * scale
+                    system[k, o] = products[active[k], active[o]]
+                system[k, k] += QP_RIDGE * scale
                 system[k, size] = system[size, k] = scale
-                right[k] = -above[used[k]]
+                right[k] = -errors[active[k]]
             system[size, size], right[size] = 0.0, scale
             if not _eliminate(system, right, size + 1):
                 return
-            part = 1.0
+            fraction = 1.0
             for k in range(size):
                 if right[k] <= 0.0:
-                    part = min(part, share[used[k]] / (share[used[k]] - right[k] + 1e-300))
+                    fraction = min(
+                        fraction, lambda_[active[k]] / (lambda_[active[k]] - right[k] + 1e-300)
+                    )
             kept = 0
             for k in range(size):
-                i = used[k]
-                share[i] += part * (right[k] - share[i])
-                if share[i] > 0.0 and not (part < 1.0 and right[k] <= 0.0 and share[i] < 1e-15):
-                    used[kept] = i
+                i = active[k]
+                lambda_[i] += fraction * (right[k] - lambda_[i])
+                if lambda_[i] > 0.0 and not (
+                    fraction < 1.0 and right[k] <= 0.0 and lambda_[i] < 1e-15
+                ):
+                    active[kept] = i
                     kept += 1
                 else:
-                    share[i] = 0.0
+                    lambda_[i] = 0.0
             if kept == size:
                 break
             size = kept
-            if part == 1.0 or size == 0:
+            if fraction == 1.0 or size == 0:
                 break
-        if size == 0:
-            share[0], used[0], size = 1.0, 0, 1
+        if size == 0:  # rounding dropped all of them: begin again
+            lambda_[0], active[0], size = 1.0, 0, 1
 
 
 @fast
-def lead(rows, climbs, range_, known, steps, gains, rooms):
-    """Steps up at kinks, by what is known of the slopes around, and what they promise.
+def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
+    """Steps to the maximum of the bundle's model, and the increase that it predicts.
 
-    Around a place the profile is taken for the lowest of parabolas, one through every place known,
-    with its height and slope, and all with the same curvature.
+    The model is the lowest of parabolas, one through every point of the bundle with its value and
+    gradient, all with the same curvature. Parameters that would leave the range are fixed at its
+    end, and the dual problem is solved again.
 
-    rows : (n,), of climbs, which are rows of `climbs`, `known` and `gains`
-    climbs : where they are, u (all, n_shape), value (all,) and curvature (all, n_shape, n_shape);
-        and firmness (all,), times the curvature that a step is held back by
-    range_ : bounds (n_shape, 2), and what stays where it is (all, n_shape)
-    known : places (all, m, n_shape), heights (all, m) and slopes (all, m, n_shape); the first is
-        where the climb is; heights are NaN where nothing is known
-    steps, gains : (n, n_shape), (all,), filled
+    rows : (n,), indices into `state`, `bundle` and `predicted`
+    state : u (all, n_shape), value (all,), curvature (all, n_shape, n_shape), and the proximal
+        weight (all,), the factor of the curvature by which a step is held back
+    range_ : bounds (n_shape, 2), and parameters that stay fixed (all, n_shape)
+    bundle : points (all, m, n_shape), values (all, m) and gradients (all, m, n_shape); the first is
+        the current point; values are NaN where there is no cut
+    steps, predicted : (n, n_shape), (all,), filled
     """
-    u, value, curvature, firmness = climbs
+    u, value, curvature, proximal_weight = state
     bounds, held = range_
-    places, heights, slopes = known
-    at, tilted, pulled, a, inverse, products, above, share, used, system, right = rooms
+    points, values, gradients = bundle
+    at, projected, fixed, a, inverse, products, errors, lambda_, active, system, right = workspace
     q = u.shape[1]
     for r in range(len(rows)):
         k, n = rows[r], 0
-        for i in range(heights.shape[1]):
-            if not math.isfinite(heights[k, i]):
+        for i in range(values.shape[1]):
+            if not math.isfinite(values[k, i]):
                 continue
-            height, apart = heights[k, i], 0.0
+            cut_value, quadratic = values[k, i], 0.0
             for c in range(q):
-                away = u[k, c] - places[k, i, c]
-                bend, soft = 0.0, min(1.0, firmness[k])
+                offset = u[k, c] - points[k, i, c]
+                bend, softening = 0.0, min(1.0, proximal_weight[k])
                 for e in range(q):
-                    bend += soft * curvature[k, c, e] * (u[k, e] - places[k, i, e])
-                at[n, c] = slopes[k, i, c] - bend
-                height += away * (slopes[k, i, c] - 0.5 * bend)
-                apart += away * bend
-            above[n] = max(abs(height - value[k]), APART * apart)
+                    bend += softening * curvature[k, c, e] * (u[k, e] - points[k, i, e])
+                at[n, c] = gradients[k, i, c] - bend
+                cut_value += offset * (gradients[k, i, c] - 0.5 * bend)
+                quadratic += offset * bend
+            # A cut that lies below the current value would make the model nonconcave there: its
+            # distance counts as an error, whichever sign it has.
+            errors[n] = max(abs(cut_value - value[k]), MIN_LINEARIZATION_ERROR * quadratic)
             n += 1
         for c in range(q):
-            pulled[c] = 1.0 if held[k, c] else 0.0
+            fixed[c] = 1.0 if held[k, c] else 0.0
         for _ in range(q + 1):
             largest = 1e-12
             for c in range(q):
                 largest = max(largest, curvature[k, c, c])
             for c in range(q):
                 for e in range(q):
-                    free = pulled[c] == 0.0 and pulled[e] == 0.0
-                    a[c, e] = firmness[k] * curvature[k, c, e] if free else 0.0
-                a[c, c] += 1e-8 * largest if pulled[c] == 0.0 else 1.0
+                    free = fixed[c] == 0.0 and fixed[e] == 0.0
+                    a[c, e] = proximal_weight[k] * curvature[k, c, e] if free else 0.0
+                # a small ridge: the expected curvature may vanish in a direction
+                a[c, c] += 1e-8 * largest if fixed[c] == 0.0 else 1.0
             _invert(a, q, inverse)
             for i in range(n):
                 for c in range(q):
-                    tilted[i, c] = at[i, c] if pulled[c] == 0.0 else 0.0
+                    projected[i, c] = at[i, c] if fixed[c] == 0.0 else 0.0
             for i in range(n):
                 for j in range(i + 1):
                     product = 0.0
                     for c in range(q):
                         for e in range(q):
-                            product += tilted[i, c] * inverse[c, e] * tilted[j, e]
+                            product += projected[i, c] * inverse[c, e] * projected[j, e]
                     products[i, j] = products[j, i] = product
-            _shares(products, above, n, share, used, system, right)
-            gains[k] = 0.0
+            _solve_dual_qp(products, errors, n, lambda_, active, system, right)
+            predicted[k] = 0.0
             for i in range(n):
-                gains[k] += share[i] * above[i]
+                predicted[k] += lambda_[i] * errors[i]
                 for j in range(n):
-                    gains[k] += 0.5 * share[i] * products[i, j] * share[j]
+                    predicted[k] += 0.5 * lambda_[i] * products[i, j] * lambda_[j]
             out = False
             for c in range(q):
                 steps[r, c] = 0.0
                 for e in range(q):
                     for i in range(n):
-                        steps[r, c] += inverse[c, e] * share[i] * tilted[i, e]
+                        steps[r, c] += inverse[c, e] * lambda_[i] * projected[i, e]
             for c in range(q):
                 low = u[k, c] <= bounds[c, 0] and steps[r, c] < 0.0
-                if pulled[c] != 0.0:
+                if fixed[c] != 0.0:
                     continue
                 if low or (u[k, c] >= bounds[c, 1] and steps[r, c] > 0.0):
-                    pulled[c] = 1.0
+                    fixed[c] = 1.0
                     out = True
             if not out:
                 break
-        longest = 1.0
+        longest = 1.0  # unconstrained unit: the model is not trusted further away
         for c in range(q):
             if not abs(steps[r, c]) <= longest:
                 longest = abs(steps[r, c])
         for c in range(q):
-            steps[r, c] = steps[r, c] / longest if pulled[c] == 0.0 else 0.0
+            steps[r, c] = steps[r, c] / longest if fixed[c] == 0.0 else 0.0
 
 
-def rooms_to_lead(m: int, q: int) -> tuple[Any, ...]:
-    """For what stands in between, of m slopes."""
+def bundle_workspace(m: int, q: int) -> tuple[Any, ...]:
+    """Scratch arrays of `bundle_step`, of m cuts and q parameters."""
     return (
         np.empty((m, q)),
         np.empty((m, q)),
@@ -223,71 +237,73 @@ def rooms_to_lead(m: int, q: int) -> tuple[Any, ...]:
 
 
 @fast
-def hear(rows, looks, found, now, known, up, best, changes):
-    """Move climbs to the highest of the places looked at, and remember what was found there.
+def update_bundle(rows, trial, found, state, bundle, moved, best, options):
+    """Move to the best of the points evaluated, and add all of them to the bundle.
 
-    rows : (n,), of climbs, which are rows of `now` and `known`
-    looks : places (n, m, n_shape), and which of them is the whole step
-    found : heights (n * m,), slopes (n * m, n_shape)
-    now : u, value, firmness, promised, failed; changed
-    known : places, heights, slopes, where the climb is first and then the newest; changed
-    up, best : (n,), filled: whether a climb moved, and to which of the places
-    changes : times firmness after steps that fail, or gain more than hoped; what is more, or enough
+    rows : (n,), indices into `state` and `bundle`
+    trial : points (n, m, n_shape), and the index of the full step
+    found : values (n * m,), gradients (n * m, n_shape)
+    state : u, value, proximal weight, predicted increase, null steps in a row; changed
+    bundle : points, values, gradients, the current point first and then the newest; changed
+    moved, best : (n,), filled: whether a row moved, and to which of the points
+    options : factors of the proximal weight after a null step and after a step that gained more
+        than predicted; what counts as more, and as enough, of the predicted increase; rounding
     """
-    places, whole = looks
-    heights, slopes = found
-    u, value, firmness, promised, failed = now
-    firmer, softer, more, some, rounding = changes
-    m, q = places.shape[1], u.shape[1]
+    points, full_step = trial
+    values, gradients = found
+    u, value, proximal_weight, predicted, n_null_steps = state
+    increase, decrease, over_predicted, sufficient, rounding = options
+    m, q = points.shape[1], u.shape[1]
     for i in range(len(rows)):
-        k, top, most = rows[i], 0, -math.inf
-        gain_of_whole = -math.inf
-        for j in range(known[1].shape[1] - 1, m, -1):
-            _copy_place(known, k, j, j - m, q)
+        k, best_j, best_gain = rows[i], 0, -math.inf
+        gain_of_full_step = -math.inf
+        # the oldest cuts fall off the end; the current point's stays first
+        for j in range(bundle[1].shape[1] - 1, m, -1):
+            _copy_cut(bundle, k, j, j - m, q)
         for j in range(m):
-            height = heights[i * m + j]
+            new_value = values[i * m + j]
             for a in range(q):
-                known[0][k, 1 + j, a] = places[i, j, a]
-                known[2][k, 1 + j, a] = slopes[i * m + j, a]
-                if not math.isfinite(slopes[i * m + j, a]):
-                    height = math.nan
-            known[1][k, 1 + j] = height
-            gain = height - value[k] if height == height else -math.inf
-            if gain > most:
-                top, most = j, gain
-            if j == whole:
-                gain_of_whole = gain
-        best[i], up[i] = top, most > rounding * abs(value[k])
-        if not up[i]:
-            firmness[k] *= firmer
-            failed[k] += 1
+                bundle[0][k, 1 + j, a] = points[i, j, a]
+                bundle[2][k, 1 + j, a] = gradients[i * m + j, a]
+                if not math.isfinite(gradients[i * m + j, a]):
+                    new_value = math.nan  # no cut without a gradient
+            bundle[1][k, 1 + j] = new_value
+            gain = new_value - value[k] if new_value == new_value else -math.inf
+            if gain > best_gain:
+                best_j, best_gain = j, gain
+            if j == full_step:
+                gain_of_full_step = gain
+        best[i], moved[i] = best_j, best_gain > rounding * abs(value[k])
+        if not moved[i]:
+            proximal_weight[k] *= increase
+            n_null_steps[k] += 1
             continue
-        failed[k] = 0
-        if gain_of_whole > more * promised[k]:
-            firmness[k] *= softer
-        elif most > some * promised[k] and firmness[k] > 1.0:
-            firmness[k] = max(1.0, softer * firmness[k])
+        n_null_steps[k] = 0
+        if gain_of_full_step > over_predicted * predicted[k]:
+            proximal_weight[k] *= decrease
+        elif best_gain > sufficient * predicted[k] and proximal_weight[k] > 1.0:
+            proximal_weight[k] = max(1.0, decrease * proximal_weight[k])
         for a in range(q):
-            u[k, a] = known[0][k, 1 + top, a]
-        value[k] = known[1][k, 1 + top]
-        _swap_places(known, k, 1 + top, q)
+            u[k, a] = bundle[0][k, 1 + best_j, a]
+        value[k] = bundle[1][k, 1 + best_j]
+        _swap_cuts(bundle, k, 1 + best_j, q)
 
 
 @fast_inner
-def _copy_place(known, k, to, of, q):
-    """Remember at one place what stands at another."""
-    places, heights, slopes = known
-    heights[k, to] = heights[k, of]
+def _copy_cut(bundle, k, target, source, q):
+    """Copy one cut of the bundle over another."""
+    points, values, gradients = bundle
+    values[k, target] = values[k, source]
     for a in range(q):
-        places[k, to, a] = places[k, of, a]
-        slopes[k, to, a] = slopes[k, of, a]
+        points[k, target, a] = points[k, source, a]
+        gradients[k, target, a] = gradients[k, source, a]
 
 
 @fast_inner
-def _swap_places(known, k, to, q):
-    """Let the first place and another change places."""
-    places, heights, slopes = known
-    heights[k, 0], heights[k, to] = heights[k, to], heights[k, 0]
+def _swap_cuts(bundle, k, target, q):
+    """Exchange the current point's cut and another."""
+    points, values, gradients = bundle
+    values[k, 0], values[k, target] = values[k, target], values[k, 0]
     for a in range(q):
-        places[k, 0, a], places[k, to, a] = places[k, to, a], places[k, 0, a]
-        slopes[k, 0, a], slopes[k, to, a] = slopes[k, to, a], slopes[k, 0, a]
+        points[k, 0, a], points[k, target, a] = points[k, target, a], points[k, 0, a]
+        gradients[k, 0, a], gradients[k, target, a] = gradients[k, target, a], gradients[k, 0, a]

@@ -1,4 +1,9 @@
-"""The profiles of many subjects on the grid of psi, each point from its neighbour."""
+"""Profiles of many subjects on a grid of psi, refined where the maximum may lie.
+
+Each point is a concave problem in the weights, solved by compiled Newton steps from the weights of
+its neighbour. A search solves few points first, and then those between points that are near the
+best or local maxima. The grid begins at both ends of the range: no start value has to be chosen.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,7 @@ from penchant.models.natural import Shape
 
 @dataclass(frozen=True)
 class Grid:
-    """The profile of one subject on a grid of psi.
+    """Profile of one subject on a grid of psi.
 
     Attributes
     ----------
@@ -30,76 +35,76 @@ class Grid:
         The best weights at each.
     dimensions
         Points along each shape parameter.
-    looked
-        Points where the profile was looked at; elsewhere values and weights are made of those
-        around. Values of a search are good to a hundredth of a log-unit near the best, and enough
-        to tell that they are far below it elsewhere.
+    solved
+        Points where the profile was solved; elsewhere values and weights are interpolated. Values
+        of a search are right to a hundredth of a log-unit near the best; elsewhere they only show
+        that the point is far below it.
     """
 
     psi: Matrix
     values: Vector
     theta: Matrix
     dimensions: tuple[int, ...]
-    looked: BoolVector
+    solved: BoolVector
 
 
 @dataclass(frozen=True)
 class Grids:
-    """The profiles of many subjects on the same grid: a `Grid` with subjects along a first axis.
+    """Profiles of many subjects on the same grid: a `Grid` with subjects along a first axis.
 
-    values and looked are (n, n_psi), theta is (n, n_psi, n_weights).
+    values and solved are (n, n_psi), theta is (n, n_psi, n_weights).
     """
 
     psi: Matrix
     values: Matrix
     theta: Matrix
     dimensions: tuple[int, ...]
-    looked: BoolVector
+    solved: BoolVector
 
     def __len__(self) -> int:
         return len(self.values)
 
     def __getitem__(self, k: int) -> Grid:
-        return Grid(self.psi, self.values[k], self.theta[k], self.dimensions, self.looked[k])
+        return Grid(self.psi, self.values[k], self.theta[k], self.dimensions, self.solved[k])
 
     def __iter__(self) -> Iterator[Grid]:
         return (self[k] for k in range(len(self)))
 
     def take(self, which: IntVector) -> Grids:
-        """Those of some subjects."""
+        """Select subjects."""
         mine = self.values[which], self.theta[which]
-        return Grids(self.psi, *mine, self.dimensions, self.looked[which])
+        return Grids(self.psi, *mine, self.dimensions, self.solved[which])
 
     @classmethod
     def single(cls, grid: Grid) -> Grids:
-        """One as the only one."""
+        """Batch of one grid."""
         values = grid.values[None], grid.theta[None]
-        return cls(grid.psi, *values, grid.dimensions, grid.looked[None])
+        return cls(grid.psi, *values, grid.dimensions, grid.solved[None])
 
     @classmethod
     def joined(cls, grids: Sequence[Grid]) -> Grids:
-        """Those of several subjects, one after another."""
-        values, theta, looked = (
+        """Stack the grids of several subjects."""
+        values, theta, solved = (
             np.stack([getattr(grid, name) for grid in grids])
-            for name in ("values", "theta", "looked")
+            for name in ("values", "theta", "solved")
         )
-        return cls(grids[0].psi, values, theta, grids[0].dimensions, looked)
+        return cls(grids[0].psi, values, theta, grids[0].dimensions, solved)
 
 
-# grids of subjects; one that is known to be far below its peak may be what computes it when asked
-Searched = Grids | Sequence[Grid | Callable[[], Grid]]
+# Grids of subjects; one far below its optimum may be a function that computes it on demand.
+GridSource = Grids | Sequence[Grid | Callable[[], Grid]]
 
 
-def known_grids(grids: Searched) -> tuple[Grids | None, IntVector]:
-    """Those that are known, together, or None if there are none; and which they are."""
+def evaluated_grids(grids: GridSource) -> tuple[Grids | None, IntVector]:
+    """Stack the grids that are computed, or None if there are none; and their subjects."""
     if isinstance(grids, Grids):
         return grids, np.arange(len(grids))
     known = {k: grid for k, grid in enumerate(grids) if isinstance(grid, Grid)}
     return Grids.joined(list(known.values())) if known else None, np.array(list(known), dtype=int)
 
 
-def grids_of(grids: Searched, which: IntVector) -> Grids:
-    """Those of some subjects, computed where they are not known."""
+def grids_for(grids: GridSource, which: IntVector) -> Grids:
+    """Grids of some subjects, computed where they are not yet."""
     if isinstance(grids, Grids):
         return grids.take(which)
     some = [grids[k] for k in which.tolist()]
@@ -107,7 +112,7 @@ def grids_of(grids: Searched, which: IntVector) -> Grids:
 
 
 def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
-    """All points of the model's grid (n, n_shape), and how many there are along each axis."""
+    """Points of the model's grid (n, n_shape), and their number along each axis."""
     axes = [shape.grid() for shape in model.shape]
     if not axes:
         return np.empty((1, 0)), ()
@@ -116,49 +121,49 @@ def grid_points(model: Model) -> tuple[Matrix, tuple[int, ...]]:
 
 
 def grid_steps(shape: Sequence[Shape]) -> Vector:
-    """Steps of the grid along each shape parameter, in search units."""
+    """Grid step along each shape parameter, in unconstrained units."""
     return np.array([float(np.ptp(s.search_range)) / (s.n_grid - 1) for s in shape])
 
 
-def _along(dimensions: tuple[int, ...]) -> IntVector:
+def _dimension_array(dimensions: tuple[int, ...]) -> IntVector:
     return np.array(dimensions, dtype=np.int64)
 
 
 def best_cells(
-    values: Matrix, dimensions: tuple[int, ...], most: int
+    values: Matrix, dimensions: tuple[int, ...], n_cells: int
 ) -> tuple[IntVector, BoolVector]:
-    """Cells to climb from, for every subject, and which of them are local maxima of the grid.
+    """Best cells of every subject to start from, and which of them are local maxima of the grid.
 
-    Local maxima come first, the highest before others. Ridges make few of them in sharp profiles:
-    the best of all other points fill up.
+    Local maxima come first, the highest before others. A ridge across the grid has few of them in
+    sharp profiles: the best of all other points fill up.
     """
-    size = len(values), min(most, values.shape[1])
+    size = len(values), min(n_cells, values.shape[1])
     cells, maxima = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=bool)
-    compiled.choose_best(values, _along(dimensions), cells, maxima)
+    compiled.best_cells(values, _dimension_array(dimensions), cells, maxima)
     return cells, maxima
 
 
-def are_level(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
-    """Which cells (n, most) are as high as their neighbours: no climb leads away from there."""
+def are_flat(values: Matrix, dimensions: tuple[int, ...], cells: IntVector) -> BoolVector:
+    """Whether cells (n, n_cells) are level with their neighbours: no gradient leads away."""
     found = np.empty(cells.shape, dtype=bool)
-    compiled.mark_level(values, _along(dimensions), cells, LEVEL, found)
+    compiled.mark_flat(values, _dimension_array(dimensions), cells, GRID.flat_tol, found)
     return found
 
 
 def vertices(
     values: Matrix, dimensions: tuple[int, ...], row: IntVector, cell: IntVector
 ) -> Matrix:
-    """Where parabolas through cells and their neighbours peak, in steps from the cells.
+    """Vertices of parabolas through cells and their neighbours, in grid steps from the cells.
 
     Parameters
     ----------
     values
-        Of all subjects: (n_subjects, n_psi).
+        Profiles of all subjects: (n_subjects, n_psi).
     row, cell
-        (n,); along every axis the vertex is looked for, and at most half a step away.
+        Subject and cell, (n,). Axes are treated one by one; a vertex is at most half a step away.
     """
     shift = np.empty((len(cell), len(dimensions)))
-    compiled.find_vertices(values, _along(dimensions), row, cell, shift)
+    compiled.parabola_vertices(values, _dimension_array(dimensions), row, cell, shift)
     return shift
 
 
@@ -179,7 +184,7 @@ class CoarseGrid:
 
     @classmethod
     def of(cls, dimensions: tuple[int, ...]) -> CoarseGrid:
-        """Of a grid with so many points along its axes."""
+        """Coarsen a grid with so many points along its axes."""
         return cls(dimensions, tuple(np.unique([*range(0, n, 2), n - 1]) for n in dimensions))
 
     @property
@@ -189,19 +194,19 @@ class CoarseGrid:
 
     @property
     def cells(self) -> IntVector:
-        """Its points as points of the whole grid."""
+        """Indices of its points in the whole grid."""
         mesh = np.meshgrid(*self.axes, indexing="ij")
         return np.asarray(np.ravel_multi_index([m.ravel() for m in mesh], self.dimensions))
 
-    def around(self, marked: BoolVector) -> BoolVector:
-        """Points of the whole grid beside those marked (n, n_coarse), and these: (n, n_psi)."""
+    def mark_neighbours(self, marked: BoolVector) -> BoolVector:
+        """Mark points of the whole grid at and beside those marked (n, n_coarse): (n, n_psi)."""
         near = np.zeros((len(marked), math.prod(self.dimensions)), dtype=bool)
-        compiled.mark_around(marked, self._beside, near)
+        compiled.mark_neighbours(marked, self._neighbour_table, near)
         return near
 
     @property
-    def _beside(self) -> IntVector:
-        """Points of the whole grid up to a step from each of these: (n_coarse, 3^n); or -1."""
+    def _neighbour_table(self) -> IntVector:
+        """Points of the whole grid up to a step from each coarse one, or -1: (n_coarse, 3^n)."""
         ways = np.array(list(product((-1, 0, 1), repeat=len(self.dimensions))))
         places = np.stack(np.unravel_index(self.cells, self.dimensions), axis=1)[:, None] + ways
         inside = ((places >= 0) & (places < self.dimensions)).all(axis=2)
@@ -209,99 +214,137 @@ class CoarseGrid:
         return np.where(inside, number, -1)
 
     def filled(self, values: Matrix) -> Matrix:
-        """Values (n, n_coarse, ...) at all points of the whole grid: in between they are linear."""
+        """Values (n, n_coarse, ...) at all points of the whole grid, by linear interpolation."""
         found, behind = np.ascontiguousarray(values), math.prod(values.shape[2:])
         for known, n in reversed(list(zip(self.axes, self.dimensions, strict=True))):
             low = np.searchsorted(known, np.arange(n), side="right") - 1
             given = found.reshape(-1, len(known), behind)
             found = np.empty((len(given), n, behind))
-            compiled.blend(given, low, low + (known[low] < np.arange(n)), found)
+            compiled.interpolate_midpoints(given, low, low + (known[low] < np.arange(n)), found)
             behind *= n
         return found.reshape(len(values), -1, *values.shape[2:])
 
 
-LEVEL = 1e-6  # log-units between neighbours where nothing that could be chosen differs any more
-NEAR = 1e-7  # squared Newton decrement from which one step more is as good as exact,
-ROUGH = 1e-3  # and from which it is right to a hundredth, mostly far better: enough for a search
-GOOD_TO = 0.01  # log-units by which such a value may be off, of a point near the best
-NEARLY_BEST = 0.5  # log-units below the best, within which suprema are solved to their end
-CLOSE = 3.0  # log-units below the best within which no point of a grid is left out
-DOWN = 4.0  # and from which on they are told roughly,
-DEEP = 12.0  # and within which all local maxima are looked at closely
-BENT = 1.0  # log-units by which a smooth profile may bend around a point: it is wider than a step
-ROUNDS = 2  # of looking closer
-FEWEST = {1: 9, 2: 5}  # points along an axis of which some are left out at first, by the number of
-OF_MANY = 9  # shape parameters; in more dimensions, where the steps of a grid are long
+@dataclass(frozen=True, slots=True)
+class GridOptions:
+    """Accuracy and refinement of grids; heights are in log-units.
+
+    Squared Newton decrements are those before the last step, which leaves their square.
+    """
+
+    exact_decrement: float = 1e-7  # squared: one step more is exact to rounding
+    # Squared: right to a hundredth after one step more, mostly far better; enough for a search.
+    rough_decrement: float = 1e-3
+    rough_error: float = 0.01  # of a rough value near the best
+    # Suprema this close to the best are solved to their end, where weights diverge.
+    solve_suprema_within: float = 0.5
+    # Refine around all points this close to the best. With 2, 5 of 1,500 people end lower, by up
+    # to 1.9, and cells fall by 1 to 20 % only.
+    refine_within: float = 3.0
+    exact_within: float = 4.0  # further below, one or two steps show that a point is not needed
+    # Local maxima this close to the best are refined and started from: plateaus lie deeper, from
+    # which no gradient leads away.
+    local_maxima_within: float = 12.0
+    # A smooth profile that bends less around a point is wider than a grid step: what lies between
+    # is found by Newton's method. Of 12,000 people 2 end lower by it, by up to 5e-5.
+    max_bend: float = 1.0
+    flat_tol: float = 1e-6  # between neighbours where no choice probability differs any more
+    n_refinements: int = 2
 
 
-def whole_grids(profiles: Profiles) -> Grids:
-    """The profile at every point of the grid."""
+GRID = GridOptions()
+# Points along an axis below which no coarser grid is solved first, by the number of shape
+# parameters; in more dimensions grid steps are long, and a coarser grid overlooks maxima.
+MIN_POINTS_TO_COARSEN = {1: 9, 2: 5}
+MIN_POINTS_TO_COARSEN_MANY = 9
+
+
+def full_grids(profiles: Profiles) -> Grids:
+    """Profile at every point of the grid."""
     psi, dimensions = grid_points(profiles.model)
-    values, theta, _ = _on_lines(profiles, psi, dimensions[-1] if dimensions else 1, NEAR)
+    values, theta, _ = _solve_lines(
+        profiles, psi, dimensions[-1] if dimensions else 1, GRID.exact_decrement
+    )
     return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool))
 
 
-def searched_grids(profiles: Profiles) -> Grids:
-    """The profile on the grid where it may matter for its maximum; elsewhere about what it is.
+def search_grids(profiles: Profiles) -> Grids:
+    """Profile on the grid, solved where the maximum may lie and interpolated elsewhere.
 
-    Few points along each axis are looked at, then those between them that lie beside points which
-    are among the best, or local maxima; and again. In between values and weights are linear.
+    Few points along each axis are solved, then those beside points that are among the best or
+    local maxima; and again. In between values and weights are linear.
     """
     psi, dimensions = grid_points(profiles.model)
-    grids, rough = _searched(profiles, psi, dimensions, ROUNDS if dimensions else 0)
-    _tell_the_best_apart(profiles, grids)
+    grids, rough = _refined(profiles, psi, dimensions, GRID.n_refinements if dimensions else 0)
+    _resolve_ties(profiles, grids)
     subject, cell = np.nonzero(rough)
-    near = grids.values[subject, cell] > grids.values.max(axis=1)[subject] - NEARLY_BEST
+    near = (
+        grids.values[subject, cell] > grids.values.max(axis=1)[subject] - GRID.solve_suprema_within
+    )
     subject, cell = subject[near], cell[near]
     if len(subject):
-        points = profiles.solve(subject, psi[cell], with_slopes=False, patient=False)
+        points = profiles.solve(
+            subject, psi[cell], with_derivatives=False, follow_unconverged=False
+        )
         better = points.value > grids.values[subject, cell]
         at = subject[better], cell[better]
         grids.values[at], grids.theta[at] = points.value[better], points.theta[better]
     return grids
 
 
-def _tell_the_best_apart(profiles: Profiles, grids: Grids) -> None:
-    """Solve points that are as high as the best, as far as is known, as exactly as others need."""
+def _resolve_ties(profiles: Profiles, grids: Grids) -> None:
+    """Re-solve all points within the error of the best exactly, so that the best is decided."""
     best = grids.values.max(axis=1, keepdims=True)
-    subject, cell = np.nonzero(grids.looked & (grids.values > best - GOOD_TO))
-    told = _one_by_one(profiles, subject, grids.psi[cell], grids.theta[subject, cell], NEAR)
-    grids.values[subject, cell], grids.theta[subject, cell] = told[:2]
+    subject, cell = np.nonzero(grids.solved & (grids.values > best - GRID.rough_error))
+    exact = _solve_each(
+        profiles, subject, grids.psi[cell], grids.theta[subject, cell], GRID.exact_decrement
+    )
+    grids.values[subject, cell], grids.theta[subject, cell] = exact[:2]
 
 
-def _searched(
+def _refined(
     profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int
 ) -> tuple[Grids, BoolVector]:
-    """The same of some grid, from one that is coarser by as many rounds; which points are rough."""
-    if rounds == 0 or min(dimensions) < FEWEST.get(len(dimensions), OF_MANY):
+    """Refine recursively from a coarser grid; second, which points are rough suprema."""
+    if rounds == 0 or min(dimensions) < MIN_POINTS_TO_COARSEN.get(
+        len(dimensions), MIN_POINTS_TO_COARSEN_MANY
+    ):
         n_last = dimensions[-1] if dimensions else 1
-        values, theta, rough = _on_lines(profiles, psi, n_last, ROUGH, DEEP)
+        values, theta, rough = _solve_lines(
+            profiles, psi, n_last, GRID.rough_decrement, GRID.local_maxima_within
+        )
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
-    found, of_found = _searched(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
+    found, rough_found = _refined(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
     values, theta = coarse.filled(found.values), coarse.filled(found.theta)
-    looked = np.zeros(values.shape, dtype=bool)
-    looked[:, coarse.cells] = found.looked
-    rough = np.zeros_like(looked)
-    rough[:, coarse.cells] = of_found
-    bent = BENT if Declared(profiles.model).smooth and len(dimensions) in FEWEST else 0.0
-    wanted = coarse.around(_worth_a_look(found, bent)) & ~looked
-    at = np.nonzero(wanted)
-    floor = found.values.max(axis=1)[at[0]] - DOWN
+    solved = np.zeros(values.shape, dtype=bool)
+    solved[:, coarse.cells] = found.solved
+    rough = np.zeros_like(solved)
+    rough[:, coarse.cells] = rough_found
+    bent = (
+        GRID.max_bend
+        if Declared(profiles.model).smooth and len(dimensions) in MIN_POINTS_TO_COARSEN
+        else 0.0
+    )
+    to_solve = coarse.mark_neighbours(_cells_to_refine(found, bent)) & ~solved
+    at = np.nonzero(to_solve)
+    floor = found.values.max(axis=1)[at[0]] - GRID.exact_within
     pairs = at[0], psi[at[1]], theta[at]
-    values[at], theta[at], rough[at] = _one_by_one(profiles, *pairs, ROUGH, floor)
-    return Grids(psi, values, theta, dimensions, looked | wanted), rough
+    values[at], theta[at], rough[at] = _solve_each(profiles, *pairs, GRID.rough_decrement, floor)
+    return Grids(psi, values, theta, dimensions, solved | to_solve), rough
 
 
-def _worth_a_look(grids: Grids, bent: float) -> BoolVector:
-    """Points whose surroundings may hold the maximum.
+def _cells_to_refine(grids: Grids, bent: float) -> BoolVector:
+    """Points between which and their neighbours the maximum may lie.
 
-    Not those inside the range around which a smooth profile bends by less than `bent`: what is
-    between them and their neighbours is found by climbs.
+    Not those inside the range around which a smooth profile bends by less than `bent`: what lies
+    between is found by Newton's method.
     """
-    found = np.empty(grids.looked.shape, dtype=bool)
-    given = grids.values, grids.looked, _along(grids.dimensions)
-    compiled.mark_promising(*given, (CLOSE, DEEP, bent), found)
+    found = np.empty(grids.solved.shape, dtype=bool)
+    given = grids.values, grids.solved, _dimension_array(grids.dimensions)
+    compiled.mark_cells_to_refine(
+        *given, (GRID.refine_within, GRID.local_maxima_within, bent), found
+    )
     return found
 
 
@@ -309,13 +352,13 @@ def _is_compiled(profiles: Profiles) -> bool:
     return profiles.prior is None and profiles.n_options >= 2
 
 
-def _on_lines(
+def _solve_lines(
     profiles: Profiles, psi: Matrix, n_last: int, enough: float, deep: float = np.inf
 ) -> tuple[Matrix, Matrix, BoolVector]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
     psi (n_psi, n_shape) lie in lines of n_last neighbours each; `enough`: the squared Newton
-    decrement before the last step; `deep`: how far below others points are told roughly. Third,
+    decrement before the last step; `deep`: how far below others points are solved roughly. Third,
     which are rough: suprema that Newton's method may have stopped below.
     """
     n, d = len(profiles.groups), profiles.n_weights
@@ -323,22 +366,22 @@ def _on_lines(
     rough, everyone = np.zeros(values.shape, dtype=bool), np.arange(n)
     if not _is_compiled(profiles):
         pairs = np.repeat(everyone, len(psi)), np.tile(psi, (n, 1))
-        points = profiles.solve(*pairs, with_slopes=False, patient=False)
+        points = profiles.solve(*pairs, with_derivatives=False, follow_unconverged=False)
         return points.value.reshape(n, -1), points.theta.reshape(theta.shape), rough
-    for who, some in _portions(profiles, len(psi)):
+    for who, some in _cache_portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
-        near = _neighbours(n_some, n_last, n_who)
+        near = _start_pairs(n_some, n_last, n_who)
         best = np.zeros((len(subject), d))
         pairs = subject, np.tile(psi[some], (n_who, 1))
-        found, doubts = _solve(profiles, *pairs, near, best, (enough, compiled.ANY_HEIGHT, deep))
+        found, doubts = _solve(profiles, *pairs, near, best, (enough, compiled.NO_FLOOR, deep))
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
         rough[who, some] = doubts.reshape(n_who, n_some)
     return values, theta, rough
 
 
-def _one_by_one(
+def _solve_each(
     profiles: Profiles,
     subject: IntVector,
     psi: Matrix,
@@ -346,15 +389,15 @@ def _one_by_one(
     enough: float,
     floor: Vector | None = None,
 ) -> tuple[Vector, Matrix, BoolVector]:
-    """Objective and weights of pairs of a subject and a psi, each from its own; which are rough.
+    """Objective and weights of pairs, each from its own start; third, which are rough.
 
-    `floor`: heights below which pairs need not be told well.
+    `floor`: heights below which values may be inexact.
     """
     none = np.zeros(len(subject), dtype=bool)
     if not len(subject):
         return np.empty(0), start, none
     if not _is_compiled(profiles):
-        points = profiles.solve(subject, psi, with_slopes=False, patient=False)
+        points = profiles.solve(subject, psi, with_derivatives=False, follow_unconverged=False)
         return points.value, points.theta, none
     theta, afresh = start.copy(), np.full(len(subject), -1)
     if floor is None:
@@ -374,10 +417,10 @@ def _one_by_one(
     return values, theta, rough
 
 
-def _portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
-    """Subjects and psi whose variables fit into memory together.
+def _cache_portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
+    """Split subjects and psi into portions whose variables stay in the processor's cache.
 
-    A subject's psi are split by its own size alone, so that no result depends on the company.
+    A subject's psi are split by its own size alone, so that no result depends on other subjects.
     """
     numbers = profiles.n_events * profiles.n_options * profiles.n_weights
     first = 0
@@ -394,8 +437,8 @@ def _portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, slice]]:
         first = last
 
 
-def _neighbours(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
-    """The pair whose weights each starts from: before it in its line, or where the last began."""
+def _start_pairs(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
+    """Index of the pair each starts from: the one before in its line, or the last line's first."""
     point = np.arange(n_psi)
     before = point - np.where(point % n_last, 1, n_last)
     first = n_psi * np.arange(n_subjects)[:, None]
@@ -410,14 +453,14 @@ def _solve(
     theta: Matrix,
     ends: tuple[float, Vector, float],
 ) -> tuple[Vector, BoolVector]:
-    """The objective of pairs, and which are rough; theta, from where they start, is filled.
+    """Objective of pairs, and which are rough; theta, the starts, becomes the weights.
 
-    `ends`: the squared Newton decrement before the last step; heights below which none is worth
-    another, of each pair and relative to the highest of the subject before.
+    `ends`: the squared Newton decrement before the last step; heights below which a step more is
+    not worth it, of each pair, and relative to the highest pair of the subject before.
     """
     x, _ = profiles.variables(subject, psi, False)
     values = np.empty(len(subject))
-    compiled.profile(
+    compiled.solve_weights(
         x,
         profiles.decisions,
         np.ascontiguousarray(subject),
@@ -430,13 +473,16 @@ def _solve(
         deep=ends[2],
     )
     lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
-    nowhere = profiles.outside(x, None, subject, lost)
+    nowhere = profiles.outside_domain(x, None, subject, lost)
     values[nowhere] = -np.inf
+    # compiled steps return NaN where the weights diverge: the general solver finds the supremum
     left = np.flatnonzero(lost & ~nowhere)
     if len(left):
         pairs = subject[left], psi[left]
-        points = profiles.solve(*pairs, with_slopes=False, patient=False, roughly=True)
+        points = profiles.solve(
+            *pairs, with_derivatives=False, follow_unconverged=False, allow_unbounded=True
+        )
         values[left], theta[left] = points.value, points.theta
         held = (points.theta[:, profiles.positive] <= 0).any(axis=1)
-        rough[left] = held & ~points.settled & (len(profiles.positive) > 1)
+        rough[left] = held & ~points.converged & (len(profiles.positive) > 1)
     return values, rough

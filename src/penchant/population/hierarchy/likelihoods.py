@@ -21,7 +21,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _kernels as profile_kernels
-from penchant.inference.profile.pairs import Rows
+from penchant.inference.profile.evaluations import DecisionIndex
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy import _kernels as compiled
@@ -101,13 +101,13 @@ class EpisodeLikelihoods:
     def typical(self) -> TypicalRange:
         """Typical ranges by each attribute's root mean square, at the middle of the shapes."""
         profiles = self.profiles
-        middle = profiles.from_search(profiles.bounds.mean(axis=1)[None])
+        middle = profiles.from_unconstrained(profiles.bounds.mean(axis=1)[None])
         squares, count = np.zeros(profiles.n_weights), 0
         everyone = np.arange(len(profiles.groups))
         for begin, end in profiles.portions(everyone):
             own_rows = everyone[begin:end]
             x, _ = profiles.variables(own_rows, np.repeat(middle, len(own_rows), axis=0), False)
-            profiles.outside(x, None, own_rows)
+            profiles.outside_domain(x, None, own_rows)
             scored = x[profiles.rows(own_rows).order]
             squares += (scored - scored.mean(axis=1, keepdims=True)).var(axis=1).sum(axis=0)
             count += len(scored)
@@ -174,7 +174,7 @@ class EpisodeLikelihoods:
             on_psi = np.empty((size, q))
             of_psi = np.empty((size, d, q)), np.empty((size, d, q)), np.empty((size, q, q))
             curvature = *of_psi, np.empty((size, d, d))
-            profile_kernels.derivatives(x, slopes, many.counted, flat, on_psi, curvature)
+            profile_kernels.psi_derivatives(x, slopes, many.counted, flat, on_psi, curvature)
             order = self.coordinates.shape_order()
             psi_slopes = self.coordinates.psi(h[:, 0, :q])[1]
             psi_slopes = np.repeat(psi_slopes, n_weights, axis=0)[:, order]
@@ -190,20 +190,20 @@ class EpisodeLikelihoods:
         value[undefined], gradient[undefined], information[undefined] = -np.inf, 0.0, 0.0
         return value, gradient, information
 
-    def _variables(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, Rows, BoolVector]:
+    def _variables(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, DecisionIndex, BoolVector]:
         """Attributes, their decision index, and pairs at whose psi the model is undefined.
 
         Undefined pairs have likelihood 0: the population is a normal distribution truncated there.
         """
         x, _ = self.profiles.variables(pairs, psi, False)
         rows = self.profiles.rows(pairs)
-        undefined = self.profiles.outside(x, None, pairs)
+        undefined = self.profiles.outside_domain(x, None, pairs)
         self.profiles.check_finite(x, rows)
         return x, rows, undefined
 
     def _cached_variables(
         self, pairs: IntVector, psi: Matrix, on_shape: bool
-    ) -> tuple[Matrix, Rows, Matrix | None, BoolVector]:
+    ) -> tuple[Matrix, DecisionIndex, Matrix | None, BoolVector]:
         """Attributes with derivatives, from a small cache of the last chunks."""
         key = bytes([on_shape]) + pairs.tobytes() + psi.tobytes()
         cached = self._cache.get(key)
@@ -211,7 +211,7 @@ class EpisodeLikelihoods:
             wanted = on_shape and self.coordinates.n_shape > 0
             x, slopes = self.profiles.variables(pairs, psi, wanted)
             rows = self.profiles.rows(pairs)
-            undefined = self.profiles.outside(x, slopes, pairs)
+            undefined = self.profiles.outside_domain(x, slopes, pairs)
             self.profiles.check_finite(x, rows)
             cached = (x, rows, slopes, undefined)
             if len(self._cache) >= MAX_CACHED_CHUNKS:
@@ -429,7 +429,7 @@ def run_chunks(fill_chunk: Callable[[slice], None], parts: Sequence[slice], thre
         list(pool.map(fill_chunk, parts))
 
 
-def _table(x: Matrix, rows: Rows) -> tuple[Any, ...]:
+def _table(x: Matrix, rows: DecisionIndex) -> tuple[Any, ...]:
     """Attributes in the layout of the compiled loops: fixed choice sets, no offset or weights."""
     n_events, m, d = x.shape
     first_row = np.arange(n_events + 1) * m

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.predict import TAIL, log_t, quasi_random, turns, whitened
+from penchant.inference.predict import PROPOSAL_DF, log_t, quasi_random, random_rotations, whitened
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import MarginalEvaluation, Nodes, Structure
@@ -200,7 +200,7 @@ def _to_normal(z: Matrix) -> Matrix:
     """Points of Student's t with their lengths mapped to the same quantiles of a normal's."""
     n = z.shape[-1]
     squared = (z**2).sum(axis=-1)
-    share = special.fdtrc(n, TAIL, squared / n)
+    share = special.fdtrc(n, PROPOSAL_DF, squared / n)
     return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[..., None])
 
 
@@ -319,7 +319,7 @@ def shape_grid(coordinates: Coordinates) -> Matrix:
         else:
             shape = coordinates.shape[c.natural.index]
             inside = np.linspace(*shape.search_range, count + 2)[1:-1]
-            psi = np.asarray(shape.from_search(inside))
+            psi = np.asarray(shape.from_unconstrained(inside))
             axes.append(c.link.coordinate(c.natural.scale * psi**c.natural.power))
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
 
@@ -465,7 +465,7 @@ def _draw_weights(
     mode = modes.h[:, s.random[q:]].reshape(n, n_psi, d)
     factor = _inverse_factors(information).reshape(n, n_psi, d, d)
     population_factor = np.repeat(np.linalg.cholesky(conditional)[:, None], n_psi, axis=1)
-    rotations = turns(len(likelihoods.subjects), d)[which]
+    rotations = random_rotations(len(likelihoods.subjects), d)[which]
     draws, log_weights = rule.importance_draws(
         mode, factor, conditional_mean, population_factor, rotations
     )

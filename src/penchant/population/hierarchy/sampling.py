@@ -20,7 +20,7 @@ from scipy import special
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.inference.predict import TAIL
+from penchant.inference.predict import PROPOSAL_DF
 from penchant.output import Backend, Result, frame_backend, make_frame
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import MarginalLikelihood
@@ -244,11 +244,11 @@ def sample_posterior(
     shortfall = np.maximum(min_information - np.diag(information), 0.0)
     factor = _inverse_factor(information + np.diag(shortfall))
     z = rng.standard_normal((n, len(mode)))
-    z /= np.sqrt(rng.chisquare(TAIL, size=(n, 1)) / TAIL)
+    z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(n, 1)) / PROPOSAL_DF)
     x = mode + z @ factor.T
     best = target.value(mode)
     weights = target.values(x) - best
-    weights += 0.5 * (TAIL + len(mode)) * np.log1p((z**2).sum(axis=1) / TAIL)
+    weights += 0.5 * (PROPOSAL_DF + len(mode)) * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
     smoothed, k = pareto_smoothed(weights)
     share = np.exp(smoothed - smoothed.max())
     share /= share.sum()

@@ -19,7 +19,7 @@ from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import fit_each
-from penchant.inference.predict import TAIL, probabilities
+from penchant.inference.predict import PROPOSAL_DF, probabilities
 from penchant.models.links import Link
 from penchant.models.record import as_episodes
 from penchant.output import (
@@ -299,13 +299,13 @@ def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
     centre, factor = found.posterior
     for i in range(len(people.subjects)):
         z = rng.standard_normal((count, r))
-        z /= np.sqrt(rng.chisquare(TAIL, size=(count, 1)) / TAIL)
+        z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(count, 1)) / PROPOSAL_DF)
         trial = np.repeat(means[i][None], count, axis=0)
         trial[:, s.random] = centre[i] + z @ factor[i].T
         value = people.values(np.array([i]), trial[None, :, None])[0, :, 0]
         away = trial[:, s.random] - means[i, s.random]
         value = value - 0.5 * np.einsum("ja,ab,jb->j", away, np.linalg.inv(matrices[i]), away)
-        value = value + 0.5 * (TAIL + r) * np.log1p((z**2).sum(axis=1) / TAIL)
+        value = value + 0.5 * (PROPOSAL_DF + r) * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
         share = np.exp(value - value.max())
         chosen = rng.choice(count, size=n, p=share / share.sum())
         h[i] = trial[chosen]

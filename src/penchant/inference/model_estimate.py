@@ -1,4 +1,8 @@
-"""Estimates of a model: what needs its episodes, asked of the profile over psi."""
+"""Source of a model's estimate: intervals, tests and predictions that need its episodes.
+
+Wald intervals by the delta method, profile intervals by `intervals`, calibrated ones by
+`calibrated`, sandwich covariances (White 1982), and predictions by `predict`.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,12 @@ from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import profile_intervals, profile_positions, values_at
-from penchant.inference.predict import Places, posterior_places
-from penchant.inference.profile.pairs import Planes
+from penchant.inference.predict import PosteriorSample, draw_posterior_sample
+from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.search.grid import Grid, whole_grids
-from penchant.inference.search.peaks import Peak, at_limits, lost_there
-from penchant.inference.search.search import climb, shared_suprema
+from penchant.inference.search.grid import Grid, full_grids
+from penchant.inference.search.multistart import newton_from, separated_interval
+from penchant.inference.search.optima import Optimum, parameters_undefined_at_limits, psi_at_limits
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
 from penchant.models.natural import Natural
@@ -48,12 +52,14 @@ from penchant.softmax.hypotheses import (
 )
 from penchant.tails import chi_square_sf, normal_isf
 
-STEPS = 9  # in which a parameter is led to the value of a hypothesis
+# Points of the path along which a parameter is moved to the value of a hypothesis: each maximum
+# starts from the one before, so that the search stays on the same branch of the profile.
+N_PATH_POINTS = 9
 
 
 @dataclass(frozen=True, eq=False)
-class FromEpisodes(EstimateSource):
-    """The model behind an estimate, and the episodes that it explains.
+class ModelSource(EstimateSource):
+    """Model behind an estimate, and the episodes that it explains.
 
     Attributes
     ----------
@@ -63,7 +69,7 @@ class FromEpisodes(EstimateSource):
         The episodes; not pickled.
     grid
         The grid of the search, or what computes it; see `profile`.
-    peak
+    optimum
         The maximum of the profile, with its curvature.
     maps
         What every width of the prior on a map makes of it; see `belief_map`.
@@ -72,7 +78,7 @@ class FromEpisodes(EstimateSource):
     model: Model
     data: tuple[Any, ...] | None
     grid: Grid | Callable[[], Grid]
-    peak: Peak
+    optimum: Optimum
     prior: Prior | None = None
     maps: tuple[MapFit, ...] = ()
 
@@ -86,7 +92,7 @@ class FromEpisodes(EstimateSource):
 
     @property
     def model_words(self) -> str:
-        """The model in words."""
+        """Description of the model in words."""
         return model_words(self.model)
 
     def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
@@ -95,7 +101,7 @@ class FromEpisodes(EstimateSource):
 
     @property
     def searched(self) -> Grid:
-        """The grid of psi from which the search started: good where it may matter."""
+        """Grid of psi from which the search started, exact where the maximum may lie."""
         if not isinstance(self.grid, Grid):
             object.__setattr__(self, "grid", self.grid())
         assert isinstance(self.grid, Grid)
@@ -103,13 +109,13 @@ class FromEpisodes(EstimateSource):
 
     @cached_property
     def profile(self) -> Grid:
-        """The objective at every point of the grid of psi, to look at."""
-        if self.searched.looked.all() or self.data is None:
+        """Objective at every point of the grid of psi, for plots."""
+        if self.searched.solved.all() or self.data is None:
             return self.searched
-        return whole_grids(Profiles(self.model, (self.data,), self.prior))[0]
+        return full_grids(Profiles(self.model, (self.data,), self.prior))[0]
 
     def problem(self) -> Problem:
-        """The profile of these episodes."""
+        """Profile problem of these episodes."""
         if self.data is None:
             raise DataError(
                 "episodes must be at hand for profile intervals and predictions of the data; got "
@@ -138,29 +144,29 @@ class FromEpisodes(EstimateSource):
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 
     def value_of(self, found: EstimateFields, natural: Natural) -> float:
-        """A natural parameter; NaN where it has no estimate.
+        """Value of a natural parameter; NaN where it has no estimate.
 
         It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
         shape parameter at a limit has the limit's value.
         """
         weights, psi = self._split(found)
         if natural.is_shape:
-            if self.peak.at_bound.any():
-                psi = at_limits(self.model.shape, self.peak, psi)
+            if self.optimum.at_bound.any():
+                psi = psi_at_limits(self.model.shape, self.optimum, psi)
             with np.errstate(divide="ignore"):
                 return natural.value(weights, psi)
         gone = weights[natural.index] != 0.0  # a weight of 0 makes up for nothing
-        gone &= natural.name in self._lost
+        gone &= natural.name in self._undefined
         if gone or not np.isfinite(weights[list(natural.weights)]).all():
             return float("nan")
         return natural.value(weights, psi)
 
     @cached_property
-    def _lost(self) -> frozenset[str]:
+    def _undefined(self) -> frozenset[str]:
         """Natural parameters that have no value of their own at the limits reached."""
-        if not self.peak.at_bound.any():
+        if not self.optimum.at_bound.any():
             return frozenset()
-        return lost_there(self.model.shape, self.peak)
+        return parameters_undefined_at_limits(self.model.shape, self.optimum)
 
     def _error(self, found: EstimateFields, natural: Natural) -> float:
         """Standard error by the delta method."""
@@ -174,7 +180,7 @@ class FromEpisodes(EstimateSource):
     def parameters(
         self, found: Sequence[Estimate], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
-        """Natural parameters of each estimate, with intervals that are found together."""
+        """Natural parameters of each estimate, with intervals computed together."""
         naturals = natural_parameters(self.model)
         ends = _intervals(found, naturals, level, kind, rng)
         return [_source(e)._within(e, naturals, mine) for e, mine in zip(found, ends, strict=True)]
@@ -182,7 +188,7 @@ class FromEpisodes(EstimateSource):
     def _within(
         self, found: EstimateFields, naturals: Sequence[Natural], low_high: Matrix
     ) -> tuple[Parameter, ...]:
-        lost = self._lost
+        lost = self._undefined
         return tuple(
             Parameter(
                 natural.name,
@@ -195,7 +201,7 @@ class FromEpisodes(EstimateSource):
         )
 
     def belief_map(self, found: EstimateFields) -> BeliefMap:
-        """The map that the player had in mind before play."""
+        """Map that the player had in mind before play."""
         model: Any = self.model
         if Declared(model).prior_map is None:
             raise DataError(
@@ -226,10 +232,10 @@ class FromEpisodes(EstimateSource):
         """Intervals of estimates of one model, found together; none depends on the others."""
         known = self._naturals(space)
         all_names = [n.name for n in known]
-        places = [all_names.index(name) for name in names]
+        posterior_sample = [all_names.index(name) for name in names]
         if kind == "calibrated":  # the lattice of the draws is laid for all parameters
-            return _intervals(found, known, level, kind, rng, n_drawn)[:, places]
-        return _intervals(found, [known[i] for i in places], level, kind)
+            return _intervals(found, known, level, kind, rng, n_drawn)[:, posterior_sample]
+        return _intervals(found, [known[i] for i in posterior_sample], level, kind)
 
     def _naturals(self, space: Space) -> tuple[Natural, ...]:
         """Natural parameters, or theta as if its entries were natural ones."""
@@ -240,7 +246,7 @@ class FromEpisodes(EstimateSource):
 
     def wald(self, found: EstimateFields, natural: Natural, level: float) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
-        if natural.name in self._lost:
+        if natural.name in self._undefined:
             return np.nan, np.nan
         if natural.moved is not natural:
             ends = np.array(self.wald(found, natural.moved, level)[::-1])
@@ -300,7 +306,9 @@ class FromEpisodes(EstimateSource):
                 f"{what} must have a finite estimate with standard errors; got status "
                 f"{found.status!r}. Use a parameter_prior."
             )
-        room = np.array([np.inf] * self.n_weights + [_room(s, v) for s, v in self._shapes(found)])
+        room = np.array(
+            [np.inf] * self.n_weights + [_distances_to_ends(s, v) for s, v in self._shapes(found)]
+        )
 
         def at(theta: Vector) -> Vector:
             d = self.n_weights
@@ -312,7 +320,7 @@ class FromEpisodes(EstimateSource):
         return list(zip(self.model.shape, self._split(found)[1].tolist(), strict=True))
 
     def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
-        """Of one parameter: its value is led to the one in question, all others maximised."""
+        """Likelihood-ratio test of one parameter, all others maximised on the path to its value."""
         asked = {hypothesis: 0.0} if isinstance(hypothesis, str) else hypothesis
         every = (*natural_parameters(self.model), *self._naturals("theta"))
         known = {n.name: n for n in reversed(every)}
@@ -338,20 +346,20 @@ class FromEpisodes(EstimateSource):
                 f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
             )
         centre = natural.value(*self._split(found))
-        path = np.linspace(centre if np.isfinite(centre) else value, value, STEPS)[1:]
-        start = self.peak.point.psi
-        held = heights(self.problem(), natural, path, start)[-1]
+        path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
+        start = self.optimum.point.psi
+        held = profile_along(self.problem(), natural, path, start)[-1]
         statistic = max(2 * (found.log_likelihood - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
     # -- predictions -----------------------------------------------------------------------------
 
     def working_psi(self, found: EstimateFields) -> Vector:
-        """Psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
+        """psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
         weights, psi = self._split(found)
         if not np.isfinite(weights).all():
             return psi
-        return np.where(np.isnan(psi), self.peak.point.psi, psi)
+        return np.where(np.isnan(psi), self.optimum.point.psi, psi)
 
     def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
@@ -359,19 +367,19 @@ class FromEpisodes(EstimateSource):
             raise DataError("available must be left out for a model; got one. Episodes have it.")
         work: Any = predict.Predicted(self.model, *self._working(found))
         if average and isinstance(self.prior, PopulationPrior):
-            work = predict.PredictedOverPosterior(self.model, self.places)
+            work = predict.PredictedOverPosterior(self.model, self.posterior_sample)
         elif average:
-            work = predict.PredictedOnAverage(self.model, self.profile, self.peak)
+            work = predict.PredictedOnAverage(self.model, self.profile, self.optimum)
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.problem().episodes if data is None else data)
 
     @cached_property
-    def places(self) -> Places:
-        """Where the parameters may lie under the population that is the prior."""
+    def posterior_sample(self) -> PosteriorSample:
+        """Posterior sample of the parameters under the population that is the prior."""
         profiles = self.problem().profiles
         assert isinstance(profiles.density, OnLinks)
-        return posterior_places(profiles, profiles.density, self.profile, self.peak)
+        return draw_posterior_sample(profiles, profiles.density, self.profile, self.optimum)
 
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
@@ -386,8 +394,8 @@ class FromEpisodes(EstimateSource):
 
     # -- data ------------------------------------------------------------------------------------
 
-    def attached(self, found: EstimateFields, data: Any) -> FromEpisodes:
-        """The same with its episodes."""
+    def attached(self, found: EstimateFields, data: Any) -> ModelSource:
+        """Source with its episodes attached again."""
         episodes = record.as_episodes(data)
         n = sum(e.n_decisions for e in episodes)
         if n != found.n_decisions:
@@ -397,14 +405,14 @@ class FromEpisodes(EstimateSource):
             )
         return dataclasses.replace(self, data=episodes)
 
-    def stored(self) -> FromEpisodes:
-        """The same without the episodes."""
+    def stored(self) -> ModelSource:
+        """Source without the episodes."""
         return dataclasses.replace(self, data=None, grid=self.profile)
 
 
-def model_source(estimate: Estimate) -> FromEpisodes:
-    """What stands behind the estimate of a model."""
-    if not isinstance(estimate.source, FromEpisodes):
+def model_source(estimate: Estimate) -> ModelSource:
+    """Source of the estimate of a model, or an error."""
+    if not isinstance(estimate.source, ModelSource):
         raise DataError(
             f"estimate must be of a model, with the model at hand; got {estimate!r}. "
             "Fit it with fit(episodes, model)."
@@ -412,8 +420,8 @@ def model_source(estimate: Estimate) -> FromEpisodes:
     return estimate.source
 
 
-def heights(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
-    """Maximised log-likelihood at values that lead away from the estimate, whose shape is psi."""
+def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
+    """Profile log-likelihood at values of a path that starts from the estimate at psi."""
     found = []
     fixed = np.zeros(problem.n_shape, dtype=bool)
     fixed[natural.index if natural.is_shape else []] = True
@@ -422,15 +430,15 @@ def heights(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> 
         if natural.is_shape:
             natural.put(float(value), np.empty(0), start)
         else:
-            asked = Planes.of(natural, np.array([value]), len(problem.model.weights))
-        peak = climb(problem, start, fixed=fixed, planes=asked)
-        psi = peak.point.psi
-        found.append(peak.point.value)
+            asked = LinearConstraint.of(natural, np.array([value]), len(problem.model.weights))
+        optimum = newton_from(problem, start, fixed=fixed, constraint=asked)
+        psi = optimum.point.psi
+        found.append(optimum.point.value)
     return found
 
 
-def _room(shape: Any, value: float) -> float:
-    """How far a shape parameter may move to both sides inside its range."""
+def _distances_to_ends(shape: Any, value: float) -> float:
+    """Distances from a shape parameter to both ends of its range."""
     return float(min(value - shape.low, shape.high - value))
 
 
@@ -448,8 +456,8 @@ def _inside(value: float, half: float, low: float, high: float) -> tuple[float, 
     return float(ends[0]), float(ends[1])
 
 
-def _source(estimate: Estimate) -> FromEpisodes:
-    assert isinstance(estimate.source, FromEpisodes)
+def _source(estimate: Estimate) -> ModelSource:
+    assert isinstance(estimate.source, ModelSource)
     return estimate.source
 
 
@@ -492,7 +500,7 @@ def _profiles_of(found: Sequence[Estimate]) -> Profiles:
 
 
 def _consistent(found: Sequence[Estimate], natural: Natural) -> Matrix:
-    """Values of a shape parameter at which the likelihood comes to its supremum.
+    """Values of a shape parameter at which the likelihood reaches its supremum.
 
     A model of one rate may know its points of indifference; else they are searched for.
     """
@@ -507,10 +515,10 @@ def _consistent(found: Sequence[Estimate], natural: Natural) -> Matrix:
 
 def _searched(found: Sequence[Estimate], natural: Natural) -> Matrix:
     profiles = _profiles_of(found)
-    positions = shared_suprema(
+    positions = separated_interval(
         profiles,
         [_source(e).searched for e in found],
-        np.array([_source(e).peak.point.psi for e in found]),
+        np.array([_source(e).optimum.point.psi for e in found]),
         np.array([e.log_likelihood for e in found]),
         natural.index,
     )
@@ -518,17 +526,17 @@ def _searched(found: Sequence[Estimate], natural: Natural) -> Matrix:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """Estimates that have a profile, as the search for their intervals takes them."""
+class _ProfiledEstimates:
+    """Estimates that have a profile, with what the search for their intervals needs."""
 
     which: list[int]
     profiles: Profiles
     grids: list[Grid]
-    peaks: list[Peak]
+    optima: list[Optimum]
     rising: Matrix
 
     @classmethod
-    def of(cls, found: Sequence[Estimate]) -> _Known | None:
+    def of(cls, found: Sequence[Estimate]) -> _ProfiledEstimates | None:
         which = [k for k, e in enumerate(found) if e.status != "not identified"]
         mine = [found[k] for k in which]
         if not mine:
@@ -537,7 +545,7 @@ class _Known:
             which,
             _profiles_of(mine),
             [_source(e).searched for e in mine],
-            [_source(e).peak for e in mine],
+            [_source(e).optimum for e in mine],
             np.stack([_rising(e) for e in mine]),
         )
 
@@ -553,10 +561,10 @@ def _profile_intervals(
     found: Sequence[Estimate], naturals: Sequence[Natural], level: float
 ) -> Matrix:
     ends = np.full((len(found), len(naturals), 2), np.nan)
-    known = _Known.of(found)
+    known = _ProfiledEstimates.of(found)
     if known is not None:
         ends[known.which] = profile_intervals(
-            known.profiles, known.grids, known.peaks, naturals, level, known.rising
+            known.profiles, known.grids, known.optima, naturals, level, known.rising
         )
     return ends
 
@@ -576,14 +584,14 @@ def _calibrated_intervals(
         for k in some:
             ends[k] = _source(found[k]).drawn[asked]
         return ends
-    known = _Known.of(found)
+    known = _ProfiledEstimates.of(found)
     assert known is not None
     near, far = (
-        profile_positions(known.profiles, known.grids, known.peaks, naturals, at, known.rising)
+        profile_positions(known.profiles, known.grids, known.optima, naturals, at, known.rising)
         for at in (level, further_level(level))
     )
     ends[known.which] = calibrated_intervals(
-        known.profiles, known.peaks, naturals, level, (near, far), seed, n_drawn
+        known.profiles, known.optima, naturals, level, (near, far), seed, n_drawn
     )
     for k in known.which:
         _source(found[k]).drawn[asked] = ends[k]

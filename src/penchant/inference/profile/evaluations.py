@@ -1,12 +1,12 @@
-"""Pairs of a subject and a psi: their decisions, and their weights, one concave problem each.
+"""Inner problems: the weights of pairs of a subject and a psi, one concave problem each.
 
-Every variable is first brought to size 1, so that one which all but vanishes is neither overlooked
-nor in the way. A maximum of the whole that respects the limits is the answer; otherwise the answer
-lies on a face of the limits (`softmax.constraints.maximise_within`).
+Every variable is first scaled to size 1, so that one which nearly vanishes is neither overlooked
+nor makes the problem ill-conditioned. An unconstrained maximum that respects the positivity of
+weights is the answer; otherwise the answer lies on a face (`softmax.constraints.maximise_within`).
 
-A prior on natural parameters is not quadratic in the weights, and the objective under it not always
-concave: Newton's method, for many pairs of data and psi together, starts from the weights that the
-choices tell under a weak prior and from those that the prior tells, and the higher end counts.
+A density of natural parameters is not quadratic in the weights, and the objective under it not
+always concave: Newton's method, for many pairs together, starts from the weights that choices
+estimate under a weak prior and from those typical of the density, and the higher end counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _kernels as compiled
-from penchant.inference.profile._kernels import Scored
+from penchant.inference.profile._kernels import ScoredDecisions
 from penchant.models.model import Model, positive_weights
 from penchant.models.natural import Natural
 from penchant.models.priors import Density
@@ -33,17 +33,17 @@ from penchant.softmax.newton import Maximum, Quadratic, Restricted
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 
 
-class Rows(NamedTuple):
-    """The decisions of pairs, one pair after another.
+class DecisionIndex(NamedTuple):
+    """Index of the decisions of pairs, one pair after another.
 
     Attributes
     ----------
     chosen
         Option of every event of every pair.
     events
-        Where the events of each pair begin.
+        First event of each pair, and the end of the last one.
     order, bounds
-        Which of the events are scored; those of pair k from bounds[k] to bounds[k + 1].
+        Events that are scored; those of pair k are order[bounds[k] : bounds[k + 1]].
     """
 
     chosen: IntVector
@@ -53,29 +53,29 @@ class Rows(NamedTuple):
 
     @property
     def scored(self) -> tuple[IntVector, IntVector, IntVector]:
-        """As the compiled loops take them."""
+        """Arrays that compiled loops take."""
         return self.chosen, self.order, self.bounds
 
     @property
-    def counted(self) -> Scored:
-        """The same with where each pair begins; rows are counted from the first one."""
+    def counted(self) -> ScoredDecisions:
+        """Index that `psi_derivatives` takes: rows are counted from the first pair's."""
         nothing = np.zeros(len(self.bounds) - 1, dtype=np.int64)
         counts = np.diff(self.bounds)
-        return Scored(self.chosen, self.order, self.bounds[:-1], counts, nothing, nothing)
+        return ScoredDecisions(self.chosen, self.order, self.bounds[:-1], counts, nothing, nothing)
 
     @property
     def grouping(self) -> Grouping:
-        """The decisions scored, and where those of each pair begin."""
+        """Scored decisions, and where those of each pair begin."""
         return Grouping(self.order, self.bounds)
 
     def of(self, k: int) -> IntVector:
-        """The decisions of one pair."""
+        """Scored decisions of one pair."""
         return self.order[self.bounds[k] : self.bounds[k + 1]]
 
-    def only(self, which: IntVector) -> Rows:
-        """Some of the pairs, of the same events."""
+    def only(self, which: IntVector) -> DecisionIndex:
+        """Select pairs, of the same events."""
         lengths = np.diff(self.bounds)[which]
-        return Rows(
+        return DecisionIndex(
             self.chosen,
             self.events,
             self.order[ranges(self.bounds, which)],
@@ -83,8 +83,8 @@ class Rows(NamedTuple):
         )
 
 
-def decisions_of(k: int, rows: Rows, x: Matrix, names: tuple[str, ...]) -> Choices:
-    """The decisions of one pair, whose variables are known to be finite."""
+def decisions_of(k: int, rows: DecisionIndex, x: Matrix, names: tuple[str, ...]) -> Choices:
+    """Scored decisions of pair k as `Choices`, whose variables are known to be finite."""
     mine = rows.of(k)
     n, (_, m, d) = len(mine), x.shape
     return Choices(
@@ -96,14 +96,14 @@ def decisions_of(k: int, rows: Rows, x: Matrix, names: tuple[str, ...]) -> Choic
 
 
 def ranges(starts: IntVector, which: IntVector) -> IntVector:
-    """The numbers from starts[w] to starts[w + 1], for one w after another."""
+    """Integers from starts[w] to starts[w + 1], concatenated over `which`."""
     lengths = starts[which + 1] - starts[which]
     ends = np.cumsum(lengths)
     return np.repeat(starts[which] - ends + lengths, lengths) + np.arange(int(lengths.sum()))
 
 
 @dataclass(frozen=True)
-class Points:
+class Evaluations:
     """Inner solutions of pairs of a subject and a psi, one row each.
 
     Attributes
@@ -111,21 +111,21 @@ class Points:
     subject, psi
         The pairs: (n,), (n, n_shape).
     theta, value, information
-        The best weights, the objective there, and minus its second derivative in the weights.
+        The best weights, the objective there, and minus its Hessian in the weights.
     log_likelihood
         The objective without the prior.
     gradient
-        Derivative of the profile in search units (envelope theorem).
+        Derivative of the profile in unconstrained units (envelope theorem).
     cross
-        Derivative of the gradient in the weights by psi, in search units: (n, n_weights, n_shape).
+        Derivative of the weights' gradient in psi, in unconstrained units: (n, n_weights, n_shape).
     mixed, fisher
         Expected information on weights and psi together, and on psi: (n, n_weights, n_shape),
-        (n, n_shape, n_shape), in search units.
+        (n, n_shape, n_shape), in unconstrained units.
     settled
         Newton's method ended at a maximum.
     decrement, largest, spread
-        What proves it: the last Newton step in standard errors; the largest |x| and the largest
-        |x_i - x_chosen| of each variable; the variables' spread inside sets.
+        What certifies it: the last Newton step in standard errors; the largest |x| and the largest
+        |x_i - x_chosen| of each variable; the variables' scatter within choice sets.
     """
 
     subject: IntVector
@@ -138,7 +138,7 @@ class Points:
     cross: Matrix
     mixed: Matrix
     fisher: Matrix
-    settled: BoolVector
+    converged: BoolVector
     decrement: Vector
     largest: Matrix
     spread: Matrix
@@ -148,7 +148,7 @@ class Points:
 
     @property
     def lines(self) -> tuple[Matrix, ...]:
-        """All numbers of each row in lines, in the order of the attributes: (n, width) each."""
+        """Attributes flattened to (n, width) each, in their order, for compiled loops."""
         n = len(self.value)
         d, q = self.theta.shape[1], self.psi.shape[1]
         return (
@@ -166,18 +166,18 @@ class Points:
             self.spread.reshape(n, d * d),
         )
 
-    def take(self, which: Any) -> Points:
-        """Some of the rows."""
-        return Points(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+    def take(self, which: Any) -> Evaluations:
+        """Select rows."""
+        return Evaluations(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
-    def put(self, which: Any, others: Points) -> None:
-        """Replace some of the rows in place."""
+    def put(self, which: Any, others: Evaluations) -> None:
+        """Replace rows in place."""
         for name in self.__dataclass_fields__:
             getattr(self, name)[which] = getattr(others, name)
 
     @classmethod
-    def joined(cls, parts: Sequence[Points]) -> Points:
-        """Rows of several, one after another."""
+    def joined(cls, parts: Sequence[Evaluations]) -> Evaluations:
+        """Concatenate rows."""
         if len(parts) == 1:
             return parts[0]
         names = cls.__dataclass_fields__
@@ -185,15 +185,15 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Planes:
-    """Planes theta = origin + basis phi, one for each pair of a subject and a psi.
+class LinearConstraint:
+    """Linear constraint theta = origin + basis phi on the weights of each pair.
 
     Attributes
     ----------
     origin, basis
         (n, n_weights) and (n, n_weights, dimension).
     row, value
-        The same as an equation: row' theta = value.
+        The equivalent equation row' theta = value: (n, n_weights), (n,).
     """
 
     origin: Matrix
@@ -202,65 +202,67 @@ class Planes:
     value: Vector
 
     @classmethod
-    def of(cls, natural: Natural, values: Vector, d: int) -> Planes:
-        """Where a natural parameter made of weights has these values."""
+    def of(cls, natural: Natural, values: Vector, d: int) -> LinearConstraint:
+        """Constrain a natural parameter made of weights to these values."""
         return cls(*natural.plane(values, d))
 
     @classmethod
-    def joined(cls, parts: Sequence[Planes]) -> Planes:
-        """One after another."""
+    def joined(cls, parts: Sequence[LinearConstraint]) -> LinearConstraint:
+        """Concatenate rows."""
         names = cls.__dataclass_fields__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     @cached_property
-    def kept(self) -> int:
-        """The weight that alone is told by all of them, which have its value; -1 if there is none.
+    def fixed_weight(self) -> int:
+        """Index of the single weight that every row fixes, or -1.
 
-        What is left are the other weights, as they are.
+        The other weights are then free as they are, and compiled loops can hold the one.
         """
-        told = np.flatnonzero(self.row.any(axis=0))
-        alone = len(told) == 1 and bool((self.row[:, told[0]] == 1.0).all())
-        return int(told[0]) if alone else -1
+        constrained = np.flatnonzero(self.row.any(axis=0))
+        alone = len(constrained) == 1 and bool((self.row[:, constrained[0]] == 1.0).all())
+        return int(constrained[0]) if alone else -1
 
-    def take(self, which: object) -> Planes:
-        """Some of them."""
-        found = Planes(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
-        found.__dict__["kept"] = self.kept
+    def take(self, which: object) -> LinearConstraint:
+        """Select rows."""
+        found = LinearConstraint(
+            *(getattr(self, name)[which] for name in self.__dataclass_fields__)
+        )
+        found.__dict__["fixed_weight"] = self.fixed_weight
         return found
 
     def coordinates(self, theta: Matrix) -> Matrix:
-        """phi of weights near the planes."""
+        """Coordinates phi of the weights' projection onto the constraint."""
         away = theta - self.origin
         inverse = np.linalg.pinv(self.basis)
         return np.asarray(np.einsum("kra,ka->kr", inverse, away))
 
 
-def best_on_planes(
-    x: Matrix, rows: Rows, planes: Planes, near: Matrix | None
+def solve_on_constraint(
+    x: Matrix, rows: DecisionIndex, constraint: LinearConstraint, near: Matrix | None
 ) -> tuple[Matrix, Vector, Matrix, BoolVector]:
-    """Weights, log-likelihoods, informations, and whether Newton's method ended at a maximum."""
-    n, d, dimension = planes.basis.shape
-    theta, settled = planes.origin.copy(), np.ones(n, dtype=bool)
+    """Weights on the constraint, log-likelihoods, informations, and whether Newton converged."""
+    n, d, dimension = constraint.basis.shape
+    theta, converged = constraint.origin.copy(), np.ones(n, dtype=bool)
     if dimension:
         lengths = np.diff(rows.events)
         on_plane, offset = np.empty((*x.shape[:2], dimension)), np.empty(x.shape[:2])
         for k in range(n):
             mine = slice(rows.events[k], rows.events[k + 1])
-            np.matmul(x[mine], planes.basis[k], out=on_plane[mine])
-            np.matmul(x[mine], planes.origin[k], out=offset[mine])
+            np.matmul(x[mine], constraint.basis[k], out=on_plane[mine])
+            np.matmul(x[mine], constraint.origin[k], out=offset[mine])
         assert int(lengths.sum()) == len(x)
-        start = None if near is None else planes.coordinates(np.nan_to_num(near))
+        start = None if near is None else constraint.coordinates(np.nan_to_num(near))
         known = offset if offset.any() else None
         batch = fit_table(on_plane, rows.chosen, rows.grouping, None, start, known)
-        theta += np.einsum("kar,kr->ka", planes.basis, batch.theta)
-        settled = batch.converged & np.isfinite(batch.value)
+        theta += np.einsum("kar,kr->ka", constraint.basis, batch.theta)
+        converged = batch.converged & np.isfinite(batch.value)
     sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
     compiled.moments(x, *rows.scored, theta, sums, gradient, information)
-    return theta, sums, information, settled
+    return theta, sums, information, converged
 
 
-def limits_of(model: Model) -> Constraints | None:
-    """Weights that the model wants positive."""
+def positivity_constraints(model: Model) -> Constraints | None:
+    """Constraints on the weights that the model declares positive."""
     rows = positive_weights(model)
     if not rows:
         return None
@@ -269,7 +271,7 @@ def limits_of(model: Model) -> Constraints | None:
 
 
 def prior_quadratic(prior: ParameterPrior | None, d: int, scale: Vector | None) -> Quadratic:
-    """The prior's part of the objective, less its constant, which depends on units."""
+    """Log-prior of the weights without its constant, which depends on units."""
     if prior is None:
         return Quadratic.none(d)
     whole = prior.quadratic(d, scale)
@@ -282,11 +284,11 @@ def best_weights(
     prior: ParameterPrior | None,
     hypothesis: Hypothesis | None = None,
 ) -> Maximum:
-    """Weights that maximise the objective, inside their limits and on the plane of a hypothesis."""
-    likelihood, quadratic, unit = _of_size_one(choices, prior)
+    """Maximize the objective in the weights, inside their limits and under a hypothesis."""
+    likelihood, quadratic, unit = _scaled_problem(choices, prior)
     origin, basis = np.zeros(len(unit)), np.eye(len(unit))
     if hypothesis is not None:
-        origin, basis = _plane(hypothesis.matrix[0] * unit, float(hypothesis.values[0]))
+        origin, basis = _hyperplane(hypothesis.matrix[0] * unit, float(hypothesis.values[0]))
     plane = Restricted(likelihood, origin, basis)
     within = quadratic.within(origin, basis)
     inside = None
@@ -307,34 +309,34 @@ def best_weights(
     )
 
 
-def _of_size_one(
+def _scaled_problem(
     choices: Choices, prior: ParameterPrior | None
 ) -> tuple[Likelihood, Quadratic, Vector]:
-    """The problem with weights in units of which one matters, and these units.
+    """Scale the weights so that a change of 1 matters; returns the problem and the units.
 
-    One matters that changes an objective by 1 somewhere, or by which the prior bends by 1.
+    It matters if it changes a utility by 1 somewhere, or the log-prior by about 1.
     """
     likelihood = likelihood_of(choices, 1)
     scale = None if prior is None else np.sqrt(np.diag(likelihood.spread()))
     quadratic = prior_quadratic(prior, choices.n_parameters, scale)
     size = np.hypot(np.asarray(likelihood.largest)[1], np.sqrt(np.diag(quadratic.precision)))
-    # powers of 2 change no digit
+    # powers of 2: scaling by them is exact
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
     return likelihood.in_units(unit), own, unit
 
 
-def _plane(row: Vector, value: float) -> tuple[Vector, Matrix]:
-    """Origin and basis of row' theta = value, made of single weights: the largest is told."""
-    told = int(np.argmax(np.abs(row)))
+def _hyperplane(row: Vector, value: float) -> tuple[Vector, Matrix]:
+    """Origin and basis of row' theta = value; the weight with the largest entry is eliminated."""
+    eliminated = int(np.argmax(np.abs(row)))
     origin, basis = np.zeros(len(row)), np.eye(len(row))
-    origin[told] = value / row[told]
-    basis[told] = -row / row[told]
-    return origin, np.delete(basis, told, axis=1)
+    origin[eliminated] = value / row[eliminated]
+    basis[eliminated] = -row / row[eliminated]
+    return origin, np.delete(basis, eliminated, axis=1)
 
 
 def _best(plane: Restricted, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
-    """The maximum on a plane, inside the limits."""
+    """Maximum on a plane, inside the limits."""
     d = plane.n_parameters
     found = maximise_freely(plane, quadratic, np.zeros(d), np.eye(d))
     if limits is None or (limits.matrix @ found.theta >= limits.bound).all():
@@ -342,33 +344,45 @@ def _best(plane: Restricted, quadratic: Quadratic, limits: Constraints | None) -
     return maximise_within(plane, limits, quadratic)[0]
 
 
-MOST_STEPS = 100
-MOST_VAIN = 3  # steps in a row that gain nothing
-ENOUGH = 1e-9  # Newton decrement, in standard errors
-LONGEST = 100.0  # by which a step may change an objective
+@dataclass(frozen=True, slots=True)
+class DensityNewtonOptions:
+    """Settings of Newton's method on the weights under a density of natural parameters."""
+
+    max_steps: int = 100
+    max_idle_steps: int = 3  # in a row that gain nothing but rounding: the maximum is reached
+    decrement_tol: float = 1e-9  # in standard errors: the next step would be its square
+    max_utility_change: float = 100.0  # by a step: beyond, probabilities are 0 or 1, and flat
+    min_fraction: float = 1e-12  # of a step: below it rounding decides
+    value_rounding: float = 1e-13  # relative: two equal objectives may differ by as much
+    min_eigenvalue: float = (
+        1e-10  # of the scaled information: flatter directions get no longer steps
+    )
 
 
-class Ends(NamedTuple):
-    """Where Newton's method ended: weights, objective, log-likelihood, minus the Hessian, how."""
+DENSITY_NEWTON = DensityNewtonOptions()
+
+
+class NewtonEnds(NamedTuple):
+    """Ends of Newton's method: weights, objective, log-likelihood, minus Hessian, certificate."""
 
     theta: Matrix
     value: Vector
     log_likelihood: Vector
     information: Matrix
-    settled: BoolVector
+    converged: BoolVector
     decrement: Vector
 
 
 class Objective(NamedTuple):
-    """Log-likelihood plus the prior's part that depends on the weights."""
+    """Log-likelihood plus the part of the log-prior that depends on the weights."""
 
     x: Matrix
-    rows: Rows
+    rows: DecisionIndex
     prior: Density
     psi: Matrix
 
     def at(self, theta: Matrix, which: IntVector) -> tuple[Vector, Vector, Matrix, Matrix]:
-        """Objective, log-likelihood, gradient and minus the Hessian of some pairs."""
+        """Objective, log-likelihood, gradient and minus the Hessian of selected pairs."""
         n, d = theta.shape
         sums, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
         compiled.moments(self.x, *self.rows.only(which).scored, theta, sums, gradient, information)
@@ -376,31 +390,34 @@ class Objective(NamedTuple):
         return sums + value, sums, gradient + slope, information - hessian
 
 
-def best_under(
+def solve_under_density(
     x: Matrix,
-    rows: Rows,
+    rows: DecisionIndex,
     prior: Density,
     psi: Matrix,
     near: Matrix | None,
-    planes: Planes | None,
-) -> Ends:
-    """The highest end from the usual starts, or from weights near by."""
+    constraint: LinearConstraint | None,
+) -> NewtonEnds:
+    """Highest end of Newton's method from the usual starts, or from weights near by."""
     objective = Objective(x, rows, prior, psi)
     n, d = len(rows.bounds) - 1, x.shape[2]
-    said = np.tile(prior.typical_weights(), (n, 1))
+    typical = np.tile(prior.typical_weights(), (n, 1))
     near = np.full((n, d), np.nan) if near is None else near
-    starts = [np.where(np.isnan(near), said, near)]
+    starts = [np.where(np.isnan(near), typical, near)]
     if np.isnan(near).any():
-        told = fit_table(x, rows.chosen, rows.grouping, ScaledPrior()).theta
-        told = np.where(np.abs(told) > 1e-8, told, said)
-        starts.append(np.where(np.isnan(near), told, near))
-    best: Ends | None = None
+        estimated = fit_table(x, rows.chosen, rows.grouping, ScaledPrior()).theta
+        # a weight of 0 may lie at the edge of a density of its logarithm: use the typical one
+        estimated = np.where(np.abs(estimated) > 1e-8, estimated, typical)
+        starts.append(np.where(np.isnan(near), estimated, near))
+    best: NewtonEnds | None = None
     for start in starts:
         valid = np.isfinite(prior.on_weights(start, psi)[0])
-        start = np.where(valid[:, None], start, said)
-        if planes is not None:
-            start = planes.origin + np.einsum("kar,kr->ka", planes.basis, planes.coordinates(start))
-        ends = _newton(objective, start, planes)
+        start = np.where(valid[:, None], start, typical)
+        if constraint is not None:
+            start = constraint.origin + np.einsum(
+                "kar,kr->ka", constraint.basis, constraint.coordinates(start)
+            )
+        ends = _newton(objective, start, constraint)
         if best is None:
             best = ends
             continue
@@ -411,19 +428,19 @@ def best_under(
     return best
 
 
-def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
+def _newton(objective: Objective, start: Matrix, constraint: LinearConstraint | None) -> NewtonEnds:
     n = len(start)
     everyone = np.arange(n)
     theta = start.copy()
     value, likelihood, gradient, information = objective.at(theta, everyone)
-    decrement, settled = np.full(n, np.inf), np.zeros(n, dtype=bool)
-    active, vain = everyone, np.zeros(n, dtype=np.int64)
+    decrement, converged = np.full(n, np.inf), np.zeros(n, dtype=bool)
+    active, n_idle = everyone, np.zeros(n, dtype=np.int64)
     size = _sizes(objective.x, objective.rows)
-    for _ in range(MOST_STEPS):
-        step, squared = _step(gradient[active], information[active], planes, active)
+    for _ in range(DENSITY_NEWTON.max_steps):
+        step, squared = _step(gradient[active], information[active], constraint, active)
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
-        settled[active] = decrement[active] < ENOUGH
-        moving = ~settled[active]
+        converged[active] = decrement[active] < DENSITY_NEWTON.decrement_tol
+        moving = ~converged[active]
         active, step = active[moving], step[moving]
         if not len(active):
             break
@@ -431,13 +448,13 @@ def _newton(objective: Objective, start: Matrix, planes: Planes | None) -> Ends:
         before = value.copy()
         active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
         gained = value[active] > before[active] + _rounding(before[active])
-        vain[active] = np.where(gained, 0, vain[active] + 1)
-        active = active[vain[active] < MOST_VAIN]
-    return Ends(theta, value, likelihood, information, settled, decrement)
+        n_idle[active] = np.where(gained, 0, n_idle[active] + 1)
+        active = active[n_idle[active] < DENSITY_NEWTON.max_idle_steps]
+    return NewtonEnds(theta, value, likelihood, information, converged, decrement)
 
 
-def _sizes(x: Matrix, rows: Rows) -> Matrix:
-    """Largest of each variable of every pair, whatever the company: (n, n_weights)."""
+def _sizes(x: Matrix, rows: DecisionIndex) -> Matrix:
+    """Largest |x| of each variable of every pair: (n, n_weights)."""
     each = np.abs(x).max(axis=1)
     sizes = np.zeros((len(rows.events) - 1, x.shape[2]))
     some = np.diff(rows.events) > 0
@@ -446,15 +463,17 @@ def _sizes(x: Matrix, rows: Rows) -> Matrix:
 
 
 def _bounded(step: Matrix, theta: Matrix, size: Matrix) -> Matrix:
-    """Steps that do not carry an objective far beyond what it is: to where nothing has a slope."""
-    most = LONGEST + 2 * (np.abs(theta) * size).sum(axis=1)
+    """Shorten steps that would carry utilities to where the likelihood is flat."""
+    most = DENSITY_NEWTON.max_utility_change + 2 * (np.abs(theta) * size).sum(axis=1)
     length = (np.abs(step) * size).sum(axis=1)
     return np.asarray(step * np.minimum(1.0, most / np.maximum(length, 1e-300))[:, None])
 
 
 def _rounding(value: Vector) -> Vector:
-    """What two equal objectives may differ by."""
-    return np.asarray(1e-13 * (1 + np.abs(np.where(np.isfinite(value), value, 0.0))))
+    """Rounding error of objectives."""
+    return np.asarray(
+        DENSITY_NEWTON.value_rounding * (1 + np.abs(np.where(np.isfinite(value), value, 0.0)))
+    )
 
 
 def _advance(
@@ -467,10 +486,10 @@ def _advance(
     active: IntVector,
     step: Matrix,
 ) -> IntVector:
-    """Take the first of step, step/2, step/4 ... that raises the objective; who could move."""
+    """Take the first of step, step/2, step/4 ... that raises the objective; returns who moved."""
     left, moved = np.arange(len(active)), []
     fraction = 1.0
-    while len(left) and fraction > 1e-12:
+    while len(left) and fraction > DENSITY_NEWTON.min_fraction:
         mine = active[left]
         trial = theta[mine] + fraction * step[left]
         found = objective.at(trial, mine)
@@ -486,19 +505,22 @@ def _advance(
 
 
 def _step(
-    gradient: Matrix, information: Matrix, planes: Planes | None, which: IntVector
+    gradient: Matrix, information: Matrix, constraint: LinearConstraint | None, which: IntVector
 ) -> tuple[Matrix, Vector]:
-    """Newton's steps, made uphill where the objective is not concave; their squared lengths."""
-    basis = None if planes is None else planes.basis[which]
+    """Newton steps, uphill also where the objective is not concave; squared decrements."""
+    basis = None if constraint is None else constraint.basis[which]
     if basis is not None:
         if not basis.shape[2]:
             return np.zeros_like(gradient), np.zeros(len(gradient))
         gradient = np.einsum("kar,ka->kr", basis, gradient)
         information = basis.transpose(0, 2, 1) @ information @ basis
     size_of = np.abs(information.diagonal(0, 1, 2))
-    scale = np.sqrt(np.where(size_of > 1e-100, size_of, 1.0))  # 1: nothing is known
+    scale = np.sqrt(
+        np.where(size_of > 1e-100, size_of, 1.0)
+    )  # no information: leave the scale at 1
     values, vectors = np.linalg.eigh(information / scale[:, :, None] / scale[:, None, :])
-    size = np.maximum(np.abs(values), 1e-10)
+    # absolute eigenvalues turn a step that would lead down along negative curvature
+    size = np.maximum(np.abs(values), DENSITY_NEWTON.min_eigenvalue)
     along = np.einsum("kab,ka->kb", vectors, gradient / scale)
     step = np.einsum("kab,kb->ka", vectors, along / size) / scale
     squared = (step * gradient).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Parameters whose order of magnitude the choices do not tell: "weakly identified".
+"""Weak identification: parameters whose order of magnitude the choices do not determine.
 
 A temperature, or any other parameter that is 1 over a weight or a weight that must be positive, is
 weakly identified if a value e^1.96, about seven, times as large or as small as the estimate is in
@@ -13,7 +13,7 @@ for each parameter the rule does not ask, and a note says so: there the maximum 
 Whatever the number of decisions, two more things are asked. The logarithm of a positive weight
 that is a parameter, or behind one, must have a standard error below 1.96: beyond, its interval
 spans three orders of magnitude. And rates near 0 that can grow a thousandfold, in
-proportion, inside the 95 % interval are not told.
+proportion, inside the 95 % interval are not identified.
 
 A weight of 0 leaves the shape of its variable without meaning (Davies 1977): towards an infinite
 temperature the likelihood ratio has one degree of freedom more for each shape parameter.
@@ -29,11 +29,11 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import argument, prior_advice, profile_interval_advice, weak_prior_argument
-from penchant.inference.intervals import still_above
+from penchant.inference.intervals import profile_exceeds_target
 from penchant.inference.profile.profiles import Problem, Profiles
-from penchant.inference.proportional import SMALL, points_along_ridges
-from penchant.inference.search.grid import Searched, grids_of, known_grids
-from penchant.inference.search.peaks import Peak, Peaks
+from penchant.inference.search.grid import GridSource, evaluated_grids, grids_for
+from penchant.inference.search.optima import Optima, Optimum
+from penchant.inference.small_rates import SMALL_RATE, evaluate_proportional_rates
 from penchant.models.natural import Natural
 from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
@@ -47,18 +47,20 @@ from penchant.softmax.separation import (
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_isf, normal_isf
 
-NONE = 1e-9  # of an information scaled to unit diagonal: what is left of none at all
+# Eigenvalue of an information scaled to unit diagonal below which a direction carries none: what
+# rounding leaves of it.
+NULL_EIGENVALUE = 1e-9
 
 
-def told(
+def identified_shape_parameters(
     problem: Problem, choices: Choices, slopes: Matrix | None, solution: Solution
 ) -> BoolVector:
-    """Shape parameters that the decisions left undecided along a separating direction tell.
+    """Shape parameters still identified by decisions that a separating direction leaves open.
 
-    Decisions that are certain in the limit say nothing more of psi: it may move until one of them
-    is lost. The others are the choices of a model of their own, of which psi may be identified. A
-    density of the prior tells it, whatever the choices say. `slopes`: of the variables of the
-    choices, (n_shape, n_decisions, n_options, n_weights).
+    Decisions that are certain in the limit carry no more information on psi: it may move until one
+    of them is lost. The others are the choices of a model of their own, in which psi may be
+    identified. A prior density identifies it whatever the choices say. `slopes`: derivatives of
+    the variables in psi, (n_shape, n_decisions, n_options, n_weights).
     """
     assert solution.resolved is not None and solution.recession is not None
     if slopes is None:
@@ -73,11 +75,11 @@ def told(
     sharp = np.einsum("qnid,d->niq", slopes, solution.recession)
     information = _information(np.concatenate([x, moved], axis=2), x @ theta, possible)
     own = np.diag(_information(sharp, x @ theta, possible)) > 0
-    return np.asarray(own | _identified(information)[d:] | _held(problem))
+    return np.asarray(own | _identified(information)[d:] | _shape_densities(problem))
 
 
-def _held(problem: Problem) -> BoolVector:
-    """Shape parameters that the prior has a density of."""
+def _shape_densities(problem: Problem) -> BoolVector:
+    """Whether the prior has a density of each shape parameter."""
     held = np.zeros(problem.n_shape, dtype=bool)
     if problem.prior is not None and isinstance(problem.prior, DensityPrior):
         named = [n for n in problem.profiles.natural if _has_density(problem, n)]
@@ -95,7 +97,7 @@ def _has_density(problem: Problem, natural: Natural) -> bool:
 
 
 def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Matrix:
-    """Scatter of columns (n, n_options, c) among the options that are still possible."""
+    """Information on columns (n, n_options, c) from the options that are still possible."""
     top = np.where(possible, objective, -np.inf).max(axis=1, keepdims=True)
     p = np.where(possible, np.exp(np.where(possible, objective - top, 0.0)), 0.0)
     p /= p.sum(axis=1, keepdims=True)
@@ -104,62 +106,65 @@ def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Ma
     found: Matrix = np.einsum("ni,nia,nib->ab", p, away, away)
     size = np.einsum("ni,nia,nia->a", p, columns, columns)
     root = np.sqrt(size)
-    noise = NONE**2 * np.outer(root, root)  # what rounding leaves of equal columns
+    noise = NULL_EIGENVALUE**2 * np.outer(root, root)  # what rounding leaves of equal columns
     return np.where(np.abs(found) > noise, found, 0.0)
 
 
 def _identified(information: Matrix) -> BoolVector:
-    """Parameters that no direction without information changes."""
+    """Whether parameters are unaffected by all directions without information."""
     diagonal = np.diag(information)
     known = diagonal > 0
     scale = np.sqrt(np.where(known, diagonal, 1.0))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    null = vectors[:, values < NONE]
-    return np.asarray(known & (np.abs(null) < np.sqrt(NONE)).all(axis=1))
+    null = vectors[:, values < NULL_EIGENVALUE]
+    return np.asarray(known & (np.abs(null) < np.sqrt(NULL_EIGENVALUE)).all(axis=1))
 
 
-EXPECTED = ("initial_value", "initial_mean", "centre")
-FAR = 10.0  # times the range of rewards
+PRIOR_EXPECTATIONS = ("initial_value", "initial_mean", "centre")
+# Times the range of rewards: an expectation before play that lies further from all rewards is one
+# end of a ridge, and not an expectation.
+MAX_REWARD_RANGES = 10.0
 
 
-def are_run_off(profiles: Profiles, peaks: Peaks) -> BoolVector:
-    """Whether what is expected before play lies far from all rewards of a subject.
+def have_diverged(profiles: Profiles, optima: Optima) -> BoolVector:
+    """Whether an expectation before play lies far from all rewards of a subject.
 
     Such a value is one end of a ridge: a temperature so high, or a rate so near 1, that the value
-    could be ten times as large, and choices tell a product alone.
+    could be ten times as large, and choices identify a product alone.
     """
-    found = np.zeros(len(peaks), dtype=bool)
-    named = _expected(profiles)
+    found = np.zeros(len(optima), dtype=bool)
+    named = _prior_expectations(profiles)
     if not named:
         return found
-    low, high = _ends(profiles, peaks.points.subject)
+    low, high = _reward_range(profiles, optima.points.subject)
     for natural in named:
-        values = _values(natural, peaks.points.theta)
-        found |= ~_is_near(values, low, high)
+        values = _values(natural, optima.points.theta)
+        found |= ~_is_near_rewards(values, low, high)
     return found
 
 
-def run_off_words(profiles: Profiles, peak: Peak) -> str:
-    """What is to be said of one that has run off, or nothing."""
-    named = _expected(profiles)
+def divergence_message(profiles: Profiles, optimum: Optimum) -> str:
+    """Message on an expectation that has diverged, or an empty string."""
+    named = _prior_expectations(profiles)
     if not named:
         return ""
-    low, high = _ends(profiles, peak.alone().points.subject)
-    theta = peak.point.theta[None]
+    low, high = _reward_range(profiles, optimum.alone().points.subject)
+    theta = optimum.point.theta[None]
     for natural in named:
         value = _values(natural, theta)
-        if not _is_near(value, low, high)[0]:
+        if not _is_near_rewards(value, low, high)[0]:
             return (
-                f"{natural.name} has run off to {value[0]:.4g}, more than {FAR:g} times the range "
-                f"of the rewards ({low[0]:g} to {high[0]:g}) away from them: choices tell what it "
-                "makes of other parameters, and not how large it is. Hold it fixed."
+                f"{natural.name} has run off to {value[0]:.4g}, more than {MAX_REWARD_RANGES:g} "
+                f"times the range of the rewards ({low[0]:g} to {high[0]:g}) away from them: "
+                "choices tell what it makes of other parameters, and not how large it is. Hold it "
+                "fixed."
             )
     return ""
 
 
-def _expected(profiles: Profiles) -> list[Natural]:
-    """What is expected before play; nothing among offers, which have no rewards."""
-    named = [n for n in profiles.natural if n.is_ratio and n.name in EXPECTED]
+def _prior_expectations(profiles: Profiles) -> list[Natural]:
+    """Parameters that are expectations before play; none for offers, which have no rewards."""
+    named = [n for n in profiles.natural if n.is_ratio and n.name in PRIOR_EXPECTATIONS]
     if profiles.prior is not None or not named:
         return []
     played = all(hasattr(episode, "rewards") for episode in profiles.record.episodes)
@@ -171,15 +176,15 @@ def _values(natural: Natural, theta: Matrix) -> Vector:
         return natural.of_weights(theta)
 
 
-def _is_near(values: Vector, low: Vector, high: Vector) -> BoolVector:
-    reach = FAR * (high - low)
+def _is_near_rewards(values: Vector, low: Vector, high: Vector) -> BoolVector:
+    reach = MAX_REWARD_RANGES * (high - low)
     with np.errstate(invalid="ignore"):
         near = (values >= low - reach) & (values <= high + reach)
     # rewards that are all the same, or none, have no range to compare with
     return np.asarray(near | ~(reach > 0) | ~np.isfinite(values))
 
 
-def _ends(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
+def _reward_range(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
     """Smallest and largest reward of each subject; NaN without any."""
     first = profiles.first_event
     rewards = [profiles.record.rewards[first[s] : first[s + 1]] for s in subject.tolist()]
@@ -189,24 +194,24 @@ def _ends(profiles: Profiles, subject: IntVector) -> tuple[Vector, Vector]:
     return np.array(low), np.array(high)
 
 
-def holds_weights(problem: Problem) -> bool:
-    """Whether the prior says anything of the weights."""
+def penalises_weights(problem: Problem) -> bool:
+    """Whether the prior penalises any weight."""
     prior = problem.prior
     if prior is None or not isinstance(prior, DensityPrior):
         return prior is not None
-    return len(held_rows(problem, np.ones(len(problem.model.weights)))) > 0
+    return len(penalised_rows(problem, np.ones(len(problem.model.weights)))) > 0
 
 
-def leaves_free(problem: Problem, theta: Vector, largest: Vector) -> bool:
-    """Whether some direction of the weights leaves the prior as it is, or there is none."""
+def has_unpenalised_direction(problem: Problem, theta: Vector, largest: Vector) -> bool:
+    """Whether the prior is flat along some direction of the weights, or there is no prior."""
     if problem.prior is None or not isinstance(problem.prior, DensityPrior):
         return problem.prior is None
     unit = np.where(largest > 0, largest, 1.0)
-    return bool(null_basis(held_rows(problem, theta) / unit, len(theta)).shape[1])
+    return bool(null_basis(penalised_rows(problem, theta) / unit, len(theta)).shape[1])
 
 
-def held_rows(problem: Problem, theta: Vector) -> Matrix:
-    """Rows c with c'v = 0 for directions v of the weights that leave all densities as they are.
+def penalised_rows(problem: Problem, theta: Vector) -> Matrix:
+    """Rows c with c'v = 0 for directions v of the weights along which all densities are flat.
 
     A ratio stays where its weights grow in proportion.
     """
@@ -223,13 +228,15 @@ def held_rows(problem: Problem, theta: Vector) -> Matrix:
     return np.array(rows).reshape(-1, d)
 
 
-def let_go(problem: Problem, choices: Choices, found: Solution, theta: Vector) -> Solution | None:
-    """The solution where separated choices drive weights away that no density holds, or None.
+def unpenalised_separation(
+    problem: Problem, choices: Choices, found: Solution, theta: Vector
+) -> Solution | None:
+    """Solution separated along directions on which the prior is flat, or None.
 
-    `found` is what is known of the weights, `theta` where Newton's method left them. Raises
-    `UnsolvedProgramError` where that could not be told.
+    `found`: the solution without the prior; `theta`: where Newton's method ended. Raises
+    `UnsolvedProgramError` where that could not be decided.
     """
-    cone = _allowed(problem, held_rows(problem, theta))
+    cone = _recession_cone(problem, penalised_rows(problem, theta))
     _, known = prepared(choices, 1)
     recession = separating.recession(choices, known.scale, cone=cone)
     if recession is None:
@@ -249,15 +256,15 @@ def let_go(problem: Problem, choices: Choices, found: Solution, theta: Vector) -
     )
 
 
-def nearly_let_go(
+def near_unpenalised_separation(
     problem: Problem, choices: Choices, theta: Vector, information: Matrix
 ) -> Vector | None:
-    """Direction that no density holds, and that separates all but negligible differences, or None.
+    """Unpenalised direction that separates all but negligible differences, or None.
 
-    Along it no density changes, so that what `hang_on` proves of maxima of the likelihood holds of
-    this one: where there is such a direction, the information along it is next to nothing.
+    Along it no density changes, so that the bound on maxima of the likelihood holds here too: where
+    there is such a direction, the information along it is next to 0.
     """
-    rows = held_rows(problem, theta)
+    rows = penalised_rows(problem, theta)
     likelihood, known = prepared(choices, 1)
     largest = np.asarray(likelihood.largest)[1]
     if not known.complete:
@@ -273,14 +280,14 @@ def nearly_let_go(
     if plain is None:
         return None
     try:
-        recession = separating.recession(plain, known.scale, cone=_allowed(problem, rows))
+        recession = separating.recession(plain, known.scale, cone=_recession_cone(problem, rows))
     except UnsolvedProgramError:  # the maximum exists all the same
         return None
     return None if recession is None else cleaned(recession.direction, known)
 
 
-def _allowed(problem: Problem, rows: Matrix) -> Matrix:
-    """Rows c with c'v >= 0 for directions that leave densities, and signs, as they are."""
+def _recession_cone(problem: Problem, rows: Matrix) -> Matrix:
+    """Cone c'v >= 0 of directions along which densities are flat and signs are kept."""
     cone = [rows, -rows]
     if problem.positive is not None:
         cone.append(problem.positive.matrix)
@@ -288,7 +295,7 @@ def _allowed(problem: Problem, rows: Matrix) -> Matrix:
 
 
 def separated_advice(sentence: str, problem: Problem) -> str:
-    """What to do where weights that a prior leaves free have no maximum, or next to none."""
+    """Message with the advice that applies where unpenalised weights have no maximum."""
     if problem.prior is None or not isinstance(problem.prior, DensityPrior):
         return sentence.replace(f"{argument('method', 'firth')} or ", "").replace(
             f" or use {argument('method', 'firth')}", ""
@@ -308,13 +315,16 @@ def separated_advice(sentence: str, problem: Problem) -> str:
     ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")
 
 
-REACH = float(normal_isf(0.025))  # on the logarithm: a standard error as large as the parameter
-DROP = float(chi_square_isf(0.05, 1)) / 2
+# Half width of an interval of the logarithm: a standard error as large as the parameter itself.
+MAX_LOG_DISTANCE = float(normal_isf(0.025))
+DEVIANCE_DROP = float(chi_square_isf(0.05, 1)) / 2  # log-likelihood that a 95 % interval gives away
 # Below this standard error of the logarithm, the ends are eight standard errors away: no profile is
-# so skewed that it is worth a climb.
-SURE = 0.25
-THOUSAND = 999.0  # times larger, of rates of which only products with weights are told
-FEW = 5  # decisions for each parameter: of so few no order of magnitude is expected
+# so skewed that it is worth a search.
+MAX_SURE_ERROR = 0.25
+# Factor by which rates near 0 may grow inside the interval, with weights in proportion: 1,000 but
+# for the rounding of powers of 10.
+MAX_RATE_FACTOR = 999.0
+MIN_DECISIONS_PER_PARAMETER = 5  # with fewer no order of magnitude is expected to be identified
 
 
 def _advice() -> str:
@@ -326,40 +336,40 @@ def _advice() -> str:
 
 def weakly_identified(
     profiles: Profiles,
-    grids: Searched,
-    peaks: Peaks,
+    grids: GridSource,
+    optima: Optima,
     covariances: Matrix,
     which: IntVector,
 ) -> dict[int, str]:
-    """Sentences about those of some subjects whose parameters are weakly identified."""
+    """Messages of subjects whose parameters are weakly identified, by row."""
     if profiles.prior is not None:
         return {}
     found: dict[int, list[str]] = {int(k): [] for k in which}
     reached = which
-    which = which[~are_few(profiles)[peaks.points.subject[which]]]
+    which = which[~too_few_decisions(profiles)[optima.points.subject[which]]]
     for natural in profiles.natural:
         if natural.is_ratio:
-            for k in which[_vague(natural, peaks, covariances, which)]:
+            for k in which[_imprecise_ratios(natural, optima, covariances, which)]:
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
         elif natural.is_logarithmic or (natural.is_weight and natural.index in profiles.positive):
-            mine = _Positive(profiles, natural, grids, peaks, covariances, which)
+            mine = _PositiveParameter(profiles, natural, grids, optima, covariances, which)
             for k, words in mine.limits().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
     reached = np.array([k for k in reached if not found[int(k)]], dtype=np.int64)
-    unknown = _unknown_weights(profiles, peaks, covariances)
+    unknown = _imprecise_weights(profiles, optima, covariances)
     for k in reached.tolist():
         found[k] += unknown[k]
-    for k, names in _small_rates(profiles, peaks, reached).items():
+    for k, names in _scalable_rates(profiles, optima, reached).items():
         found[k].append(f"{' and '.join(names)} (a thousandfold, in proportion)")
     return {k: _sentence(said) for k, said in found.items() if said}
 
 
-def _unknown_weights(profiles: Profiles, peaks: Peaks, covariances: Matrix) -> list[list[str]]:
-    """Parameters of each peak whose positive weight is known to three orders of magnitude only.
+def _imprecise_weights(profiles: Profiles, optima: Optima, covariances: Matrix) -> list[list[str]]:
+    """Parameters of each optimum whose positive weight spans three orders of magnitude.
 
     A part of a sum may well be 0: what the sum is made of is a share, which is known then.
     """
-    found: list[list[str]] = [[] for _ in range(len(peaks))]
+    found: list[list[str]] = [[] for _ in range(len(optima))]
     for natural in profiles.natural:
         a = natural.index
         alone = natural.is_ratio or natural.weights == (a,)
@@ -367,36 +377,39 @@ def _unknown_weights(profiles: Profiles, peaks: Peaks, covariances: Matrix) -> l
             continue
         behind = "" if natural.is_weight else f" (the weight {profiles.weights[a]} behind it)"
         with np.errstate(invalid="ignore"):
-            unknown = covariances[:, a, a] > (REACH * peaks.points.theta[:, a]) ** 2
+            unknown = covariances[:, a, a] > (MAX_LOG_DISTANCE * optima.points.theta[:, a]) ** 2
         for k in np.flatnonzero(unknown):
             found[k].append(f"{natural.name}{behind}")
     return found
 
 
-def _small_rates(profiles: Profiles, peaks: Peaks, which: IntVector) -> dict[int, list[str]]:
-    """Rates near 0 that can grow a thousandfold inside the 95 % interval, by their names."""
+def _scalable_rates(profiles: Profiles, optima: Optima, which: IntVector) -> dict[int, list[str]]:
+    """Names of rates near 0 that can grow a thousandfold inside the 95 % interval."""
     highest = np.array([shape.high for shape in profiles.shape])
-    which = which[(peaks.points.psi[which] < SMALL * highest).any(axis=1)]
+    which = which[(optima.points.psi[which] < SMALL_RATE * highest).any(axis=1)]
     if not len(which):
         return {}
-    subject, psi = peaks.points.subject[which], peaks.points.psi[which]
-    row, multiples, points = points_along_ridges(profiles, subject, psi)
-    inside = points.value > peaks.points.value[which[row]] - DROP
+    subject, psi = optima.points.subject[which], optima.points.psi[which]
+    row, multiples, points = evaluate_proportional_rates(profiles, subject, psi)
+    inside = points.value > optima.points.value[which[row]] - DEVIANCE_DROP
     moved = points.psi > psi[row]
     return {
         int(which[row[i]]): [s.name for s, far in zip(profiles.shape, moved[i], strict=True) if far]
-        for i in np.flatnonzero(inside & (multiples > THOUSAND))
+        for i in np.flatnonzero(inside & (multiples > MAX_RATE_FACTOR))
     }
 
 
-def are_few(profiles: Profiles) -> BoolVector:
-    """Subjects with so few decisions that the rule does not ask; a note says so."""
-    return np.asarray(profiles.n_decisions <= FEW * (profiles.n_weights + profiles.n_shape))
+def too_few_decisions(profiles: Profiles) -> BoolVector:
+    """Whether subjects have too few decisions for the rule; a note says so."""
+    return np.asarray(
+        profiles.n_decisions
+        <= MIN_DECISIONS_PER_PARAMETER * (profiles.n_weights + profiles.n_shape)
+    )
 
 
-def few_words(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
-    """The note on an estimate from so few decisions."""
-    if n_decisions > FEW * n_parameters:
+def few_decisions_note(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
+    """Note on an estimate from too few decisions, if it is one."""
+    if n_decisions > MIN_DECISIONS_PER_PARAMETER * n_parameters:
         return ()
     return (
         f"{n_decisions} decisions for {n_parameters} parameters: too few to rest on standard "
@@ -411,9 +424,9 @@ def _sentence(said: Sequence[str]) -> str:
     )
 
 
-def _errors(natural: Natural, peaks: Peaks, covariances: Matrix, which: IntVector) -> Vector:
+def _errors(natural: Natural, optima: Optima, covariances: Matrix, which: IntVector) -> Vector:
     """Standard errors by the delta method; NaN where there is no covariance."""
-    slope = natural.slopes(peaks.points.theta[which])
+    slope = natural.slopes(optima.points.theta[which])
     d = slope.shape[1]
     used = slope != 0
     both = used[:, :, None] & used[:, None, :]
@@ -422,34 +435,36 @@ def _errors(natural: Natural, peaks: Peaks, covariances: Matrix, which: IntVecto
     return np.sqrt(np.where(variance >= 0, variance, np.nan))
 
 
-def _vague(natural: Natural, peaks: Peaks, covariances: Matrix, which: IntVector) -> BoolVector:
-    """Ratios of weights that are not known to within their unit."""
-    largest = peaks.points.largest[which, 0]
+def _imprecise_ratios(
+    natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
+) -> BoolVector:
+    """Whether ratios of weights have a standard error beyond their unit."""
+    largest = optima.points.largest[which, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = natural.denominator(largest) / largest[:, natural.index]
-        return np.asarray(_errors(natural, peaks, covariances, which) > unit)
+        return np.asarray(_errors(natural, optima, covariances, which) > unit)
 
 
 @dataclass(frozen=True)
-class _Positive:
-    """A positive parameter of some subjects."""
+class _PositiveParameter:
+    """Check of one positive parameter of some subjects."""
 
     profiles: Profiles
     natural: Natural
-    grids: Searched
-    peaks: Peaks
+    grids: GridSource
+    optima: Optima
     covariances: Matrix
     which: IntVector
 
     def limits(self) -> dict[int, list[str]]:
-        """Towards where the interval of each subject is open, in words; only where it is."""
-        value = self._values(self.peaks.points.theta)[self.which]
-        error = _errors(self.natural, self.peaks, self.covariances, self.which) / value
+        """Open ends of the interval of each subject, in words; only subjects that have one."""
+        value = self._values(self.optima.points.theta)[self.which]
+        error = _errors(self.natural, self.optima, self.covariances, self.which) / value
         reached = np.zeros((len(self.which), 2), dtype=bool)
         reached[error > 1.0] = True  # by the curvature, to both sides
         with np.errstate(divide="ignore"):
-            reached |= self._shown_by_cells(np.log(value))
-        self._follow(np.flatnonzero(error > SURE), error, reached)
+            reached |= self._open_by_cells(np.log(value))
+        self._follow_profile(np.flatnonzero(error > MAX_SURE_ERROR), error, reached)
         words = "towards 0", "towards infinity"
         return {
             int(k): [w for w, far in zip(words, reached[i], strict=True) if far]
@@ -462,43 +477,43 @@ class _Positive:
         with np.errstate(divide="ignore"):
             return self.natural.of_weights(np.maximum(theta, 0.0))
 
-    def _shown_by_cells(self, centre: Vector) -> BoolVector:
-        """What grids show of profiles: cells that are inside the interval, and far away."""
+    def _open_by_cells(self, centre: Vector) -> BoolVector:
+        """Whether grids have cells inside the interval that are far away, on either side."""
         found = np.zeros((len(self.which), 2), dtype=bool)
-        cells, subjects = known_grids(self.grids)
-        if cells is None:  # far below their peaks, all of them
+        cells, subjects = evaluated_grids(self.grids)
+        if cells is None:  # no grid was computed: all are far below their optima
             return found
         place, limit = np.full(len(self.grids), -1), np.full(len(self.grids), np.inf)
         place[self.which] = np.arange(len(self.which))
-        limit[self.which] = self.peaks.points.value[self.which] - DROP
-        row, cell = np.nonzero(cells.looked & (cells.values > limit[subjects, None]))
+        limit[self.which] = self.optima.points.value[self.which] - DEVIANCE_DROP
+        row, cell = np.nonzero(cells.solved & (cells.values > limit[subjects, None]))
         at = place[subjects[row]]
         with np.errstate(divide="ignore"):
             away = np.log(self._values(cells.theta[row, cell])) - centre[at]
-        found[at[away < -REACH], 0] = True
-        found[at[away > REACH], 1] = True
+        found[at[away < -MAX_LOG_DISTANCE], 0] = True
+        found[at[away > MAX_LOG_DISTANCE], 1] = True
         return found
 
-    def _follow(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
-        """Follow the profile outwards to both sides, where the grid does not show enough.
+    def _follow_profile(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
+        """Follow the profile outwards to both sides, where the grid is not conclusive.
 
-        One side is enough: what lies at the other is not told where the first is open.
+        One open side is enough: the other is then not reported.
         """
         some = rows[~reached[rows].any(axis=1)]
         if not len(some):
             return
-        drops = np.full(2, DROP)
+        drops = np.full(2, DEVIANCE_DROP)
         if self.natural.is_logarithmic:
             drops[1] = float(chi_square_isf(0.05, 1 + self.profiles.n_shape)) / 2
         n, twice = len(some), np.tile(self.which[some], 2)
-        cells = grids_of(self.grids, self.which[some])
-        found = still_above(
+        cells = grids_for(self.grids, self.which[some])
+        found = profile_exceeds_target(
             self.profiles,
             cells.take(np.tile(np.arange(n), 2)),
-            self.peaks.take(twice),
+            self.optima.take(twice),
             self.natural,
             twice,
-            np.repeat([-REACH, REACH], n),
+            np.repeat([-MAX_LOG_DISTANCE, MAX_LOG_DISTANCE], n),
             np.repeat(drops, n),
             np.tile(error[some], 2),
         )

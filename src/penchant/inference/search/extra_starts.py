@@ -1,0 +1,135 @@
+"""Additional starts of Newton's method where maxima are narrower than a cell of the grid.
+
+Where a threshold is sharp, the profile over it has a step at every value that was offered, and a
+maximum of its own may lie between any two of them. The model declares the values
+(`Declared.steps`); the profile is evaluated at each of them and half-way between neighbours, for
+every other point of the grid of the other shape parameters. Where two or more learning rates are
+near 0, values follow their ratio, and a maximum is as narrow as the rates are small: the profile is
+evaluated below the first step of the grid, too. Newton's method begins from the highest local
+maxima of either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.inference.profile.profiles import Profiles
+from penchant.inference.search.grid import Grids, best_cells, grid_steps
+from penchant.inference.search.newton import newton_batch
+from penchant.inference.search.optima import Optima
+from penchant.inference.small_rates import rate_parameters
+from penchant.models.model import Declared
+
+
+@dataclass(frozen=True, slots=True)
+class ExtraStartOptions:
+    """Where extra starts are placed, and which are worth an iteration; heights in log-units."""
+
+    max_steps: int = 200  # values of one person; of more, as many are taken at equal ranks
+    n_starts: int = 8  # local maxima from which Newton's method begins
+    max_deficit: float = 6.0  # below the best value found: Newton's method gains no more
+    # Most points at small rates lie on the slope of an optimum already found: ask for more.
+    max_deficit_small_rates: float = 2.0
+    small_rates: tuple[float, ...] = (0.01, 0.05, 0.25)  # grid steps from 0
+    coarsening: int = 4  # every how manyth point of the other axes is combined with small rates
+
+
+EXTRA_STARTS = ExtraStartOptions()
+
+
+def newton_from_steps(profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima) -> None:
+    """Start beside the steps that the model declares; `best` is improved in place."""
+    declared = Declared(profiles.model).steps
+    assert declared is not None
+    for subject in subjects.tolist():
+        found = [declared(episode) for episode in profiles.groups[subject]]
+        for q, shape in enumerate(profiles.shape):
+            values = [one[shape.name] for one in found if shape.name in one]
+            if values:
+                values_ = _values_and_midpoints(
+                    np.unique(np.concatenate(values)), shape.low, shape.high
+                )
+                _newton_from_values(profiles, grids, subject, q, values_, best)
+
+
+def _values_and_midpoints(values: Vector, low: float, high: float) -> Vector:
+    """Values inside a range, thinned out if they are many, and the midpoints between them."""
+    values = values[(values > low) & (values < high)]
+    if len(values) > EXTRA_STARTS.max_steps:
+        values = values[np.linspace(0, len(values) - 1, EXTRA_STARTS.max_steps).round().astype(int)]
+    ends = np.concatenate([[low], values, [high]])
+    return np.unique(np.concatenate([values, (ends[1:] + ends[:-1]) / 2]))
+
+
+def _newton_from_values(
+    profiles: Profiles, grids: Grids, subject: int, q: int, values_: Vector, best: Optima
+) -> None:
+    """Start from the best of some values of parameter q, with the others on their grids."""
+    axes = [shape.grid()[::2] for shape in profiles.shape]
+    axes[q] = values_
+    dimensions = tuple(len(axis) for axis in axes)
+    psi = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
+    top = float(best.points.value[subject])
+    points = profiles.solve(
+        np.full(len(psi), subject),
+        psi,
+        _weights_near(profiles, grids, subject, psi),
+        with_derivatives=False,
+        follow_unconverged=False,
+        certify=False,
+        floor=np.full(len(psi), top - EXTRA_STARTS.max_deficit),
+    )
+    cells, _ = best_cells(points.value[None], dimensions, EXTRA_STARTS.n_starts)
+    cells = cells[0][points.value[cells[0]] > top - EXTRA_STARTS.max_deficit]
+    if len(cells):
+        subjects = np.full(len(cells), subject)
+        newton = newton_batch(profiles, subjects, psi[cells], finish=False)
+        best.improve_by_any(subjects, newton.optima(), np.arange(len(cells)))
+
+
+def _weights_near(profiles: Profiles, grids: Grids, subject: int, psi: Matrix) -> Matrix:
+    """Weights at the nearest points of the grid, to start the inner problem from."""
+    low = profiles.bounds[:, 0]
+    rank = np.rint((profiles.to_unconstrained(psi) - low) / grid_steps(profiles.shape)).astype(int)
+    rank = np.clip(rank, 0, np.array(grids.dimensions) - 1)
+    return np.asarray(grids.theta[subject, np.ravel_multi_index(rank.T, grids.dimensions)])
+
+
+def newton_from_small_rates(
+    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
+) -> None:
+    """Start from rates below the first step of the grid; `best` is improved in place."""
+    rates = rate_parameters(profiles)
+    steps = [shape.grid()[1] - shape.low for shape in profiles.shape]
+    coarse = [shape.grid()[:: EXTRA_STARTS.coarsening] for shape in profiles.shape]
+    axes = [
+        np.concatenate([step * np.array(EXTRA_STARTS.small_rates), axis[1:]]) if rate else axis
+        for rate, step, axis in zip(rates, steps, coarse, strict=True)
+    ]
+    psi = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
+    n, m = len(subjects), len(psi)
+    subject, at = np.repeat(subjects, m), np.tile(np.arange(m), n)
+    top = best.points.value[subject]
+    values = profiles.solve(
+        subject,
+        psi[at],
+        with_derivatives=False,
+        follow_unconverged=False,
+        certify=False,
+        floor=top - EXTRA_STARTS.max_deficit,
+    ).value.reshape(n, m)
+    cells, _ = best_cells(values, tuple(len(axis) for axis in axes), EXTRA_STARTS.n_starts)
+    row, rank = np.nonzero(
+        np.take_along_axis(values, cells, 1)
+        > best.points.value[subjects, None] - EXTRA_STARTS.max_deficit_small_rates
+    )
+    cell = cells[row, rank]
+    # the others are points of the grid, from which the search has started already
+    small = np.any(rates & (psi[cell] < steps), axis=1)
+    row, cell = row[small], cell[small]
+    if len(row):
+        newton = newton_batch(profiles, subjects[row], psi[cell], finish=False)
+        best.improve_by_any(subjects[row], newton.optima(), np.arange(len(row)))

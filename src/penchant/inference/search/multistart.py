@@ -1,0 +1,600 @@
+"""Global maximization of profiles over psi: a grid, then Newton's method from its best cells.
+
+A multistart method (Rinnooy Kan & Timmer 1987): starts are the best cells of the grid, clusters of
+them share one iteration, and iterations that lead to a known maximum are dropped. What was tried to
+save starts, and which maxima that lost, is in benchmarks/MODELS.md.
+
+Choices may be separated at every psi: some weights diverge, while the others and psi still have a
+best value. The profile is then the supremum over weights, and its maximum is found by a pattern
+search without gradients, which mean little where weights diverge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
+from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.search.bundle import bundle_search, near_divergence
+from penchant.inference.search.extra_starts import newton_from_small_rates, newton_from_steps
+from penchant.inference.search.grid import (
+    GRID,
+    Grid,
+    Grids,
+    are_flat,
+    best_cells,
+    grid_steps,
+    search_grids,
+    vertices,
+)
+from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
+from penchant.inference.search.nonsmooth import polish_nonsmooth_maxima
+from penchant.inference.search.optima import Optima, Optimum, move_to_limits, values_near_optima
+from penchant.inference.small_rates import rate_parameters
+from penchant.models.model import Declared
+
+
+@dataclass(frozen=True, slots=True)
+class SeparatedOptions:
+    """Settings of the search where weights diverge; heights are in log-units."""
+
+    max_halvings: int = 14  # of the pattern, from half a grid step: psi to four digits
+    # A choice that is not certain any more costs log 2 = 0.69 at once: half-way marks the interval.
+    interval_drop: float = 0.5
+    max_bisections: int = 30  # of a grid step: the end of an interval to nine digits
+    min_gain: float = 1e-4  # for which psi is moved; suprema are known a little better than that
+
+
+SEPARATED = SeparatedOptions()
+
+
+def maximize_separated_profile(
+    profiles: Profiles,
+    subjects: IntVector,
+    psi: Matrix,
+    steps: Matrix,
+    min_gain: float = SEPARATED.min_gain,
+) -> Matrix:
+    """Maximize profiles of separated choices by a pattern search from psi.
+
+    A pattern of all neighbours, diagonals included, whose step is halved where none is higher
+    (Hooke & Jeeves 1961): the supremum jumps where a choice ceases to be certain, and its gradient
+    means little.
+
+    Parameters
+    ----------
+    psi
+        The best point of the grid of each subject.
+    steps
+        Grid steps, in unconstrained units.
+    least
+        Log-units for which psi is moved.
+    """
+    n_shape = profiles.n_shape
+    if not n_shape:
+        return psi
+    around = [way for way in product((-1.0, 0.0, 1.0), repeat=n_shape) if any(way)]
+    directions = np.array(around).reshape(-1, n_shape)
+    low, high = profiles.bounds.T
+    u = profiles.to_unconstrained(psi)
+    reached = _profile_values(profiles, subjects, u[:, None])[:, 0]
+    step = np.full(len(subjects), 0.5)
+    moving = np.flatnonzero(reached <= -min_gain)
+    for _ in range(2 * SEPARATED.max_halvings):
+        if not len(moving):
+            break
+        neighbours = np.clip(
+            u[moving][:, None] + step[moving, None, None] * steps * directions, low, high
+        )
+        values = _profile_values(profiles, subjects[moving], neighbours)
+        gain = values - reached[moving, None]
+        row, best = np.arange(len(moving)), values.argmax(axis=1)
+        higher = gain[row, best] > min_gain
+        up = moving[higher]
+        u[up], reached[up] = neighbours[row, best][higher], values[row, best][higher]
+        step[moving[~higher]] /= 2
+        # at 0 every choice is certain: no gain is possible; nor where all neighbours are level
+        done = (reached[moving] > -min_gain) | (np.abs(gain) <= min_gain).all(axis=1)
+        moving = moving[~done & (step[moving] > 2.0**-SEPARATED.max_halvings)]
+    return profiles.from_unconstrained(u)
+
+
+def _profile_values(profiles: Profiles, subjects: IntVector, u: Matrix) -> Matrix:
+    """Profiles of subjects at several points each, u (n, n_points, n_shape): (n, n_points)."""
+    n, n_points, n_shape = u.shape
+    psi = profiles.from_unconstrained(u.reshape(-1, n_shape))
+    subject = np.repeat(subjects, n_points)
+    points = profiles.solve(subject, psi, with_derivatives=False, follow_unconverged=False)
+    return points.value.reshape(n, n_points)
+
+
+def separated_interval(
+    profiles: Profiles, grids: Sequence[Grid], psi: Matrix, suprema: Vector, index: int
+) -> Matrix:
+    """Interval of one shape parameter in which subjects' suprema are reached: (n_subjects, 2).
+
+    Where choices become certain in the limit, all psi up to one at which a chosen option ceases to
+    be the best explain them equally well. Infinite where the range of the search ends.
+
+    Parameters
+    ----------
+    grids, psi, suprema
+        Of each subject: the profile, a psi at which it reaches its supremum, and the supremum.
+    index
+        Index of the shape parameter.
+    """
+    bounds, steps = profiles.bounds[index], grid_steps(profiles.shape)
+    u = profiles.to_unconstrained(psi)
+    cells = profiles.to_unconstrained(grids[0].psi)
+    ends = np.empty((len(grids), 2))
+    for side, sign in enumerate((-1.0, 1.0)):
+        inside = np.array(
+            [
+                _outermost(cells, grid.values > top - SEPARATED.interval_drop, at, sign, index)
+                for grid, top, at in zip(grids, suprema, u, strict=True)
+            ]
+        )
+        limit = bounds[side]
+        outside = sign * np.minimum(sign * (inside[:, index] + sign * steps[index]), sign * limit)
+        found = _last(profiles, suprema, inside, outside, index)
+        ends[:, side] = np.where(sign * found >= sign * limit, sign * np.inf, found)
+    return ends
+
+
+def _outermost(cells: Matrix, reached: BoolVector, u: Vector, sign: float, index: int) -> Vector:
+    """Outermost cell of a grid that reaches the supremum, or u if none is further."""
+    further = np.flatnonzero(reached & (sign * (cells[:, index] - u[index]) > 0))
+    if not len(further):
+        return u
+    return np.asarray(cells[further[np.argmax(sign * cells[further, index])]])
+
+
+def _last(
+    profiles: Profiles, suprema: Vector, inside: Matrix, outside: Vector, index: int
+) -> Vector:
+    """Last position from inside to outside that reaches the supremum, by bisection."""
+    subjects = np.arange(len(inside))
+
+    def reaches(at: Vector) -> BoolVector:
+        u = inside.copy()
+        u[:, index] = at
+        points = profiles.solve(
+            subjects,
+            profiles.from_unconstrained(u),
+            with_derivatives=False,
+            follow_unconverged=False,
+        )
+        return np.asarray(points.value > suprema - SEPARATED.interval_drop)
+
+    low, high = inside[:, index], outside
+    low = np.where(reaches(high), high, low)
+    for _ in range(SEPARATED.max_bisections):
+        middle = (low + high) / 2
+        further = reaches(middle)
+        low, high = np.where(further, middle, low), np.where(further, high, middle)
+    return low
+
+
+N_STARTS = {0: 1, 1: 3, 2: 8}  # cells to start from, by the number of shape parameters
+N_STARTS_MANY = 16  # in more dimensions, where grid steps are long
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """Settings of the multistart search; heights in log-units, distances in grid steps."""
+
+    plateau_tol: float = 0.05  # cells this close to the best may share a supremum none reaches
+    # Nonsmooth profiles have maxima of their own close together: cells nearly as high as the best
+    # are started from unless very close to a known maximum. Of 300 people with two rates 10 ended
+    # lower by up to 0.05 without this, 3 by up to 0.002 with it.
+    nonsmooth_height: float = 0.1
+    nonsmooth_distance: float = 0.5
+    # Drop an iteration that comes this close to the end of another one, ...
+    same_optimum: float = 0.25
+    # ... or whose next step or quadratic model leads this close to a maximum; smooth profiles of
+    # two shape parameters only: with more the grid steps are long, with one it saves nothing.
+    leads_to_optimum: float = 1.0
+    head_start: int = 6  # rounds of the best cell's iteration before others join in,
+    max_wait: int = 40  # and after which cells that lie close together are all started
+    max_continuations: int = 4  # of an iteration that did not converge, each as long as the first,
+    min_gain: float = 1e-6  # if the last one led up by this much
+    max_bundle_deficit: float = 2.0  # below the best: the bundle method does not make up for more
+    smooth_gain: float = 1e-8  # predicted for Newton's last steps at a smooth maximum
+    probe_gain: float = 1e-9  # of a probe beside a maximum: worth another iteration
+    tie_tol: float = 1e-6  # between suprema of the best cell and of the plateau's centre
+    # Distances of probes around maxima of nonsmooth profiles; without the one at 0.06, 4 of 4,000
+    # people ended lower. The closest only where the maximum seems to lie on a kink.
+    probe_distances: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
+    min_smooth_probe: float = 0.03
+
+
+SEARCH = SearchOptions()
+
+
+def grid_search(profiles: Profiles) -> tuple[Grids, Evaluations]:
+    """Profile of every subject on the model's grid, and the inner solutions at the best cells."""
+    everyone = np.arange(len(profiles.groups))
+    if not profiles.n_shape:
+        nowhere = np.empty((len(everyone), 0))
+        points = profiles.solve(everyone, nowhere)
+        solved = np.ones((len(everyone), 1), dtype=bool)
+        return Grids(nowhere[:1], points.value[:, None], points.theta[:, None], (), solved), points
+    grids = search_grids(profiles)
+    best = grids.values.argmax(axis=1)
+    near = grids.theta[everyone, best]
+    return grids, profiles.solve(
+        everyone, grids.psi[best], near, with_derivatives=False, follow_unconverged=False
+    )
+
+
+def newton_from(
+    problem: Problem,
+    psi: Vector,
+    max_steps: int = 40,
+    fixed: BoolVector | None = None,
+    constraint: LinearConstraint | None = None,
+) -> Optimum:
+    """Maximize one profile from psi: see `newton_batch`."""
+    subjects = np.zeros(1, dtype=np.int64)
+    held = None if fixed is None else fixed[None]
+    newton = newton_batch(problem.profiles, subjects, psi[None], None, max_steps, held, constraint)
+    return newton.optima()[0]
+
+
+def best_optima(
+    profiles: Profiles, grids: Grids, lost: BoolVector, known: Optima | None = None
+) -> Optima:
+    """Highest optimum of every subject, reached from the best cells of its grid, or known.
+
+    Where the best cell has no finite weights (`lost`) Newton's method is not used. Around the
+    optimum of a nonsmooth model there may be others inside a cell: the neighbourhood is probed.
+    """
+    best = Optima.none(profiles, len(lost)) if known is None else known
+    if not profiles.n_shape and known is not None:
+        return best
+    bounded = np.flatnonzero(~lost)
+    _evaluate_plateau_centres(profiles, grids, np.flatnonzero(lost), best)
+    _newton_from_cells(profiles, grids, bounded, best)
+    _restart_from_grid(profiles, grids, bounded, best)
+    if Declared(profiles.model).steps is not None:
+        newton_from_steps(profiles, grids, bounded, best)
+    if len(bounded) and profiles.n_shape > 1 and rate_parameters(profiles).sum() > 1:
+        newton_from_small_rates(profiles, grids, bounded, best)
+    if Declared(profiles.model).smooth:
+        _continue_unconverged(profiles, grids, bounded[~best.converged[bounded]], best)
+        if Declared(profiles.model).outside:  # the domain may end inside the range
+            _pattern_search(profiles, bounded[~best.converged[bounded]], best)
+    if not Declared(profiles.model).smooth and len(bounded):
+        _local_probe(profiles, bounded, best)
+        _newton_polish(profiles, bounded[~best.converged[bounded]], best)
+    newton = BatchNewton.at(profiles, best)
+    newton.finish()
+    optima = newton.optima()
+    if not Declared(profiles.model).smooth and profiles.n_shape:
+        optima = polish_nonsmooth_maxima(profiles, optima, lost)
+    return move_to_limits(profiles, optima, lost)
+
+
+def _newton_from_cells(
+    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima, certify: bool = False
+) -> None:
+    """Run Newton's method from the best cells of every subject, several at once if far apart.
+
+    A cell that leads to an optimum already found is skipped: a local maximum of the grid beside
+    the optimum's own cell, or another cell within three steps; in nonsmooth profiles, where optima
+    lie close together, cells nearly as high as the best only if within half a step. An iteration
+    that leads to such an optimum is dropped: 3 to 40 % fewer evaluations, by the model, and 3 of
+    14,625 people end lower (by up to 0.02), 11 higher. `certify`: certify every step.
+    """
+    starts = _Starts.of(profiles, grids, subjects, best)
+    smooth = Declared(profiles.model).smooth
+    in_plane = smooth and profiles.n_shape == 2
+    leading = SEARCH.leads_to_optimum if in_plane else SEARCH.same_optimum
+    newton = BatchNewton(profiles, np.repeat(subjects, starts.n_cells), certify=certify)
+    idle, rounds = np.arange(len(subjects)), np.zeros(len(subjects), dtype=np.int64)
+    while True:
+        waited = rounds[idle]
+        rows = starts.next(idle, waited >= SEARCH.max_wait, waited < SEARCH.head_start)
+        if len(rows):
+            newton.begin(rows, *starts.at(profiles, grids, rows))
+        if not newton.active.any():
+            break
+        ended = newton.advance()
+        if len(ended):
+            starts.found(ended, newton.u[ended], newton.converged[ended])
+            best.improve_by_any(newton.subject[ended], newton.optima(), ended)
+        rows = np.flatnonzero(newton.active)
+        low = np.flatnonzero(newton.points.value[rows] <= best.points.value[newton.subject[rows]])
+        dropped = rows[low]
+        mine, target = dropped // starts.n_cells, newton.targets(dropped)
+        leads = starts.near(mine, target, leading, starts.certain)
+        if in_plane:
+            leads |= starts.near(mine, newton.quadratic_maxima(dropped), leading, starts.certain)
+        there = starts.near(
+            mine, newton.u[dropped], SEARCH.same_optimum, np.ones_like(starts.certain)
+        )
+        dropped = dropped[there | leads]
+        newton.stop(dropped)
+        ended = np.concatenate([ended, dropped])
+        busy: BoolVector = np.any(newton.active.reshape(len(subjects), -1), axis=1)
+        idle = np.unique(ended // starts.n_cells)
+        idle = idle[~busy[idle]]
+        rounds[busy] += 1
+        idle = np.union1d(
+            idle, np.flatnonzero((rounds == SEARCH.head_start) | (rounds == SEARCH.max_wait))
+        )
+    if not smooth:
+        _continue_by_bundle(profiles, newton, starts.halted, best)
+
+
+def _continue_by_bundle(
+    profiles: Profiles, newton: BatchNewton, halted: IntVector, best: Optima
+) -> None:
+    """Continue stopped iterations by the bundle method, if they are not far below the best."""
+    below = best.points.value[newton.subject[halted]] - newton.points.value[halted]
+    rows = halted[below < SEARCH.max_bundle_deficit]
+    if len(rows):
+        subject = newton.subject[rows]
+        found = bundle_search(profiles, subject, newton.u[rows], newton.points.theta[rows])
+        best.improve_by_any(subject, found, np.arange(len(rows)))
+
+
+def _restart_from_grid(profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima) -> None:
+    """Restart from best cells that are higher than all ends.
+
+    Iterations start at the vertex of parabolas through a cell and its neighbours; beside a kink
+    that may be lower than the cell itself.
+    """
+    cell = grids.values[subjects].argmax(axis=1)
+    low = best.points.value[subjects] < grids.values[subjects, cell] - SEARCH.min_gain
+    if low.any():
+        subjects, cell = subjects[low], cell[low]
+        newton = BatchNewton(profiles, subjects)
+        newton.begin(np.arange(len(subjects)), grids.psi[cell], grids.theta[subjects, cell])
+        newton.run()
+        best.improve(subjects, newton.optima())
+
+
+def _continue_unconverged(
+    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
+) -> None:
+    """Continue the highest iterations that did not converge, while that leads up.
+
+    Along a ridge steps are short, and going on leads higher than starting again does. Where weights
+    diverge every step from the best cells is certified: only that finds the supremum.
+    """
+    rising = subjects
+    for _ in range(SEARCH.max_continuations):
+        before = best.points.value[rising]
+        _continue_newton(profiles, rising, best)
+        higher = best.points.value[rising] > before + SEARCH.min_gain
+        rising = rising[higher & ~best.converged[rising]]
+    lost = subjects[~(best.converged | best.points.converged)[subjects]]
+    if len(lost):
+        certified = Optima.none(profiles, len(best.converged))
+        _newton_from_cells(profiles, grids, lost, certified, certify=True)
+        best.improve(lost, certified.take(lost))
+        _continue_newton(profiles, lost, best)
+
+
+def _pattern_search(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+    """Derivative-free pattern search where Newton's method stopped at the edge of the domain.
+
+    There the gradient points outside, while the profile may still rise along the edge. Of 500
+    people with the Gaussian filter two gain 0.2 and 1.1 log-units by it, in a tenth more time.
+    """
+    for _ in range(SEARCH.max_continuations):
+        if not len(subjects):
+            return
+        before = best.points.value[subjects]
+        at = best.points.psi[subjects]
+        psi = maximize_separated_profile(
+            profiles, subjects, at, grid_steps(profiles.shape), min_gain=SEARCH.min_gain
+        )
+        newton = newton_batch(profiles, subjects, psi, max_steps=0, finish=False)
+        best.improve(subjects, newton.optima())
+        subjects = subjects[best.points.value[subjects] > before + SEARCH.min_gain]
+        _continue_newton(profiles, subjects, best)
+        subjects = subjects[~best.converged[subjects]]
+
+
+def _continue_newton(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+    """Continue Newton's method from the best optima so far."""
+    if len(subjects):
+        at = best.take(subjects)
+        near = WarmStart(at.points.theta, at.curvature)
+        further = newton_batch(profiles, subjects, at.points.psi, near, finish=False)
+        best.improve(subjects, further.optima())
+
+
+@dataclass
+class _Starts:
+    """Cells to start from, subject by subject, the most promising first.
+
+    Attributes
+    ----------
+    subjects, cells, u
+        The subjects, their cells (n, n_cells), and psi of these in unconstrained units.
+    reach
+        Grid steps around an optimum within which a cell leads there: (n, n_cells).
+    waiting
+        Cells not started from yet, and not known to lead to an optimum.
+    optima, certain
+        u of the ends of iterations, of known optima first; NaN where there is none yet. Whether
+        they are maxima: not so if the iteration did not converge.
+    steps
+        Grid steps in unconstrained units.
+    """
+
+    subjects: IntVector
+    cells: IntVector
+    u: Matrix
+    reach: Matrix
+    waiting: BoolVector
+    optima: Matrix
+    certain: BoolVector
+    steps: Vector
+
+    @classmethod
+    def of(cls, profiles: Profiles, grids: Grids, subjects: IntVector, known: Optima) -> _Starts:
+        """Best cells of the grids, with optima known before."""
+        n_cells = N_STARTS.get(profiles.n_shape, N_STARTS_MANY)
+        values = grids.values[subjects]
+        cells, maxima = best_cells(values, grids.dimensions, n_cells)
+        u = profiles.to_unconstrained(grids.psi)[cells]
+        found = np.isfinite(known.points.value[subjects])[:, None]
+        optima = np.full((len(subjects), 1 + cells.shape[1], profiles.n_shape), np.nan)
+        optima[:, 0] = np.where(found, known.u[subjects], np.nan)
+        height = np.take_along_axis(values, cells, axis=1)
+        highest = height.max(axis=1, initial=-np.inf)[:, None]
+        reach = np.where(maxima, 1.0, 3.0)
+        waiting = (height > highest - GRID.local_maxima_within) | ~are_flat(
+            values, grids.dimensions, cells
+        )
+        if not Declared(profiles.model).smooth:
+            reach[height > highest - SEARCH.nonsmooth_height] = SEARCH.nonsmooth_distance
+        steps, certain = grid_steps(profiles.shape), np.zeros(optima.shape[:2], dtype=bool)
+        certain[:, 0] = found[:, 0] & known.converged[subjects]
+        return cls(subjects, cells, u, reach, waiting, optima, certain, steps)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of each subject."""
+        return int(self.cells.shape[1])
+
+    @property
+    def halted(self) -> IntVector:
+        """Rows of iterations that ended, but not at a maximum."""
+        ended = ~np.isnan(self.optima[:, 1:]).any(axis=2) & ~self.certain[:, 1:]
+        return np.flatnonzero(ended)
+
+    def next(self, subjects: IntVector, at_once: BoolVector, alone: BoolVector) -> IntVector:
+        """Rows, subject by subject and cell by cell, to start now.
+
+        Of cells so close that one may lead where the other does, the better one comes first, unless
+        all are to be started `at_once`. `alone`: the best before all others, so that these can be
+        dropped where they lead to the same optimum.
+        """
+        chosen = np.zeros((len(subjects), self.n_cells), dtype=bool)
+        known = self.waiting, self.u, self.reach, self.optima, self.steps
+        compiled.choose_cells(subjects, at_once, alone, *known, chosen)
+        subject, cell = np.nonzero(chosen)
+        return np.asarray(subjects[subject] * self.n_cells + cell)
+
+    def at(self, profiles: Profiles, grids: Grids, rows: IntVector) -> tuple[Matrix, Matrix]:
+        """psi and weights to start from: vertices of parabolas through the cells."""
+        subject, cell = self.subjects[rows // self.n_cells], self.cells.ravel()[rows]
+        shift = vertices(grids.values, grids.dimensions, subject, cell)
+        u = self.u.reshape(-1, profiles.n_shape)[rows] + shift * self.steps
+        return profiles.from_unconstrained(u), grids.theta[subject, cell]
+
+    def found(self, rows: IntVector, u: Matrix, certain: BoolVector) -> None:
+        """Record the ends of iterations, and whether they are maxima."""
+        at = rows // self.n_cells, 1 + rows % self.n_cells
+        self.optima[at], self.certain[at] = u, certain
+
+    def near(self, subjects: IntVector, u: Matrix, steps: float, which: BoolVector) -> BoolVector:
+        """Whether one of the selected optima lies within `steps` of u, along every parameter."""
+        found = np.empty(len(u), dtype=bool)
+        compiled.near_optima(self.optima, which, subjects, u[:, None], steps, self.steps, found)
+        return found
+
+
+def _evaluate_plateau_centres(
+    profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
+) -> None:
+    """Evaluate the centre of the best plateau where the weights have no finite maximum."""
+    if len(subjects):
+        cells = _plateau_centres(profiles, subjects, grids)
+        psi = maximize_separated_profile(
+            profiles, subjects, grids.psi[cells], grid_steps(profiles.shape)
+        )
+        newton = newton_batch(profiles, subjects, psi, max_steps=0, finish=False)
+        best.improve(subjects, newton.optima())
+
+
+def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> IntVector:
+    """Best cells; the centre of those as good, where it shares their supremum."""
+    values = grids.values[subjects]
+    best: IntVector = values.argmax(axis=1)
+    tied = values > values[np.arange(len(subjects)), best][:, None] - SEARCH.plateau_tol
+    u, steps = profiles.to_unconstrained(grids.psi), grid_steps(profiles.shape)
+    middle = np.array([_middle(np.flatnonzero(near), u, steps) for near in tied])
+    undecided = np.flatnonzero(middle != best)
+    if not len(undecided):
+        return best
+    both = np.concatenate([best[undecided], middle[undecided]])
+    points = profiles.solve(
+        np.tile(subjects[undecided], 2), grids.psi[both], with_derivatives=False
+    )
+    of_best, of_middle = points.value.reshape(2, -1)
+    shared = undecided[of_middle > of_best - SEARCH.tie_tol]
+    best[shared] = middle[shared]
+    return best
+
+
+def _middle(cells: IntVector, u: Matrix, steps: Vector) -> int:
+    """Cell nearest to the mean of some cells, whose psi in unconstrained units are u."""
+    away = ((u[cells] - u[cells].mean(axis=0)) / steps) ** 2
+    return int(cells[np.argmin(away.sum(axis=1))])
+
+
+def _local_probe(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+    """Restart the bundle method from higher points beside the optima, until there are none."""
+    not_closer = [share for share in SEARCH.probe_distances if share >= SEARCH.min_smooth_probe]
+    for _ in SEARCH.probe_distances:
+        smooth = best.converged[subjects]
+        smooth_ones = _higher_neighbours(profiles, subjects[smooth], best, not_closer)
+        others = _higher_neighbours(profiles, subjects[~smooth], best, SEARCH.probe_distances)
+        subjects, u, theta = (
+            np.concatenate(both) for both in zip(smooth_ones, others, strict=True)
+        )
+        if not len(subjects):
+            return
+        found = bundle_search(profiles, subjects, u, theta)
+        best.improve(subjects, found)
+        subjects = subjects[~near_divergence(profiles, found.points)]
+
+
+def _higher_neighbours(
+    profiles: Profiles, subjects: IntVector, best: Optima, shares: Sequence[float]
+) -> tuple[IntVector, Matrix, Matrix]:
+    """Subjects with a higher point at these distances from their optimum; u and weights there."""
+    directions = np.array([way for way in product((-1, 0, 1), repeat=profiles.n_shape) if any(way)])
+    offsets = np.concatenate([share * grid_steps(profiles.shape) * directions for share in shares])
+    neighbours = np.clip(best.u[subjects][:, None] + offsets, *profiles.bounds.T)
+    if not len(subjects):
+        return subjects, np.empty((0, profiles.n_shape)), np.empty((0, profiles.n_weights))
+    points = values_near_optima(profiles, subjects, best, neighbours)
+    values = points.value.reshape(len(subjects), len(offsets))
+    higher = np.flatnonzero(values.max(axis=1) > best.points.value[subjects] + SEARCH.probe_gain)
+    cells = higher * len(offsets) + values[higher].argmax(axis=1)
+    return subjects[higher], neighbours.reshape(-1, profiles.n_shape)[cells], points.theta[cells]
+
+
+def _newton_polish(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+    """Take Newton's last steps where the bundle method ended at a smooth maximum."""
+    smooth_ones = subjects[
+        BatchNewton.at(profiles, best.take(subjects)).predicted_increase < SEARCH.smooth_gain
+    ]
+    if not len(smooth_ones):
+        return
+    at = best.take(smooth_ones)
+    newton = BatchNewton(profiles, smooth_ones)
+    newton.begin(np.arange(len(smooth_ones)), at.points.psi, at.points.theta)
+    newton.run()
+    there = np.flatnonzero(
+        newton.converged & (newton.points.value > at.points.value - SEARCH.smooth_gain)
+    )
+    best.put(smooth_ones[there], newton.optima().take(there))
+
+
+def best_optimum(problem: Problem, grid: Grid) -> Optimum:
+    """Highest optimum of one subject."""
+    return best_optima(problem.profiles, Grids.single(grid), np.zeros(1, dtype=bool))[0]

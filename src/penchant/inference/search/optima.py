@@ -1,0 +1,401 @@
+"""Local maxima of profiles, and their neighbourhood: limits of the model and expected curvature.
+
+`Optima` holds the maxima of many subjects; `Optimum` is a view of one row. A maximum beside an end
+of psi's range that stands for a limit of the model is moved there (`move_to_limits`). The expected
+curvature is the Schur complement of the joint expected information of weights and psi.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant.errors import argument, either, profile_interval_advice
+from penchant.inference.profile import _kernels as compiled
+from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
+from penchant.inference.profile.profiles import Evaluation, Profiles
+from penchant.models.natural import Limit, Shape
+
+
+@dataclass(frozen=True)
+class Optima:
+    """Local maxima of profiles, one row each.
+
+    Attributes
+    ----------
+    points
+        The inner solutions there, with what proves them.
+    u
+        psi in unconstrained units: (n, n_shape).
+    curvature
+        Minus the Hessian of the profile in unconstrained units: (n, n_shape, n_shape).
+    drift
+        Derivative of the weights along the profile, by u: (n, n_weights, n_shape).
+    at_bound
+        Shape parameters at the end of their range: (n, n_shape).
+    n_steps, converged
+        Steps taken, and whether they ended at a maximum.
+    kinked
+        The profile falls to all sides, but its gradient jumps there.
+    """
+
+    points: Evaluations
+    u: Matrix
+    curvature: Matrix
+    drift: Matrix
+    at_bound: BoolVector
+    n_steps: IntVector
+    converged: BoolVector
+    kinked: BoolVector
+
+    @classmethod
+    def none(cls, profiles: Profiles, n: int) -> Optima:
+        """n optima that are not found yet."""
+        d, q = profiles.n_weights, profiles.n_shape
+        points = profiles.blank(np.arange(n), np.full((n, q), np.nan))
+        points.value[:], points.theta[:], points.information[:] = -np.inf, np.nan, np.nan
+        shaped = np.full((n, q), np.nan), np.zeros((n, q, q)), np.zeros((n, d, q))
+        flags = np.zeros((n, q), dtype=bool), np.zeros(n, dtype=np.int64), *np.zeros((2, n), bool)
+        return cls(points, *shaped, *flags)
+
+    @classmethod
+    def of(cls, profiles: Profiles, points: Evaluations) -> Optima:
+        """Optima of a model without shape parameters: its inner solutions."""
+        found = cls.none(profiles, len(points))
+        found.points.put(slice(None), points)
+        found.converged[:] = True
+        return found
+
+    @classmethod
+    def joined(cls, optima: Sequence[Optimum]) -> Optima:
+        """Concatenate single optima, as a copy."""
+        if len({id(optimum.optima) for optimum in optima}) == 1:
+            return optima[0].optima.take([optimum.row for optimum in optima])
+        parts = [optimum.alone() for optimum in optima]
+        rest = (np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)[1:])
+        return cls(Evaluations.joined([part.points for part in parts]), *rest)
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    def __getitem__(self, k: int) -> Optimum:
+        return Optimum(self, k)
+
+    def __iter__(self) -> Iterator[Optimum]:
+        return (Optimum(self, k) for k in range(len(self)))
+
+    def take(self, rows: Any) -> Optima:
+        """Select rows, as a copy."""
+        points = self.points.take(rows)
+        return Optima(points, *(getattr(self, f.name)[rows] for f in fields(self)[1:]))
+
+    def put(self, rows: Any, others: Optima) -> None:
+        """Replace rows in place."""
+        self.points.put(rows, others.points)
+        for f in fields(self)[1:]:
+            getattr(self, f.name)[rows] = getattr(others, f.name)
+
+    def improve(self, rows: IntVector, others: Optima) -> None:
+        """Replace rows where the others are higher."""
+        higher = others.points.value > self.points.value[rows]
+        self.put(rows[higher], others.take(higher))
+
+    def improve_by_any(self, rows: IntVector, others: Optima, which: IntVector) -> None:
+        """Replace rows by the highest of several others, where that is higher."""
+        value = others.points.value[which]
+        order = np.lexsort((-value, rows))
+        mine = order[np.flatnonzero(np.diff(rows[order], prepend=-1))]
+        higher = mine[value[mine] > self.points.value[rows[mine]]]
+        if len(higher):
+            self.put(rows[higher], others.take(which[higher]))
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """A view of one row of `Optima`."""
+
+    optima: Optima
+    row: int
+
+    @property
+    def point(self) -> Evaluation:
+        """The inner solution there."""
+        points, k = self.optima.points, self.row
+        return Evaluation(
+            points.psi[k],
+            points.theta[k],
+            float(points.value[k]),
+            float(points.log_likelihood[k]),
+            points.gradient[k],
+            points.information[k],
+        )
+
+    @property
+    def u(self) -> Vector:
+        """psi in unconstrained units."""
+        return np.asarray(self.optima.u[self.row])
+
+    @property
+    def curvature(self) -> Matrix:
+        """Minus the Hessian of the profile in unconstrained units."""
+        return np.asarray(self.optima.curvature[self.row])
+
+    @property
+    def at_bound(self) -> BoolVector:
+        """Shape parameters at the end of their range."""
+        return np.asarray(self.optima.at_bound[self.row])
+
+    @property
+    def n_steps(self) -> int:
+        """Steps taken."""
+        return int(self.optima.n_steps[self.row])
+
+    @property
+    def converged(self) -> bool:
+        """Whether it is a maximum."""
+        return bool(self.optima.converged[self.row])
+
+    @property
+    def kinked(self) -> bool:
+        """Whether the profile has a kink there."""
+        return bool(self.optima.kinked[self.row])
+
+    def alone(self) -> Optima:
+        """Batch of this optimum alone, as a copy."""
+        return self.optima.take([self.row])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"optima": self.alone(), "row": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class LimitOptions:
+    """When an optimum counts as one at a limit of the model; heights are in log-units."""
+
+    # Share of the range: profiles are flat towards a limit, and Newton's method stops well before.
+    max_distance: float = 0.15
+    # A limit may be this much lower than the optimum beside it: far less than any interval shows.
+    height_tol: float = 1e-5
+    other_height_tol: float = 1e-8  # of points along the other parameters, which are not flat
+    # Search units around the limit that are looked at: from a grid step down to where the weights'
+    # rounding hides everything.
+    probe_distances: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
+
+
+LIMITS = LimitOptions()
+
+
+def move_to_limits(profiles: Profiles, optima: Optima, lost: BoolVector) -> Optima:
+    """Move optima beside a limit that is as high to the limit: no data distinguish the two.
+
+    Towards a limit profiles are flat, and Newton's method ends where steps gain nothing any more.
+    Weights may be so large there that gradients are rounding, so that it does not converge: it
+    counts as converged to the limit if that is as high, and no point beside it is higher.
+    """
+    if not profiles.n_shape:
+        return optima
+    width = np.ptp(profiles.bounds, axis=1)
+    for q, shape in enumerate(profiles.shape):
+        for upper in (False, True):
+            if shape.limit(upper) is None:
+                continue
+            end = profiles.bounds[q, int(upper)]
+            away = np.abs(optima.u[:, q] - end)
+            near = (away < LIMITS.max_distance * width[q]) & ~lost & ~optima.kinked
+            near &= (away > 0) | ~optima.converged  # else it is there already
+            _move(profiles, optima, np.flatnonzero(near), q, upper)
+    return optima
+
+
+def _move(profiles: Profiles, optima: Optima, rows: IntVector, q: int, upper: bool) -> None:
+    """Move rows to the limit of parameter q that lose nothing by it."""
+    if not len(rows):
+        return
+    u = optima.u[rows].copy()
+    u[:, q] = profiles.bounds[q, int(upper)]
+    points = profiles.solve(
+        optima.points.subject[rows],
+        profiles.from_unconstrained(u),
+        optima.points.theta[rows],
+    )
+    as_high = points.value >= optima.points.value[rows] - LIMITS.height_tol
+    unconverged = np.flatnonzero(as_high & ~optima.converged[rows])
+    if len(unconverged):
+        ended = _nothing_is_higher(profiles, points.take(unconverged), u[unconverged], q)
+        as_high[unconverged], optima.converged[rows[unconverged]] = ended, ended
+    optima.points.put(rows[as_high], points.take(as_high))
+    optima.u[rows[as_high]] = u[as_high]
+    optima.at_bound[rows[as_high], q] = True
+
+
+def _nothing_is_higher(profiles: Profiles, points: Evaluations, u: Matrix, q: int) -> BoolVector:
+    """Whether no point beside rows is higher, along all parameters.
+
+    Along parameter q, which is at its limit, the coarser tolerance applies.
+    """
+    low, high = profiles.bounds.T
+    directions = np.vstack([np.eye(len(low)), -np.eye(len(low))])
+    tolerance = np.tile(
+        np.where(directions[:, q] != 0, LIMITS.height_tol, LIMITS.other_height_tol),
+        len(LIMITS.probe_distances),
+    )
+    probes = np.stack(
+        [np.clip(u + far * way, low, high) for far in LIMITS.probe_distances for way in directions],
+        axis=1,
+    )
+    n, m, n_shape = probes.shape
+    found = profiles.solve(
+        np.repeat(points.subject, m),
+        profiles.from_unconstrained(probes.reshape(n * m, n_shape)),
+        np.repeat(points.theta, m, axis=0),
+        with_derivatives=False,
+        follow_unconverged=False,
+    )
+    return np.asarray((found.value.reshape(n, m) <= points.value[:, None] + tolerance).all(axis=1))
+
+
+def bounds_reached(
+    shape: Sequence[Shape], optimum: Optimum
+) -> Iterator[tuple[Shape, bool, Limit | None]]:
+    """Yield shape parameters at an end of their range: which end, and the limit it stands for."""
+    for q, one in enumerate(shape):
+        if optimum.at_bound[q]:
+            upper = bool(optimum.u[q] > np.mean(one.search_range))
+            yield one, upper, one.limit(upper)
+
+
+def psi_at_limits(shape: Sequence[Shape], optimum: Optimum, psi: Vector) -> Vector:
+    """psi with the limits themselves, 0 or infinity, where their ends were reached."""
+    found = psi.copy()
+    for one, _, limit in bounds_reached(shape, optimum):
+        q = list(shape).index(one)
+        if limit is not None and np.isfinite(found[q]):
+            found[q] = limit.value
+    return found
+
+
+def parameters_undefined_at_limits(shape: Sequence[Shape], optimum: Optimum) -> frozenset[str]:
+    """Natural parameters that have no value of their own at the limits reached."""
+    reached = (limit for _, _, limit in bounds_reached(shape, optimum) if limit is not None)
+    return frozenset(name for limit in reached for name in limit.lost)
+
+
+def at_bounds(profiles: Profiles, optimum: Optimum, held: Sequence[str]) -> str:
+    """Message of an estimate at a bound or a limit, and what it means there."""
+    reached = list(bounds_reached(profiles.shape, optimum))
+    point = optimum.point
+    limits = [
+        limit.words(s.name, float(point.psi[profiles.shape.index(s)]), point.theta)
+        for s, _, limit in reached
+        if limit is not None
+    ]
+    n_others = len(held) - len(limits)
+    said = [f"The estimate lies at a limit of the model: {'; '.join(limits)}."] if limits else []
+    if n_others:
+        ends = [
+            h for h in held if not any(h.startswith(f"{s.name} = ") for s, _, x in reached if x)
+        ]
+        of_length = all(h.startswith("length_scale") for h in ends)
+        fixed = argument("length_scale" if of_length else "settings")
+        said.append(
+            f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
+            f"beyond. {profile_interval_advice()}, "
+            + either(
+                "widen the range, or hold it fixed.",
+                f"or hold it fixed ({fixed}).",
+            )
+        )
+    else:
+        said.append(f"Nothing lies beyond. {profile_interval_advice()}, or hold it fixed.")
+    return " ".join(said)
+
+
+# Weights that move by more times their size per unconstrained unit do not follow a straight line.
+MAX_EXTRAPOLATION = 3.0
+
+
+def expected_curvature_at(
+    profiles: Profiles, points: Evaluations, constraint: LinearConstraint | None = None
+) -> tuple[Matrix, Matrix, Vector]:
+    """Expected derivatives of weights and profile at points, and the relative growth of weights.
+
+    Derivatives of the best weights in psi (n, n_weights, n_shape); minus the Hessian of profiles
+    (n, n_shape, n_shape); and how many times their own size the weights move along one unit of u:
+    where psi comes to an edge at which variables vanish, that goes to infinity.
+    """
+    n, d, q = points.mixed.shape
+    drift, curvature, off = np.empty((n, d, q)), np.empty((n, q, q)), np.empty(n)
+    given = fixed_weight_or_inverses(profiles, points, slice(None), constraint)
+    known = points.information, points.theta, points.mixed, points.fisher
+    compiled.expected_curvature(
+        known, given, profiles.positive, drift, curvature, off, inverse_workspace(d)
+    )
+    return drift, curvature, off
+
+
+def fixed_weight_or_inverses(
+    profiles: Profiles, points: Evaluations, rows: Any, constraint: LinearConstraint | None
+) -> tuple[int, Matrix]:
+    """Weight that the constraint fixes, or -1; if it is another one, inverse informations on it."""
+    none = np.empty((0, profiles.n_weights, profiles.n_weights))
+    if constraint is None or constraint.fixed_weight >= 0:
+        return -1 if constraint is None else constraint.fixed_weight, none
+    return -1, free_inverse(profiles, points.take(rows), constraint.take(rows))
+
+
+def values_near_optima(
+    profiles: Profiles, subject: IntVector, optima: Optima, u: Matrix
+) -> Evaluations:
+    """Profiles at points u (n, n_points, n_shape) beside optima; exact only where higher.
+
+    Weights start from their linear extrapolation in psi, if that is not far.
+    """
+    n, m, q = u.shape
+    at = optima.points.take(subject)
+    drift, _, off = expected_curvature_at(profiles, at)
+    drift[~(off < MAX_EXTRAPOLATION)] = 0.0
+    near = at.theta[:, None] + np.einsum("kaq,kmq->kma", drift, u - optima.u[subject][:, None])
+    return profiles.solve(
+        np.repeat(subject, m),
+        profiles.from_unconstrained(u.reshape(n * m, q)),
+        near.reshape(n * m, near.shape[2]),
+        with_derivatives=False,
+        follow_unconverged=False,
+        certify=False,
+        floor=np.repeat(at.value, m),
+    )
+
+
+def inverse_workspace(n: int) -> tuple[Matrix, Matrix, Matrix, Vector]:
+    """Scratch arrays of the compiled inverse of an (n, n) matrix."""
+    return np.empty((n, n)), np.empty((n, n)), np.empty((n, n)), np.empty(n)
+
+
+def free_inverse(
+    profiles: Profiles, points: Evaluations, constraint: LinearConstraint | None = None
+) -> Matrix:
+    """Inverse information of the free weights: not held at 0, and inside their constraint."""
+    held = np.zeros(points.theta.shape, dtype=bool)
+    held[:, profiles.positive] = points.theta[:, profiles.positive] <= 0
+    cut = np.where(held[:, :, None] | held[:, None, :], 0.0, points.information)
+    if constraint is None:
+        return pseudoinverse(cut)
+    across = constraint.basis.transpose(0, 2, 1)
+    return np.asarray(constraint.basis @ pseudoinverse(across @ cut @ constraint.basis) @ across)
+
+
+def pseudoinverse(matrices: Matrix) -> Matrix:
+    """Pseudoinverses of matrices scaled to unit diagonal; 0 along uninformative directions."""
+    fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
+    diagonal = matrices.diagonal(0, 1, 2)
+    scale = np.sqrt(np.where(diagonal > compiled.MIN_INFORMATION, diagonal, 1.0))
+    scaled = np.where(fine[:, None, None], matrices, 0.0) / scale[:, :, None] / scale[:, None, :]
+    values, vectors = np.linalg.eigh(scaled)
+    large = values > compiled.MIN_EIGENVALUE
+    inverted = np.where(large, 1.0 / np.where(large, values, 1.0), 0.0)
+    inverse = (vectors * inverted[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return np.asarray(inverse / scale[:, :, None] / scale[:, None, :])
