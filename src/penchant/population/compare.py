@@ -256,7 +256,7 @@ def residuals_on(values: Matrix, covariates: Covariates) -> Matrix:
     """
     x = np.column_stack([np.ones(len(values)), covariates.columns])
     least_squares(x, values, covariates.names)  # refuses what cannot be told apart
-    return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])
+    return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])  # any rank
 
 
 DegreesOfFreedom = Literal["own", "subjects"]

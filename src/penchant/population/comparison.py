@@ -71,7 +71,7 @@ def _adjusted(p: Vector, method: Adjustment) -> Vector:
         return p
     if method == "bonferroni":
         return n * p
-    order = np.argsort(p, kind="stable")
+    order = np.argsort(p, kind="stable")  # equal p-values keep their order
     if method == "holm":
         stepped = np.maximum.accumulate((n - np.arange(n)) * p[order])
     else:

@@ -48,7 +48,7 @@ class Whitened:
     def of(cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None) -> Whitened:
         """The units of these subjects; with what is `between` them added to each covariance."""
         spread = covariances if between is None else covariances + between
-        unit = np.exp(0.5 * np.log(spread.diagonal(0, 1, 2)).mean(axis=0))
+        unit = np.exp(0.5 * np.log(spread.diagonal(0, 1, 2)).mean(axis=0))  # geometric mean of sds
         precision = np.linalg.inv(spread / np.outer(unit, unit)).mean(axis=0)
         root = np.linalg.cholesky((precision + precision.T) / 2).T / unit
         return cls(estimates @ root.T, np.einsum("ab,sbc,dc->sad", root, covariances, root), root)

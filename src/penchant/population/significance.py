@@ -246,9 +246,9 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     sums = np.bincount(owners, found, minlength=len(n))
     spread = float(found @ found)
     two = len(n) == 2
-    higher = 0.5 + _superiority(placed) / 2 if two else np.nan
+    higher = 0.5 + _superiority(placed) / 2 if two else np.nan  # ties count one half
     if not spread > 0:  # all are tied
-        return RankTest(n, higher, 0.0, 1.0)
+        return RankTest(n, higher, 0.0, 1.0)  # all tied
     total = len(found)
     statistic = float((total - 1) / spread * (sums**2 / np.array(n)).sum())
     if two and comb(total, n[0]) <= MAX_EXACT_SPLITS:
@@ -291,7 +291,7 @@ def surest_differences(first: Matrix, second: Matrix) -> Vector:
 
 def signed_rank_p_value(differences: Vector) -> float:
     """Wilcoxon's signed-rank test, two-sided; infinite differences are the largest."""
-    known = differences[~np.isnan(differences) & (differences != 0)]
+    known = differences[~np.isnan(differences) & (differences != 0)]  # zeros tell no sign
     if not len(known):
         return float("nan")
     ranks = scipy.stats.rankdata(np.abs(known))

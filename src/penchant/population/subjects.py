@@ -292,7 +292,7 @@ def _check_labels(labels: tuple[Any, ...], names: tuple[str, ...], values: Matri
 
 def _positive_definite(covariance: Matrix) -> bool:
     """Whether it can be inverted, whatever the units."""
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # negative ones are refused below
     if not (errors > 0).all():
         return False
     return bool(np.linalg.eigvalsh(covariance / np.outer(errors, errors)).min() > 1e-14)

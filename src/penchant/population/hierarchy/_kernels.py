@@ -114,7 +114,7 @@ def weight_moments(table, pairs, theta, values, gradient, information):
     difference, offsets = np.empty((d, max_rows)), np.zeros(max_rows)
     centred, weighted = np.empty((d, max_rows)), np.empty(max_rows)
     u = np.zeros(padded_length(max_rows))
-    values[:] = 0.0
+    values[:] = 0.0  # sums over decisions
     gradient[:] = 0.0
     information[:] = 0.0
     for k in range(len(theta)):
@@ -196,7 +196,7 @@ def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, p
             one, other = e[pairs[c, 0]], e[pairs[c, 1]]
             pull = precisions[g, pairs[c, 0], pairs[c, 1]]
             if pairs[c, 0] == pairs[c, 1]:
-                pull *= 0.5
+                pull *= 0.5  # the form's diagonal has a factor 1/2
             for j in range(n_nodes):
                 level[j] -= pull * one[j] * other[j]
         highest = -np.inf

@@ -313,7 +313,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
     row = row[used]
     difference = row @ fit.coefficients
     error = np.sqrt(np.einsum("ab,bc,ac->a", row, fit.covariance, row))
-    whose = np.abs(row).argmax(axis=1)
+    whose = np.abs(row).argmax(axis=1)  # df of the coefficient that matters most
     df = fit.degrees_of_freedom[whose]
     half = t_isf((1 - level) / 2, df) * error
     t = difference / error

@@ -366,7 +366,7 @@ def _check_rank(design: Design, n: int) -> None:
         own = whole[:, a, first : first + size]
         # Unit columns: rank must not depend on the covariates' units.
         scaled = own / np.maximum(np.sqrt((own**2).sum(axis=0)), 1e-300)
-        if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:
+        if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:  # above rounding
             listed = ", ".join(names[first + 1 : first + size])
             raise DataError(
                 f"covariates of {parameter} must not tell each other; got {listed}, one of which "

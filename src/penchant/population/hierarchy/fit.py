@@ -210,7 +210,7 @@ def fit_plan(plan: Plan) -> PlanFit:
             )
         status["no spread in " + name] = words + "."
     if not error.converged:
-        worst = np.argsort(-np.abs(error.differences))[:5]
+        worst = np.argsort(-np.abs(error.differences))[:5]  # enough to look at
         people = format_list(str(plan.likelihoods.subjects[i]) for i in worst)
         other, advice = "more nodes", f"give more than nodes={problem.k}"
         if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
@@ -268,7 +268,7 @@ def _fit_random(plan: Plan, random: list[int], beta: Vector, start: _StartingVal
         here = optimum.x[: s.n_beta], *start, optimum.x[s.n_beta :]
         optimum = maximize_by_quadrature(problem, *here, posterior=optimum.posterior)
         best = _Candidate.of(plan, problem, optimum)
-    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
+    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions  # draws
     if problem.structure.spread.correlated and _is_suspect(optimum) and not costly:
         differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = maximize_by_quadrature(problem, beta, *differences)
@@ -313,7 +313,7 @@ def _drop_smallest_spread(
     if len(random) > QUADRATURE.max_product_dimensions or not best.error.converged:
         # Refits are too costly, or differences of F not reliable: drop only spreads at 0.
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
-    for c in np.argsort(shares):
+    for c in np.argsort(shares):  # the smallest spread first
         if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]

@@ -92,7 +92,7 @@ def parameter_covariances(optimum: SearchResult, rank: int) -> ParameterCovarian
     inverse = (own / values[identified]) @ own.T
     scores = optimum.evaluation.scores[:, free]
     n = len(scores)
-    meat = scores.T @ scores * (n / max(n - rank, 1))
+    meat = scores.T @ scores * (n / max(n - rank, 1))  # HC1 over subjects
     model[np.ix_(free, free)] = inverse
     robust[np.ix_(free, free)] = inverse @ meat @ inverse
     flat = np.zeros((int((~identified).sum()), size))
@@ -106,13 +106,13 @@ def unidentified_coefficients(optimum: SearchResult, errors: ParameterCovariance
     directions = np.abs(errors.flat * np.where(size > 0, size, 1.0))
     highest = directions.max(axis=1, initial=0.0)
     own = directions[:, : optimum.marginal.structure.n_beta]
-    return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))
+    return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))  # a visible part of it
 
 
 def free_parameters(optimum: SearchResult) -> Any:
     """Parameters that are neither held nor at the end of their range."""
     low, high = parameter_bounds(optimum.marginal.structure, optimum.log_sd_floors)
-    at_end = (optimum.x <= low + 1e-9) | (optimum.x >= high - 1e-9)
+    at_end = (optimum.x <= low + 1e-9) | (optimum.x >= high - 1e-9)  # projection is exact
     return np.flatnonzero(~(optimum.held.astype(bool) | at_end))
 
 
@@ -161,7 +161,7 @@ def _loo_evidence(optimum: SearchResult, i: int) -> float:
     rest = (optimum.information + own.hessian)[np.ix_(free, free)]
     step = np.linalg.lstsq(rest, -own.gradient[free], rcond=None)[0]
     x = optimum.x.copy()
-    x[free] += np.clip(step, -1.0, 1.0)
+    x[free] += np.clip(step, -1.0, 1.0)  # nodes do not serve farther away
     return float(optimum.marginal.evidence(x)[i])
 
 
@@ -207,7 +207,7 @@ def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> Spread
                 on_z = on_r / (1 - correlation**2)
                 squared = np.einsum("kab,kl,lab->ab", on_z, covariance, on_z)
             z[g] = np.maximum(np.sqrt(squared), 1 / np.sqrt(np.maximum(df - 2, 1.0))[:, None])
-            np.fill_diagonal(z[g], np.nan)
+            np.fill_diagonal(z[g], np.nan)  # no correlation with itself
     return SpreadErrors(log_sd, z)
 
 
@@ -300,7 +300,7 @@ def profile_limits(
     direction[rest] = -np.linalg.lstsq(inner, information[rest, index], rcond=None)[0]
     direction[index] = 1.0
     curvature = float(information[index] @ direction)
-    first = np.sqrt(2 * drop / max(curvature, 1e-3))
+    first = np.sqrt(2 * drop / max(curvature, 1e-3))  # Wald's end; flat profiles need a cap
     typical = float(problem.likelihoods.typical.sd[s.random[c]])
     ends_at = (
         float(optimum.log_sd_floors[c]) + np.log(TRUST_REGION.vanishing_factor),

@@ -215,7 +215,7 @@ class EpisodeLikelihoods:
             self.profiles.check_finite(x, rows)
             cached = (x, rows, slopes, undefined)
             if len(self._cache) >= MAX_CACHED_CHUNKS:
-                self._cache.clear()
+                self._cache.clear()  # one search's chunks are asked for in turn
             self._cache[key] = cached
         return cached
 
@@ -287,7 +287,7 @@ class ChoiceLikelihoods:
     @cached_property
     def _pairs(self) -> tuple[IntVector, IntVector]:
         assert self.choices.subject is not None
-        order = np.argsort(self.choices.subject, kind="stable")
+        order = np.argsort(self.choices.subject, kind="stable")  # decisions in time
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
         return order, np.concatenate([[0], np.cumsum(counts)])
 

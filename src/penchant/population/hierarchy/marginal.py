@@ -165,7 +165,7 @@ class LogCholesky:
         """Permute from the order of the factor to that of the coordinates."""
         if not self.order:
             return ordered
-        inverse = np.argsort(self.factor_order)
+        inverse = np.argsort(self.factor_order)  # of a permutation
         return ordered[..., inverse, :][..., :, inverse]
 
 

@@ -219,7 +219,7 @@ def fit_mixture(
             if responsibilities[:, k].sum() >= MIXTURE.min_subjects or component.optimum is None:
                 component.update(np.maximum(responsibilities[:, k], MIXTURE.min_responsibility))
             evidence[:, k] = component.evidence
-        joint = np.log(np.maximum(shares, 1e-300)) + evidence
+        joint = np.log(np.maximum(shares, 1e-300)) + evidence  # a share may underflow to 0
         total = special.logsumexp(joint, axis=1)
         responsibilities = np.exp(joint - total[:, None])
         shares = responsibilities.mean(axis=0)

@@ -183,7 +183,7 @@ class QuadratureRule:
 @cache
 def _gauss_hermite_1d(k: int) -> tuple[Vector, Vector]:
     z, w = np.polynomial.hermite_e.hermegauss(k)
-    return z, np.log(w) + 0.5 * z**2
+    return z, np.log(w) + 0.5 * z**2  # weights of dz, not of exp(-z^2 / 2) dz
 
 
 def gauss_hermite(n: int, k: int) -> tuple[Matrix, Vector]:

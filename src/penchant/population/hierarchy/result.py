@@ -382,7 +382,7 @@ class PopulationFit(FrameExport):
         a, b = random.index(one), random.index(other)
         r = self._first(self.correlations)[s.random[a], s.random[b]]
         half = inferences.normal_half_width(level) * errors[a, b]
-        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # finite at bounds
         return float(np.tanh(z - half)), float(np.tanh(z + half))
 
     @cached_property

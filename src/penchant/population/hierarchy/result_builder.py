@@ -101,7 +101,7 @@ def diagnose(
     for c, a in enumerate(s.random):
         if reliability[names[a]] < DIAGNOSIS.min_reliability:
             low, high = sd_limits[0, c]
-            if low < 0.05 * high:
+            if low < 0.05 * high:  # the interval reaches 0 in effect
                 statuses["spread not told"] = (
                     f"The spread of {names[a]} may be anything from 0 to {high:.3g}: the decisions "
                     "hardly tell people apart in it."
@@ -254,7 +254,7 @@ def build_result(
     coefficient_names = source.design.names
     covariance = coefficient_covariance[: s.n_beta, : s.n_beta].copy()
     unidentified = np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
-    covariance[unidentified, unidentified] = np.inf
+    covariance[unidentified, unidentified] = np.inf  # not a large number: nothing is known
     message = " ".join(statuses.values())
     words = model_words(source.model) if source.model is not None else "mixed logit"
     explained = [*notes, *_normality_note(source)]

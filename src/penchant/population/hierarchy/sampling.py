@@ -110,7 +110,7 @@ class Target:
         evaluation = self.marginal.evaluate(x)
         gradient, hessian = evaluation.gradient.copy(), evaluation.hessian.copy()
         first = self.marginal.structure.n_beta
-        step = 1e-4
+        step = 1e-4  # second differences: errors of about 1e-8
         eye = step * np.eye(len(x))
         for a in range(first, len(x)):
             above, below = self.log_prior(x + eye[a]), self.log_prior(x - eye[a])
@@ -133,9 +133,9 @@ class Target:
         for _ in range(50):
             scale = np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-12))
             values, vectors = np.linalg.eigh(-hessian / np.outer(scale, scale))
-            bent = np.maximum(np.abs(values), 1e-6)
+            bent = np.maximum(np.abs(values), 1e-6)  # uphill where it is convex
             step = vectors @ ((vectors.T @ (gradient / scale)) / bent) / scale
-            if step @ gradient < 1e-10:
+            if step @ gradient < 1e-10:  # log-units that a step promises
                 break
             # As in `trust_region`: no spread changes by more than a factor of two in a step.
             step *= min(1.0, 0.7 / max(np.abs(step[self.marginal.structure.n_beta :]).max(), 1e-9))
@@ -362,7 +362,7 @@ def _nuts(
     model = nutpie.compiled_pyfunc.from_pyfunc(
         size, make_logp, make_expand, [np.dtype("float64")], [(size,)], ["x"]
     )
-    chains = 2
+    chains = 2  # the fewest that R-hat can compare
     each = -(-n // chains)
     trace = nutpie.sample(
         model,

@@ -394,7 +394,7 @@ def _posterior_points(source: Any, label: Any, average: bool) -> tuple[Matrix, V
     q = int((s.random < source.likelihoods.coordinates.n_shape).sum())
     rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))
     if rule.uses_draws:
-        z = np.random.default_rng(0).standard_normal((512, r))
+        z = np.random.default_rng(0).standard_normal((512, r))  # repeatable
         weights = np.full(len(z), 1 / len(z))
     else:
         z = rule.z.reshape(-1, r)

@@ -195,7 +195,7 @@ def modified_newton_step(gradient: Vector, information: Matrix) -> Vector:
     size = np.abs(np.diag(information))
     scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    positive = np.maximum(np.abs(values), 1e-8)
+    positive = np.maximum(np.abs(values), 1e-8)  # bounds the step in flat directions
     return np.asarray(vectors @ ((vectors.T @ (gradient / scale)) / positive) / scale)
 
 
