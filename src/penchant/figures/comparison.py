@@ -66,7 +66,7 @@ def predictive_intervals(
         Label of the x axis.
     """
     observed = validation.vector("observed", observed)
-    said = validation.labels("names", names, len(observed), "statistic")
+    row_names = validation.labels("names", names, len(observed), "statistic")
     draws = validation.matrix("replicated", replicated, "(n_draws, n_statistics)", len(observed))
     if not 0 < level < 1:
         raise DataError(
@@ -96,7 +96,7 @@ def predictive_intervals(
         if rows:
             axes.plot(observed[shown[rows]], rows, marker, color=color, label=label)
     axes.set_ylim(len(shown) - 0.5, -0.5)
-    label_rows(axes, range(len(shown)), [display_name(said[k]) for k in shown])
+    label_rows(axes, range(len(shown)), [display_name(row_names[k]) for k in shown])
     if len(shown) < len(observed):
         add_remark(axes, f"not known: {len(observed) - len(shown)}")
     alone = int((~known[shown]).sum())
@@ -137,7 +137,7 @@ def model_differences(
     place = np.arange(1, len(known) + 1)
     for which, color, name in ((known >= 0, BLUE, names[0]), (known < 0, VERMILLION, names[1])):
         if which.any():
-            said = f"{name} better: {int(which.sum())}"
+            label = f"{name} better: {int(which.sum())}"
             # hatching tells the models apart in grey; on narrow bars it would be noise
             hatch = None if color == BLUE or len(known) > 60 else "////"
             axes.bar(
@@ -145,7 +145,7 @@ def model_differences(
                 known[which],
                 width=0.8 if len(known) <= 60 else 1.0,
                 color=color,
-                label=said,
+                label=label,
                 hatch=hatch,
                 edgecolor="white" if hatch else color,
                 linewidth=0,
@@ -181,7 +181,7 @@ def model_totals(
         What is compared.
     """
     totals = validation.vector("totals", totals)
-    said = validation.labels("names", names, len(totals), "model")
+    row_names = validation.labels("names", names, len(totals), "model")
     spread = np.full(len(totals), np.nan)
     if errors is not None:
         spread = validation.vector("errors", errors, len(totals), "model")
@@ -202,7 +202,7 @@ def model_totals(
     axes.plot(above, rows, "o", color=BLUE, markersize=5)
     axes.axvline(0, color=GREY, linewidth=HAIRLINE)
     axes.set_ylim(len(order) - 0.5, -0.5)
-    label_rows(axes, list(rows), [said[i] for i in order])
+    label_rows(axes, list(rows), [row_names[i] for i in order])
     if not known.all():
         add_remark(axes, f"no finite {criterion}: {int((~known).sum())}")
     return axes
@@ -228,7 +228,7 @@ def exceedance(
     chances = validation.proportions(
         "probabilities", validation.vector("probabilities", probabilities)
     )
-    said = validation.labels("names", names, len(chances), "model")
+    row_names = validation.labels("names", names, len(chances), "model")
     style_axes(axes, "probability", "")
     axes.set_xlim(0, 1.03)
     if not np.isfinite(chances).any():
@@ -242,7 +242,7 @@ def exceedance(
         validation.proportions("frequencies", expected)
         axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
     axes.set_ylim(len(chances) - 0.5, -0.5)
-    label_rows(axes, list(rows), said)
+    label_rows(axes, list(rows), row_names)
     missing = int((~np.isfinite(chances)).sum())
     if missing:
         add_remark(axes, f"no probability known: {missing}")
@@ -304,12 +304,12 @@ def predicted_observed(
         return axes
     drawn = look(series)
     before = axes.get_xlim()[1] if axes.has_data() else 0.0  # of models drawn earlier
-    most = max(float(predicted[known].max()), float(observed[known].max()))
+    upper = max(float(predicted[known].max()), float(observed[known].max()))
     if counts is not None:
         low, high = wilson_interval(
             observed, validation.vector("counts", counts, n, "predicted share")
         ).T
-        most = max(most, float(np.nanmax(high[known], initial=0.0)))
+        upper = max(upper, float(np.nanmax(high[known], initial=0.0)))
         line: dict[str, Any] = {"color": drawn.color, "linewidth": THIN_LINE, "alpha": 0.6}
         axes.vlines(predicted[known], low[known], high[known], **line)
     axes.plot(
@@ -322,18 +322,18 @@ def predicted_observed(
         markeredgecolor="white",
         markeredgewidth=0.3,
     )
-    _draw_diagonal(axes, max(before, min(1.04 * most, 1.02)) or 1.0)
+    _draw_diagonal(axes, max(before, min(1.04 * upper, 1.02)) or 1.0)
     if not known.all():
         add_remark(axes, f"no share known: {n - int(known.sum())}")
     add_legend(axes, square=True)
     return axes
 
 
-def _draw_diagonal(axes: Axes, most: float) -> None:
+def _draw_diagonal(axes: Axes, upper: float) -> None:
     """Draw the diagonal and set both axes from 0 to the largest share shown."""
     axes.axline((0, 0), slope=1, color=GREY, linewidth=HAIRLINE, linestyle="--", zorder=0)
-    axes.set_xlim(-0.02 * most, most)
-    axes.set_ylim(-0.02 * most, most)
+    axes.set_xlim(-0.02 * upper, upper)
+    axes.set_ylim(-0.02 * upper, upper)
     axes.set_aspect("equal")
 
 

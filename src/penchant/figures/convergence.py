@@ -200,11 +200,11 @@ def recovery(
     truncated = TruncatedEnds()
     for which, color, marker in ((~missed, BLUE, "o"), (missed, VERMILLION, "s")):
         for line, dashes in ((seen, "-"), (scale.contains(true) & ~seen, NO_ESTIMATE_DASHES)):
-            mine = which & line
+            selected = which & line
             truncated += draw_intervals(
                 axes,
-                true[mine],
-                ends[mine],
+                true[selected],
+                ends[selected],
                 scale,
                 "y",
                 color=color,
@@ -214,8 +214,8 @@ def recovery(
                 size=2.0,
             )
         drawn = which & seen
-        said = "interval misses the true value" if color == VERMILLION and drawn.any() else None
-        axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=said)
+        label = "interval misses the true value" if color == VERMILLION and drawn.any() else None
+        axes.plot(true[drawn], estimated[drawn], marker, color=color, markersize=2.8, label=label)
     lost = mark_at_edge(axes, true, estimated, scale, VERMILLION)
     note_missing_estimates(axes, lost)
     note_values_off_axis(axes, estimated, scale)
@@ -234,13 +234,13 @@ def _add_recovery_summary(
     x, y = true[known], estimated[known]
     if logarithmic:
         x, y = np.log(x), np.log(y)
-    said = []
+    parts = []
     if len(x) > 2 and np.ptp(x) > 0 and np.ptp(y) > 0:
-        said.append(f"r = {np.corrcoef(x, y)[0, 1]:.2f}")
+        parts.append(f"r = {np.corrcoef(x, y)[0, 1]:.2f}")
     if len(covered):
-        said.append(f"covered {100 * covered.mean():.0f} % of {len(covered)}")
-    if said:
-        add_heading(axes, ", ".join(said))
+        parts.append(f"covered {100 * covered.mean():.0f} % of {len(covered)}")
+    if parts:
+        add_heading(axes, ", ".join(parts))
 
 
 @style()
@@ -266,7 +266,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
             f"shares must have shape (n_models, n_models); got {shares.shape}. Correct its shape."
         )
     validation.proportions("shares", shares.ravel())
-    said = validation.labels("names", names, n, "model")
+    model_names = validation.labels("names", names, n, "model")
     style_axes(axes, "model found", "model simulated")
     if not n:
         draw_placeholder(axes)
@@ -279,10 +279,10 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
         edgecolors="white",
         linewidth=1.0,
     )
-    rows = said
+    rows = model_names
     if counts is not None:
         made = validation.vector("counts", counts, n, "model")
-        rows = [f"{name} ({count:.0f})" for name, count in zip(said, made, strict=True)]
+        rows = [f"{name} ({count:.0f})" for name, count in zip(model_names, made, strict=True)]
     axes.tick_params(length=0)
     axes.set(xlim=(0, n), ylim=(n, 0))
     axes.set_aspect("equal")
@@ -291,7 +291,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     taken = max(text_width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
     # cells are square, so the names of rows and the height both limit them
     side = min(up - 2 * LINE_HEIGHT, across - taken)
-    label_columns(axes, list(np.arange(n) + 0.5), said, share=max(side / across, 0.2))
+    label_columns(axes, list(np.arange(n) + 0.5), model_names, share=max(side / across, 0.2))
     _write_shares(axes, shares, min(side, MIN_HEIGHT_SHARE * up) / n)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -386,8 +386,8 @@ def profile_likelihood(
     axes.axhline(-drop, color=GREY, linewidth=THIN_LINE, linestyle="--")
     axes.set_ylim(-CURVE_DEPTH * drop, 0.12 * CURVE_DEPTH * drop)
     place = axes.get_yaxis_transform()
-    said: dict[str, Any] = {"color": GREY, "fontsize": FONT_SIZE, "va": "center", "ha": "left"}
-    axes.text(1.01, -drop, f"{100 * level:g} %", transform=place, **said)
+    font: dict[str, Any] = {"color": GREY, "fontsize": FONT_SIZE, "va": "center", "ha": "left"}
+    axes.text(1.01, -drop, f"{100 * level:g} %", transform=place, **font)
     _draw_interval(axes, interval, drop)
     if estimate is not None and np.isfinite(estimate):
         axes.plot([estimate], [0.0], "o", color=INK, markersize=4, zorder=5)
@@ -429,11 +429,7 @@ def _draw_interval(axes: Axes, interval: Any, drop: float) -> None:
 
 
 def profile(
-    axes: Axes,
-    curve: ProfileCurve,
-    *,
-    level: float = 0.95,
-    logarithmic: bool = False,
+    axes: Axes, curve: ProfileCurve, *, level: float = 0.95, logarithmic: bool = False
 ) -> Axes:
     """Profile log-likelihood of a natural parameter of an estimate, with its profile interval.
 
@@ -521,11 +517,11 @@ def convergence(
     _draw_band(axes, n, within, drawn.color, None if several else "95 % of the estimates")
     _draw_asymptotic_band(axes, n, asymptotic, drawn.color if several else INK, not several)
     if truth is not None:
-        said = None if several else "true value"
-        axes.axhline(truth, color=GREY, linewidth=THIN_LINE, linestyle=(0, (1, 1.5)), label=said)
+        entry = None if several else "true value"
+        axes.axhline(truth, color=GREY, linewidth=THIN_LINE, linestyle=(0, (1, 1.5)), label=entry)
     marker = "" if len(n) > 1 else drawn.marker
-    said = display_name(label) if label else "mean estimate"
-    axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=said)
+    entry = display_name(label) if label else "mean estimate"
+    axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=entry)
     axes.set_ylim(*ends)
     _note_band_off_axis(axes, empirical, ends, f"{label}: " if label else "")
     if finite_share is not None:
@@ -542,17 +538,17 @@ def _clip_infinite(band: Matrix, ends: tuple[float, float]) -> Matrix:
     return np.where(np.isinf(band), np.clip(band, ends[0] - span, ends[1] + span), band)
 
 
-def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], whose: str) -> None:
+def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], prefix: str) -> None:
     """Remark where the band continues beyond the axis, and where it has no bound."""
     infinite = int(np.isinf(band).any(axis=1).sum())
     cut = np.isfinite(band) & ((band < ends[0]) | (band > ends[1]))
     if infinite:
-        add_remark(axes, f"{whose}band without a bound at {infinite} of {len(band)} n")
+        add_remark(axes, f"{prefix}band without a bound at {infinite} of {len(band)} n")
     if cut.any():
         leaving = int(cut.any(axis=1).sum())
-        said = f"{whose}band goes beyond the axis at {leaving} of {len(band)} n"
+        text = f"{prefix}band goes beyond the axis at {leaving} of {len(band)} n"
         add_remark(
-            axes, wrap_text(said, max(axes_size(axes)[0], 100.0))
+            axes, wrap_text(text, max(axes_size(axes)[0], 100.0))
         )  # remarks of neighbouring panels must not overlap
 
 
@@ -605,9 +601,11 @@ def _draw_missing_strip(axes: Axes, n: Vector, share: Vector, label: str | None)
         axes.plot(
             n[missing], [STRIP_HEIGHT / 2] * int(missing.sum()), "|", transform=across, color=GREY
         )
-    whose = f"{label}: " if label else ""
-    most = 100 * (1 - float(np.nanmin(share)))
-    add_remark(axes, f"{whose}no finite estimate in up to {most:.3g} % of replicates (grey strip)")
+    prefix = f"{label}: " if label else ""
+    worst = 100 * (1 - float(np.nanmin(share)))
+    add_remark(
+        axes, f"{prefix}no finite estimate in up to {worst:.3g} % of replicates (grey strip)"
+    )
 
 
 @style()

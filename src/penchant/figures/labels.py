@@ -110,8 +110,8 @@ def display_name(name: str) -> str:
     if condition:  # before the tables of columns and suffixes: levels may end like those
         parameter, column, label = condition.groups()
         # a bare number needs the name of its column to be understood
-        said = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
-        return f"{display_name(parameter)}: {said}"
+        level = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
+        return f"{display_name(parameter)}: {level}"
     parameter, _, covariate = name.rpartition(":")
     if covariate and not covariate.startswith(" ") and parameter in PARAMETER_LABELS:
         return f"{display_name(parameter)}: {covariate}"
@@ -262,8 +262,8 @@ def break_lines(text: str, longest: float) -> list[str] | None:
     return [line.rstrip() for line in found] or [""]
 
 
-def wrap_text(text: str, longest: float, most: int = 2) -> str:
-    r"""Wrap a text to at most `most` lines of balanced length; cut its end where it does not fit.
+def wrap_text(text: str, longest: float, max_lines: int = 2) -> str:
+    r"""Wrap a text to at most `max_lines` balanced lines; cut its end where it does not fit.
 
     A count in brackets at the end is never cut.
 
@@ -275,12 +275,12 @@ def wrap_text(text: str, longest: float, most: int = 2) -> str:
     'healthy… (n = 12)'
     """
     if "\n" in text:
-        return "\n".join(wrap_text(line, longest, most) for line in text.split("\n"))
+        return "\n".join(wrap_text(line, longest, max_lines) for line in text.split("\n"))
     fits = break_lines(text, longest)
-    if fits is not None and len(fits) <= most:
+    if fits is not None and len(fits) <= max_lines:
         return "\n".join(_balanced_lines(text, longest, len(fits)))
     filled = _fill_lines(text, longest)
-    if len(filled) <= most:
+    if len(filled) <= max_lines:
         return "\n".join(filled)
     body, count = _split_count(text)
 
@@ -288,7 +288,7 @@ def wrap_text(text: str, longest: float, most: int = 2) -> str:
         return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", longest)
 
     # the number of lines grows with the length kept, so the longest prefix is found by bisection
-    fewer = bisect_right(range(len(body)), most, key=lambda end: len(shortened(end)))
+    fewer = bisect_right(range(len(body)), max_lines, key=lambda end: len(shortened(end)))
     return "\n".join(shortened(max(fewer - 1, 0)))
 
 
@@ -351,15 +351,15 @@ def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look
     across, up = axes_size(axes)
     low, high = sorted(axes.get_ylim())
     pitch = up / (high - low)
-    most = max(1, min(4, floor(pitch / LINE_HEIGHT)))
+    max_lines = max(1, min(4, floor(pitch / LINE_HEIGHT)))
     for share in ROW_LABEL_SHARES:
-        said = [wrap_text(name, share * across, most) for name in names]
-        if not any(ELLIPSIS in one for one in said):
+        wrapped = [wrap_text(name, share * across, max_lines) for name in names]
+        if not any(ELLIPSIS in one for one in wrapped):
             break
-    if len(set(said)) < len(set(names)):  # cut labels must not become equal
-        said = list(names)
-    axes.set_yticks(list(places), said, fontsize=FONT_SIZE, **look)
-    left = across + LABEL_SPACE_POINTS[0] - max((text_width(one) for one in said), default=0.0)
+    if len(set(wrapped)) < len(set(names)):  # cut labels must not become equal
+        wrapped = list(names)
+    axes.set_yticks(list(places), wrapped, fontsize=FONT_SIZE, **look)
+    left = across + LABEL_SPACE_POINTS[0] - max((text_width(one) for one in wrapped), default=0.0)
     if (
         text_width(axes.get_xlabel()) > left
     ):  # it ends where the axes do, and begins below the names
@@ -369,8 +369,8 @@ def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look
 def row_height(names: Sequence[str], inches: float) -> float:
     """Height in inches of a row whose label stands uncut at the left of a panel this wide."""
     longest = ROW_LABEL_SHARES[0] * (72 * inches - LABEL_SPACE_POINTS[0])
-    most = max((len(_fill_lines(name, longest)) for name in names), default=1)
-    return float(max(MIN_ROW_INCHES, (most + 0.5) * LINE_HEIGHT / 72))
+    max_lines = max((len(_fill_lines(name, longest)) for name in names), default=1)
+    return float(max(MIN_ROW_INCHES, (max_lines + 0.5) * LINE_HEIGHT / 72))
 
 
 def rows_fit(axes: Axes, n: float) -> bool:
@@ -421,13 +421,13 @@ def label_columns(
     )  # rotated labels take height, and so make square cells smaller
     for angle, longest in ROTATED_LAYOUTS:
         per_line = LINE_HEIGHT / (ROTATION_SINE if angle == ROTATION_DEGREES else 1.0)
-        most = max(1, min(5, floor(pitch / per_line - ROTATED_GAP_LINES)))
-        said = [wrap_text(name, longest, most) for name in whole]
-        if pitch >= per_line and not any(ELLIPSIS in one for one in said):
+        max_lines = max(1, min(5, floor(pitch / per_line - ROTATED_GAP_LINES)))
+        wrapped = [wrap_text(name, longest, max_lines) for name in whole]
+        if pitch >= per_line and not any(ELLIPSIS in one for one in wrapped):
             break
     turned: dict[str, Any] = {"rotation": angle, "va": "top"}
     turned |= {"ha": "right", "rotation_mode": "anchor"} if angle == ROTATION_DEGREES else {}
-    axes.set_xticks(list(places), said, fontsize=FONT_SIZE, **turned)
+    axes.set_xticks(list(places), wrapped, fontsize=FONT_SIZE, **turned)
 
 
 def columns_fit(names: Sequence[str], inches: float) -> bool:
@@ -436,7 +436,7 @@ def columns_fit(names: Sequence[str], inches: float) -> bool:
     return all(_horizontal_label(name, pitch - 5) is not None for name in names)
 
 
-def _horizontal_label(name: str, longest: float, most: int = 5) -> str | None:
+def _horizontal_label(name: str, longest: float, max_lines: int = 5) -> str | None:
     """Wrap a label for horizontal display; None if it does not fit."""
     found: list[str] = []
     for line in name.split("\n"):
@@ -444,7 +444,7 @@ def _horizontal_label(name: str, longest: float, most: int = 5) -> str | None:
         if parts is None:
             return None
         found += _balanced_lines(line, longest, len(parts))
-    return "\n".join(found) if len(found) <= most else None
+    return "\n".join(found) if len(found) <= max_lines else None
 
 
 MIN_PLAIN_TICK, MAX_PLAIN_TICK = 1e-4, 1e5  # beyond, ticks are powers of ten: six digits fit

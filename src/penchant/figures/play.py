@@ -188,13 +188,13 @@ def regret_growth(
     for series, (name, values) in enumerate((fitted or {}).items()):
         curve = validation.vector(f"fitted[{name!r}]", values, len(regret), "decision")
         drawn = look(series)
-        said = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
+        entry = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
         axes.plot(
             decision,
             curve,
             color=drawn.color,
             linestyle=drawn.line,
-            label=said,
+            label=entry,
             linewidth=LINE_WIDTH,
         )
     missing = int((~np.isfinite(regret)).sum())
@@ -398,12 +398,12 @@ def _add_colorbar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> No
 
 
 def _draw_path(axes: Axes, path: Any, places: Matrix) -> None:
-    gone = places[path[path >= 0]]
-    if not len(gone):
+    route = places[path[path >= 0]]
+    if not len(route):
         return
-    axes.plot(gone[:, 0], gone[:, 1], color="white", linewidth=THIN_LINE, alpha=0.9)
+    axes.plot(route[:, 0], route[:, 1], color="white", linewidth=THIN_LINE, alpha=0.9)
     axes.plot(
-        gone[-1:, 0], gone[-1:, 1], "o", color=VERMILLION, markeredgecolor="white", markersize=6
+        route[-1:, 0], route[-1:, 1], "o", color=VERMILLION, markeredgecolor="white", markersize=6
     )
 
 
@@ -447,9 +447,9 @@ def choice_map(
         for place, count in zip(places, counts, strict=True):
             if count:
                 color = "white" if count > 0.55 * most else INK
-                said = f"{count:.0f}"
+                text = f"{count:.0f}"
                 middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": FONT_SIZE}
-                axes.text(place[0], place[1], said, color=color, **middle)
+                axes.text(place[0], place[1], text, color=color, **middle)
     if len(made) < len(chosen):
         add_remark(axes, f"no choice: {len(chosen) - len(made)}")
     return axes
@@ -572,14 +572,14 @@ def interface(
                 color,
             )
     left, right, top = places[:, 0].min() - 0.5, places[:, 0].max() + 0.5, places[:, 1].max()
-    said = "Reward: –" if reward is None or not np.isfinite(reward) else f"Reward: {reward:.0f}"
+    text = "Reward: –" if reward is None or not np.isfinite(reward) else f"Reward: {reward:.0f}"
     frame = {
         "boxstyle": "round,pad=0.4",
         "facecolor": "white",
         "edgecolor": GREY,
         "linewidth": HAIRLINE,
     }
-    axes.text((left + right) / 2, top + 1.25, said, ha="center", va="center", bbox=frame)
+    axes.text((left + right) / 2, top + 1.25, text, ha="center", va="center", bbox=frame)
     axes.set_xlim(left - 0.2, right + 0.2)
     axes.set_ylim(places[:, 1].min() - 0.7, top + 2.0)
     return axes

@@ -213,9 +213,9 @@ def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int
         place = axes.get_xaxis_transform() + lift
         line: dict[str, Any] = {"color": GREY, "linewidth": HAIRLINE, "clip_on": False}
         axes.plot([first + 0.04, second - 0.04], [1, 1], "|-", transform=place, **line)
-        said: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": FONT_SIZE}
+        font: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": FONT_SIZE}
         axes.text(
-            (first + second) / 2, 1, _format_p_value(p), transform=place, gid=ABOVE_AXES_GID, **said
+            (first + second) / 2, 1, _format_p_value(p), transform=place, gid=ABOVE_AXES_GID, **font
         )
     if pairs:
         raise_titles(axes)
@@ -396,8 +396,8 @@ def population_density(
             finite = np.minimum(high, 2 * MAX_BAND_HEIGHT * float(heights.max()))
             axes.fill_between(x, low, finite, color=drawn.color, alpha=0.15, linewidth=0)
             highest = max(highest, float(high.max()))
-        said = f"{label} (n = {len(own[series])})" if label else None
-        axes.plot(x, line, linestyle=drawn.line, color=drawn.color, label=said)
+        entry = f"{label} (n = {len(own[series])})" if label else None
+        axes.plot(x, line, linestyle=drawn.line, color=drawn.color, label=entry)
         at = own[series][np.isfinite(own[series])]
         place = -room * (series + 1)
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
@@ -437,7 +437,7 @@ def coefficients(
         Of the x axis.
     """
     values: Vector = validation.vector("estimates", estimates)
-    said = validation.labels("names", names, len(values), "coefficient")
+    row_names = validation.labels("names", names, len(values), "coefficient")
     ends = validation.intervals("interval", interval, len(values), "coefficient")
     style_axes(axes, name, "")
     if not len(values):
@@ -455,7 +455,7 @@ def coefficients(
     axes.set_ylim(len(values) - 0.4, -0.6)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    label_rows(axes, rows.tolist(), said)
+    label_rows(axes, rows.tolist(), row_names)
     note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
     truncated.note(axes, "x", False)
     return axes

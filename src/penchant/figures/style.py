@@ -226,9 +226,9 @@ def add_remark(axes: Axes, text: str, lift: float = 0.0) -> None:
 
     It is lifted by at least `lift` points.
     """
-    said = axes.get_title(loc="right")
-    if text not in said.split("\n"):  # several series may have the same remark
-        words = "\n".join(filter(None, (said, text)))
+    earlier = axes.get_title(loc="right")
+    if text not in earlier.split("\n"):  # several series may have the same remark
+        words = "\n".join(filter(None, (earlier, text)))
         _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), words, lift)
 
 
@@ -250,10 +250,10 @@ def raise_titles(axes: Axes) -> None:
     _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), axes.get_title(loc="right"))
 
 
-def note_missing_estimates(axes: Axes, count: int, whose: str = "") -> None:
+def note_missing_estimates(axes: Axes, count: int, prefix: str = "") -> None:
     """Remark how many estimates are not finite, if any."""
     if count:
-        add_remark(axes, f"{whose}no finite estimate: {count}")
+        add_remark(axes, f"{prefix}no finite estimate: {count}")
 
 
 def draw_placeholder(axes: Axes, text: str = "no data") -> None:
@@ -292,7 +292,7 @@ def add_legend(
     beside = across >= SIDE_LEGEND_POINTS or (square and across - up >= 70.0)
     free = across - up if square else 0.3 * across
     free = free if beside else max(across, 120.0)
-    said = [
+    wrapped = [
         wrap_text(name, free - LEGEND_HANDLE_POINTS - LEGEND_GAP_POINTS, 4 if beside else 2)
         for name in names
     ]
@@ -301,10 +301,10 @@ def add_legend(
         corner = ("lower right", (1.0, 1.0))
     made = axes.legend(
         entries,
-        said,
+        wrapped,
         loc=corner[0],
         bbox_to_anchor=corner[1],
-        ncols=1 if beside else _legend_columns([text_width(one) for one in said], free),
+        ncols=1 if beside else _legend_columns([text_width(one) for one in wrapped], free),
         frameon=False,
         fontsize=FONT_SIZE,
         borderaxespad=0.0,
@@ -479,10 +479,10 @@ def _accessible_tag(opening: str, name: str, description: str) -> str:
 
 
 def _title_elements(name: str, title: str, description: str) -> str:
-    said = f'\n <title id="{name}-title">{escape(title)}</title>'
+    elements = f'\n <title id="{name}-title">{escape(title)}</title>'
     if description:
-        said += f'\n <desc id="{name}-description">{escape(description)}</desc>'
-    return said
+        elements += f'\n <desc id="{name}-description">{escape(description)}</desc>'
+    return elements
 
 
 def _axis_labels(figure: Figure) -> str:

@@ -225,8 +225,8 @@ def _label_subject_rows(axes: Axes, names: list[str] | None, order: IntVector, p
         axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=FONT_SIZE)
         return
     ticks = [*range(n), *([last] if pooled else [])]
-    said = [names[i] for i in order] + ([pooled] if pooled else [])
-    label_rows(axes, ticks, said)
+    row_names = [names[i] for i in order] + ([pooled] if pooled else [])
+    label_rows(axes, ticks, row_names)
 
 
 @style()
@@ -278,9 +278,9 @@ def parameter_scatter(
     up.apply(axes, "y")
     truncated = {"x": TruncatedEnds(), "y": TruncatedEnds()}
     for series, group in enumerate(dict.fromkeys(groups)):
-        mine = np.array([g == group for g in groups])
+        rows = np.array([g == group for g in groups])
         sideways, upwards = _draw_crosses(
-            axes, (x[mine], y[mine]), (x_ends[mine], y_ends[mine]), (across, up), series, group
+            axes, (x[rows], y[rows]), (x_ends[rows], y_ends[rows]), (across, up), series, group
         )
         truncated["x"] += sideways
         truncated["y"] += upwards
@@ -329,11 +329,11 @@ def _draw_crosses(
     mark_at_edge(axes, x[known], y[known], up, drawn.color)
     sideways = up.contains(y) & ~across.contains(x)
     for marker, kind in (("x", np.isnan(x)), ("<", x < across.low), (">", x > across.high)):
-        mine = sideways & kind
-        if mine.any():
+        selected = sideways & kind
+        if selected.any():
             axes.plot(
-                across.fraction(x[mine]),
-                y[mine],
+                across.fraction(x[selected]),
+                y[selected],
                 marker,
                 transform=axes.get_yaxis_transform(),
                 color=drawn.color,

@@ -168,9 +168,10 @@ class StoreWatch:
         settings = live_settings(self._plan(row.version), cell, last)
         if settings is None:
             return None
-        alike = _comparable_blocks(self._plan(row.version), cell, last)
+        joint_blocks = _comparable_blocks(self._plan(row.version), cell, last)
         plays = [
-            [(r.option, r.reward, not r.auto) for r in rows if r.block == block] for block in alike
+            [(r.option, r.reward, not r.auto) for r in rows if r.block == block]
+            for block in joint_blocks
         ]
         found = estimate_document(fit_plays(self._model(settings), plays))
         made = {"choices": len(rows), "read": begin}  # what it is of, and when that was read

@@ -308,12 +308,14 @@ class StoreExport:
     def _new_group(self, plan: Plan, block: Block) -> Group:
         """Make the table of a block that fits into no earlier one."""
         kind = block.task.kind
-        alike = [g for g in self._groups.values() if (g.practice, g.kind) == (block.practice, kind)]
+        same_kind = [
+            g for g in self._groups.values() if (g.practice, g.kind) == (block.practice, kind)
+        ]
         factors = {} if block.practice else plan.cells[0].labels
         columns = {**factors, **block.task.export_columns(0, (0,))}
         given = ADVICE_COLUMNS if block.advice == "suggest" else {}
         return Group(
-            name=f"{kind}{len(alike) + 1}" if alike else kind,
+            name=f"{kind}{len(same_kind) + 1}" if same_kind else kind,
             kind=kind,
             practice=block.practice,
             pays=block.task.pays,
@@ -336,22 +338,22 @@ class StoreExport:
                     .order_by(sessions.c.session)
                     .limit(PEOPLE_PER_READ)
                 )
-                whose = {row["session"]: row for row in connection.execute(query).mappings()}
-                if not whose:
+                people_rows = {row["session"]: row for row in connection.execute(query).mappings()}
+                if not people_rows:
                     return
                 taken = (
                     connection.execute(
                         select(decisions)
-                        .where(decisions.c.session.in_(list(whose)))
+                        .where(decisions.c.session.in_(list(people_rows)))
                         .order_by(decisions.c.session, decisions.c.block, decisions.c.decision)
                     )
                     .mappings()
                     .all()
                 )
-            last = max(whose)  # keyset pagination: new sessions do not shift pages
+            last = max(people_rows)  # keyset pagination: new sessions do not shift pages
             for row in taken:
-                if whose[row["session"]]["outcome"] not in EXCLUDED_OUTCOMES:
-                    yield self._row(whose[row["session"]], row)
+                if people_rows[row["session"]]["outcome"] not in EXCLUDED_OUTCOMES:
+                    yield self._row(people_rows[row["session"]], row)
 
     def _row(self, who: Any, row: Any) -> tuple[Group, dict[str, Any]]:
         plan = self.plans[who["version"]]
@@ -611,12 +613,14 @@ def _notes(groups: Sequence[Group]) -> list[str]:
     """Notes for the analysis: why tables are split, which landscapes were renamed."""
     notes = []
     for kind in dict.fromkeys(group.kind for group in groups):
-        alike = [group for group in groups if group.kind == kind]
-        if len(alike) > 1:
-            told = "; ".join(f"{group.name}: {_differences(group, alike)}" for group in alike)
+        same_kind = [group for group in groups if group.kind == kind]
+        if len(same_kind) > 1:
+            differences = "; ".join(
+                f"{group.name}: {_differences(group, same_kind)}" for group in same_kind
+            )
             notes.append(
-                f"Choices in {kind} tasks are in {len(alike)} tables, as no one analysis is right "
-                f"for all of them. They differ in {told}."
+                f"Choices in {kind} tasks are in {len(same_kind)} tables, as no one analysis is "
+                f"right for all of them. They differ in {differences}."
             )
     for group in groups:
         renamed = [label for label in group.landscapes if re.search(r" \(\d+\)$", label)]
@@ -628,13 +632,13 @@ def _notes(groups: Sequence[Group]) -> list[str]:
     return notes
 
 
-def _differences(group: Group, alike: Sequence[Group]) -> str:
+def _differences(group: Group, same_kind: Sequence[Group]) -> str:
     """Settings in which a table differs from others of the same kind of task."""
-    names = dict.fromkeys(name for one in alike for name in one.settings)
+    names = dict.fromkeys(name for one in same_kind for name in one.settings)
     return ", ".join(
         f"{name} {_format_setting(group.settings.get(name))}"
         for name in names
-        if len({json.dumps(one.settings.get(name)) for one in alike}) > 1
+        if len({json.dumps(one.settings.get(name)) for one in same_kind}) > 1
     )
 
 
@@ -730,7 +734,7 @@ def _write_task(folder: Path, name: str, table: _TableWriter) -> None:
 
 def _description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, Any]:
     """Dataset description required by Psych-DS."""
-    told = {name: words for name, (_, words) in COLUMNS.items()}
+    descriptions = {name: words for name, (_, words) in COLUMNS.items()}
     names = dict.fromkeys(name for table in tables for name in table.types)
     return {
         "@context": "https://schema.org/",
@@ -742,7 +746,7 @@ def _description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, An
             {
                 "@type": "PropertyValue",
                 "name": name,
-                "description": told.get(name) or _column_description(name),
+                "description": descriptions.get(name) or _column_description(name),
             }
             for name in names
         ],

@@ -369,9 +369,11 @@ def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        said = _TOML_ERROR.match(str(error))
+        matched = _TOML_ERROR.match(str(error))
         what, line = (
-            said.groups() if said else (_message_without_position(error), len(text.splitlines()))
+            matched.groups()
+            if matched
+            else (_message_without_position(error), len(text.splitlines()))
         )
         raise DataError(
             f"the study file must be TOML; got {what} at line {line}. Correct this line."

@@ -73,8 +73,8 @@ class TokenBucket:
     0.0
     """
 
-    def __init__(self, rate: float, burst: float, most: int = 100_000) -> None:
-        self.rate, self.burst, self.most = rate, burst, most
+    def __init__(self, rate: float, burst: float, max_keys: int = 100_000) -> None:
+        self.rate, self.burst, self.max_keys = rate, burst, max_keys
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def wait(self, key: str, now: float | None = None) -> float:
@@ -84,7 +84,7 @@ class TokenBucket:
         left = min(self.burst, left + (moment - last) * self.rate)
         wait = 0.0 if left >= 1 else (1 - left) / self.rate
         self._left[key] = (left - 1 if wait == 0 else left, moment)
-        while len(self._left) > self.most:  # drop the least recently used: memory stays bounded
+        while len(self._left) > self.max_keys:  # drop the least recently used: memory stays bounded
             self._left.popitem(last=False)
         return wait
 

@@ -162,10 +162,10 @@ class ParticipantRoutes:
         option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_tab(body)
         body.finish()
         # advice takes milliseconds of computing, which must not block the event loop
-        said = await asyncio.to_thread(
+        advice = await asyncio.to_thread(
             self.service.propose, token, block, decision, option, tab=tab
         )
-        return JSONResponse(said)
+        return JSONResponse(advice)
 
     async def advice(self, request: Request) -> JSONResponse:
         """Send all advice that this person got."""
@@ -408,13 +408,13 @@ class ResearcherRoutes:
         async def changes() -> AsyncIterator[str]:
             last, quiet = "", 0
             while not self.stopping() and not await request.is_disconnected():
-                said = json.dumps(await asyncio.to_thread(self._overview))
-                quiet = 0 if said != last else quiet + 1
-                if said != last:
-                    yield f"event: overview\ndata: {said}\n\n"
+                content = json.dumps(await asyncio.to_thread(self._overview))
+                quiet = 0 if content != last else quiet + 1
+                if content != last:
+                    yield f"event: overview\ndata: {content}\n\n"
                 elif quiet % 15 == 0:  # proxies close streams that are silent for long
                     yield ": still here\n\n"
-                last = said
+                last = content
                 await asyncio.sleep(1.0)  # changes are seen within a second
 
         return StreamingResponse(changes(), media_type="text/event-stream")

@@ -106,17 +106,17 @@ def make_app(
     stopping
         Whether streams shall end.
     """
-    held = load_assets()
+    files_by_path = load_assets()
     gate = ResearcherGate(token)
 
     def page(name: str, status: int = 200) -> Response:
-        return Response(held[name].data, status, media_type=held[name].kind)
+        return Response(files_by_path[name].data, status, media_type=files_by_path[name].kind)
 
     async def index(request: Request) -> Response:
         return page("index.html")
 
     async def asset(request: Request) -> Response:
-        found = held.get(request.path_params["path"])
+        found = files_by_path.get(request.path_params["path"])
         if found is None or found.kind.startswith("text/html"):  # pages have their own routes
             return error_response(404, "path", "there is no such page")
         headers = {"etag": found.tag, "cache-control": "no-cache"}
@@ -262,16 +262,16 @@ def serve(
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
     with ExitStack() as stack:
-        held = Store(store)
-        stack.callback(held.close)
-        if held.file is not None:
-            stack.enter_context(exclusive_lock(held.file))
-        service = Service(held, plan)
+        open_store = Store(store)
+        stack.callback(open_store.close)
+        if open_store.file is not None:
+            stack.enter_context(exclusive_lock(open_store.file))
+        service = Service(open_store, plan)
         compile_advice(plan)  # before people can come
         listening = stack.enter_context(_listening_socket(host, port))
         estimates = None
         if with_estimates:
-            estimates = LiveEstimates(held)
+            estimates = LiveEstimates(open_store)
             estimates.start()
             stack.callback(estimates.stop)
         servers: list[_Server] = []

@@ -139,9 +139,9 @@ class Service:
         def work(connection: Connection) -> Reply:
             now = self.clock.now()
             # a repeated request of the same browser finds its own session first
-            mine = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
-            if mine is not None:
-                settled = self._apply_deadline(connection, mine, now)
+            own = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
+            if own is not None:
+                settled = self._apply_deadline(connection, own, now)
                 return {"token": token, "state": self._state_view(connection, settled, now)}
             known = self._find_by_platform_id(connection, platform_id)
             if known is not None:

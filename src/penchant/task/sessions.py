@@ -57,8 +57,8 @@ class Moment:
         0.0
         """
         same = self.boot == earlier.boot  # after a restart only the wall clock is left to compare
-        gone = self.steady - earlier.steady if same else self.wall - earlier.wall
-        return max(0.0, gone)
+        elapsed = self.steady - earlier.steady if same else self.wall - earlier.wall
+        return max(0.0, elapsed)
 
 
 class Clock:
@@ -181,8 +181,8 @@ def after_check(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[S
         raise RefusedError(422, "answers", f"answers must be {len(plan.questions)} numbers")
     for i, (answer, question) in enumerate(zip(answers, plan.questions, strict=True)):
         if not 0 <= answer < len(question.answers):
-            most = len(question.answers) - 1
-            raise RefusedError(422, "answers", f"answers must lie in 0..{most} at {i}")
+            last = len(question.answers) - 1
+            raise RefusedError(422, "answers", f"answers must lie in 0..{last} at {i}")
     pairs = zip(answers, plan.questions, strict=True)
     wrong = [i for i, (answer, question) in enumerate(pairs) if answer != question.correct]
     tried = replace(session, attempts=session.attempts + 1)
