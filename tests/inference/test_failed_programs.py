@@ -27,7 +27,7 @@ def given_up(monkeypatch):
     def use():
         monkeypatch.setattr(scipy.optimize, "linprog", nothing)
         monkeypatch.setattr(scipy.optimize, "nnls", in_circles)
-        monkeypatch.setattr(separation, "_only_vertex", lambda goal, rows: None)
+        monkeypatch.setattr(separation, "_unique_vertex", lambda goal, rows: None)
 
     return use
 

@@ -12,11 +12,11 @@ from penchant.softmax import fit_each, separation
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import maximise
 from penchant.softmax.separation import (
-    NEGLIGIBLE,
-    hang_on,
-    negligible_differences,
+    NEGLIGIBLE_DIFFERENCE,
+    may_depend_on_small,
+    small_difference_bound,
     typical_difference,
-    without_differences,
+    zero_differences,
 )
 
 STRONG = [(3, (1.0, 2.0, 3.0), 100, 1000), (20, (2.0,) * 20, 20, 1000)]
@@ -35,7 +35,7 @@ def _refuse(*arguments):
 @pytest.mark.parametrize("kind", STRONG, ids=["3 variables", "20 variables"])
 def test_one_pass_settles_that_strong_effects_hang_on_nothing_small(monkeypatch, kind):
     x, chosen = _strong(*kind)
-    monkeypatch.setattr(separation, "without_small_differences", _refuse)
+    monkeypatch.setattr(separation, "zero_small_differences", _refuse)
     assert pn.fit(pn.Choices.from_arrays(x, chosen)).status == "converged"
 
 
@@ -74,10 +74,14 @@ def test_the_bound_is_at_least_what_small_differences_add_to_the_score(seed):
         p = reference.probabilities(theta, x, None if case.offset is None else case.offset[k])
         away = np.abs(x - x[case.chosen[k]])
         weight = 1.0 if case.weights is None else case.weights[k]
-        total += weight * (p @ np.where(away <= NEGLIGIBLE * largest, away, 0.0))
+        total += weight * (p @ np.where(away <= NEGLIGIBLE_DIFFERENCE * largest, away, 0.0))
     expected = (total / np.where(largest > 0, largest, 1.0)).max()
-    found = negligible_differences(choices, theta, largest)[0]
-    assert expected * (1 - 1e-12) <= found <= NEGLIGIBLE * choices.total_weight * (1 + 1e-12)
+    found = small_difference_bound(choices, theta, largest)[0]
+    assert (
+        expected * (1 - 1e-12)
+        <= found
+        <= NEGLIGIBLE_DIFFERENCE * choices.total_weight * (1 + 1e-12)
+    )
 
 
 @given(seed=st.integers(0, 10**6))
@@ -88,11 +92,11 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     largest = likelihood.largest[1]
     if maximum.ending != "converged" or not (largest > 0).all():
         return
-    small = negligible_differences(choices, maximum.theta, largest)
-    if hang_on(small, largest[None], maximum.information[None])[0]:
+    small = small_difference_bound(choices, maximum.theta, largest)
+    if may_depend_on_small(small, largest[None], maximum.information[None])[0]:
         return
     scale = np.sqrt(np.diag(likelihood.spread()))
-    rounded = without_differences(choices, NEGLIGIBLE * typical_difference(choices, scale))
+    rounded = zero_differences(choices, NEGLIGIBLE_DIFFERENCE * typical_difference(choices, scale))
     assert rounded is None or not separation.is_separated(rounded, scale)
 
 
@@ -113,10 +117,10 @@ def test_typical_differences_and_rounded_choices_are_those_of_their_definition(s
     expected = np.sort(rows, axis=0)[int(0.99 * (len(rows) - 1))]
     unit = typical_difference(choices, np.ones(choices.n_parameters))
     np.testing.assert_array_equal(unit, np.where(expected > 0, expected, 1.0))
-    limit = NEGLIGIBLE * unit
-    found = without_differences(choices, limit)
+    limit = NEGLIGIBLE_DIFFERENCE * unit
+    found = zero_differences(choices, limit)
     assert found is not None
     np.testing.assert_array_equal(
         found.explanatory, np.where(away <= limit, level, choices.explanatory)
     )
-    assert without_differences(found, limit) is None
+    assert zero_differences(found, limit) is None

@@ -10,13 +10,13 @@ import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
 from penchant.softmax.separation import (
-    _balance,
     _furthest_in_plane,
-    _only_vertex,
-    _solve,
+    _nnls_bound,
+    _solve_linear_program,
+    _unique_vertex,
     certificate,
     differences_of,
-    limits,
+    parameter_limits,
 )
 from penchant.softmax.solve import maximum_likelihood
 
@@ -359,7 +359,7 @@ def test_two_parameters_need_no_linear_program(seed, kind):
     rows = np.column_stack([np.cos(angle), np.sin(angle)])
     rows = (rows / np.abs(rows).max(axis=1, keepdims=True)).round(12)
     goal = rows.mean(axis=0) if seed % 2 else rng.normal(size=2)
-    found, expected = _furthest_in_plane(goal, rows), _solve(goal, rows)
+    found, expected = _furthest_in_plane(goal, rows), _solve_linear_program(goal, rows)
     assert goal @ found == pytest.approx(goal @ expected, abs=1e-8)
     assert (rows @ found).min() >= -1e-9
     assert np.abs(found).max() <= 1.0
@@ -370,9 +370,9 @@ def test_a_constraint_of_any_size_bounds_the_direction():
     rng = np.random.default_rng(4)
     rows = np.vstack([rng.normal(size=(9, 3)) + 2.0, [[0.0, 0.0, 1.0]]])
     goal = np.array([0.5, -0.2, -0.3])
-    expected = _solve(goal, rows)
+    expected = _solve_linear_program(goal, rows)
     rows[-1] *= 3.3e15
-    np.testing.assert_allclose(_solve(goal, rows), expected, atol=1e-9)
+    np.testing.assert_allclose(_solve_linear_program(goal, rows), expected, atol=1e-9)
 
 
 def test_a_linear_program_that_is_given_up_is_tried_less_finely(monkeypatch):
@@ -386,9 +386,9 @@ def test_a_linear_program_that_is_given_up_is_tried_less_finely(monkeypatch):
         return found
 
     rows, goal = np.array([[1.0, 0.2, 0.0], [0.3, 1.0, 0.5]]), np.array([0.4, 0.1, -0.2])
-    expected = _solve(goal, rows)
+    expected = _solve_linear_program(goal, rows)
     monkeypatch.setattr(scipy.optimize, "linprog", moody)
-    np.testing.assert_allclose(_solve(goal, rows), expected, atol=1e-9)
+    np.testing.assert_allclose(_solve_linear_program(goal, rows), expected, atol=1e-9)
     assert tried == [1e-10, 1e-9, 1e-7]
 
 
@@ -406,17 +406,17 @@ def test_multipliers_tell_whether_the_linear_program_comes_anywhere(seed):
     allowed = allowed[allowed.any(axis=1)]
     goals = [(rows.sum(axis=0), len(rows)), (rng.choice([-1.0, 1.0]) * np.eye(d)[0], 1)]
     for goal, size in goals:
-        furthest = goal @ _solve(goal, np.vstack([rows, allowed]))
-        assert _balance(goal, rows, allowed).shows(size) == (furthest > 1e-6 * size)
+        furthest = goal @ _solve_linear_program(goal, np.vstack([rows, allowed]))
+        assert _nnls_bound(goal, rows, allowed).decides(size) == (furthest > 1e-6 * size)
 
 
 def test_multipliers_leave_to_the_linear_program_what_is_nearly_balanced():
     rows = np.array(
         [[1.0, 0.3, 0.2], [-1.0, -0.3, -0.2 + 1e-6], [0.5, -1.0, 0.1], [-0.5, 1.0, 0.1]]
     )
-    assert _balance(rows.sum(axis=0), rows, np.empty((0, 3))).shows(4) is True
+    assert _nnls_bound(rows.sum(axis=0), rows, np.empty((0, 3))).decides(4) is True
     rows[2:] = [[0.5, -1.0, 1e-6], [-0.5, 1.0, 0.0]]
-    assert _balance(rows.sum(axis=0), rows, np.empty((0, 3))).shows(4) is None
+    assert _nnls_bound(rows.sum(axis=0), rows, np.empty((0, 3))).decides(4) is None
 
 
 @given(seed=st.integers(0, 10**6), whole=st.booleans())
@@ -429,17 +429,17 @@ def test_the_only_vertex_is_where_the_linear_program_ends(seed, whole):
     rows = rows[rows.any(axis=1)] / np.abs(rows[rows.any(axis=1)]).max(axis=1, keepdims=True)
     if not len(rows):
         return
-    found = _only_vertex(rows.mean(axis=0), rows)
+    found = _unique_vertex(rows.mean(axis=0), rows)
     if found is not None:
-        expected = _solve(rows.mean(axis=0), rows)
+        expected = _solve_linear_program(rows.mean(axis=0), rows)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)  # of the linear program
 
 
 def test_a_vertex_that_is_not_the_only_one_is_left_to_the_linear_program():
-    assert _only_vertex(np.array([1.0, 1.0, 0.0]), np.eye(3)) is None  # nothing tells the third
+    assert _unique_vertex(np.array([1.0, 1.0, 0.0]), np.eye(3)) is None  # nothing tells the third
     edge = np.array([[1.0, -1.0, -1.0]])  # along it the second and the third stand for each other
-    assert _only_vertex(np.array([0.5, 0.25, 0.25]), edge) is None
-    found = _only_vertex(np.array([0.5, 0.3, 0.2]), edge)
+    assert _unique_vertex(np.array([0.5, 0.25, 0.25]), edge) is None
+    found = _unique_vertex(np.array([0.5, 0.3, 0.2]), edge)
     np.testing.assert_allclose(found, [1.0, 1.0, 0.0], rtol=0, atol=1e-15)
 
 
@@ -448,9 +448,9 @@ def test_a_direction_beside_which_there_is_no_other_is_where_the_linear_program_
     kinds = np.array([(*one, one[0] * one[1] * one[2]) for one in seen], dtype=float)
     rows = np.repeat(kinds, [3, 3, 18, 13, 20, 16, 26], axis=0)
     goal = rows.mean(axis=0)
-    found = _only_vertex(goal, rows)
+    found = _unique_vertex(goal, rows)
     assert found is not None
-    np.testing.assert_allclose(found, _solve(goal, rows), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found, _solve_linear_program(goal, rows), rtol=0, atol=1e-10)
 
 
 @given(seed=st.integers(0, 10**6))
@@ -462,7 +462,7 @@ def test_weights_go_where_linear_programs_say_that_recession_directions_lead(see
     found = maximum_likelihood(choices, threads=1)
     if found.recession is None or not found.known.complete:
         return
-    where = limits(differences_of(choices, found.known.scale), found.recession)
+    where = parameter_limits(differences_of(choices, found.known.scale), found.recession)
     np.testing.assert_array_equal(np.where(np.isinf(found.theta), found.theta, 0.0), _ends(where))
 
 

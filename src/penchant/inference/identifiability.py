@@ -39,10 +39,10 @@ from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
 from penchant.softmax.separation import (
-    NEGLIGIBLE,
+    NEGLIGIBLE_DIFFERENCE,
     UnsolvedProgramError,
-    cleaned,
-    negligible_differences,
+    clean_direction,
+    small_difference_bound,
 )
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_isf, normal_isf
@@ -241,7 +241,7 @@ def unpenalised_separation(
     recession = separating.recession(choices, known.scale, cone=cone)
     if recession is None:
         return None
-    direction = cleaned(recession.direction, known)
+    direction = clean_direction(recession.direction, known)
     nothing = np.full((len(theta), len(theta)), np.nan)
     return replace(
         found,
@@ -273,17 +273,17 @@ def near_unpenalised_separation(
     if not free.shape[1]:
         return None
     along = free.T @ (information / largest / largest[:, None]) @ free
-    limit = 2 * len(theta) * float(negligible_differences(choices, theta, largest)[0])
+    limit = 2 * len(theta) * float(small_difference_bound(choices, theta, largest)[0])
     if np.linalg.eigvalsh(along)[0] > limit:
         return None
-    plain = separating.without_small_differences(choices, known.scale, NEGLIGIBLE)
+    plain = separating.zero_small_differences(choices, known.scale, NEGLIGIBLE_DIFFERENCE)
     if plain is None:
         return None
     try:
         recession = separating.recession(plain, known.scale, cone=_recession_cone(problem, rows))
     except UnsolvedProgramError:  # the maximum exists all the same
         return None
-    return None if recession is None else cleaned(recession.direction, known)
+    return None if recession is None else clean_direction(recession.direction, known)
 
 
 def _recession_cone(problem: Problem, rows: Matrix) -> Matrix:

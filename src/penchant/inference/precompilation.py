@@ -26,7 +26,7 @@ from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.separation import NEGLIGIBLE
+from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE
 from penchant.softmax.solve import maximum_likelihood
 
 N_DECISIONS = 48  # of a history: enough for a finite maximum in most models, and quick to fit
@@ -56,7 +56,7 @@ def _compile_checks(problem: Problem) -> None:
     points = problem.profiles.solve(np.zeros(1, dtype=np.int64), psi[None])
     if problem.n_shape:
         expected_curvature_at(problem.profiles, points)
-    problem.profiles.without_small_differences(points, NEGLIGIBLE)
+    problem.profiles.without_small_differences(points, NEGLIGIBLE_DIFFERENCE)
     maximum_likelihood(problem.choices(psi), problem.positive, threads=1)
     x, chosen = problem.variables(psi), problem.chosen
     available = np.ones(x.shape[:2], dtype=bool)  # sets of different sizes

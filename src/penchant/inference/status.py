@@ -59,7 +59,7 @@ from penchant.softmax.fit import WEAK, diagnostics_of, status_of
 from penchant.softmax.fit_each import Batch, settled
 from penchant.softmax.identification import Identification
 from penchant.softmax.newton import UNDECIDED
-from penchant.softmax.separation import NEGLIGIBLE, UnsolvedProgramError, certificates
+from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE, UnsolvedProgramError, certificates
 from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
 
@@ -181,7 +181,7 @@ class ExistenceCertificates:
             exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
         doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK))
         if thorough and len(doubtful) and profiles.prior is None:
-            plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE)
+            plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE_DIFFERENCE)
             good[doubtful] = plain.converged & certificates(
                 plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
             )

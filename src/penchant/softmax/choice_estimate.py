@@ -96,7 +96,7 @@ class LogLikelihoodsAt:
         return decision_log_likelihoods(self.theta, choices.select(self.names))
 
 
-class PassedChoices(Protocol):
+class ChunkedChoices(Protocol):
     """What can be asked of choices that are looked at in passes."""
 
     @property
@@ -137,7 +137,7 @@ class ChoiceSource(EstimateSource):
     map: NaturalParameters | DetachedSource | None = None
     model: Any = None
     model_words: str = ""
-    passed: PassedChoices | None = None
+    chunked: ChunkedChoices | None = None
 
     space: ClassVar[Space] = "theta"
     lack: ClassVar[str] = "must be of a model; got an estimate of choices. Fit a model."
@@ -289,16 +289,16 @@ class ChoiceSource(EstimateSource):
     def robust(self, found: EstimateFields) -> Matrix:
         """Sandwich covariance (HC0)."""
         theta = _finite(found, "robust()")
-        if self.passed is not None:
-            return self.passed.robust(theta, found.inverse_information)
+        if self.chunked is not None:
+            return self.chunked.robust(theta, found.inverse_information)
         choices = self._needed("robust()")
         return robust_covariance(theta, found.inverse_information, choices)
 
     def clustered(self, found: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by subject, or by labels given."""
-        if self.passed is not None and cluster is None:
+        if self.chunked is not None and cluster is None:
             theta = _finite(found, "clustered()")
-            return self.passed.clustered(theta, found.inverse_information)
+            return self.chunked.clustered(theta, found.inverse_information)
         choices = self._needed("clustered()")
         labels = choices.subject if cluster is None else cluster
         if labels is None:
@@ -335,16 +335,16 @@ class ChoiceSource(EstimateSource):
                 "average must be left out for choices; got True. It averages over the shape "
                 "parameters of a model."
             )
-        if data is None and self.passed is not None:
-            return predicted(found.theta, found.names, self.passed.chunks, None)
+        if data is None and self.chunked is not None:
+            return predicted(found.theta, found.names, self.chunked.chunks, None)
         choices = self._needed("predict()") if data is None else data
         return predicted(found.theta, found.names, choices, available)
 
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision."""
         theta = _finite(found, "log_likelihoods()")
-        if data is None and self.passed is not None:
-            data = self.passed.chunks
+        if data is None and self.chunked is not None:
+            data = self.chunked.chunks
         if isinstance(data, Chunks):
             return data.map_chunks(LogLikelihoodsAt(theta, found.names), "Predicting")
         choices = self._needed("log_likelihoods()") if data is None else data
@@ -367,10 +367,10 @@ class ChoiceSource(EstimateSource):
 
     def stored(self) -> ChoiceSource:
         """The same without the choices."""
-        return dataclasses.replace(self, data=None, passed=None)
+        return dataclasses.replace(self, data=None, chunked=None)
 
     def _needed(self, what: str) -> Choices:
-        if self.passed is not None:
+        if self.chunked is not None:
             raise DataError(
                 f"{what} must have choices in memory; got a scan. Pass some of them, or fit them."
             )

@@ -1,6 +1,8 @@
-"""The likelihood of decisions that are looked at chunk by chunk: one pass for each theta.
+"""Likelihood of decisions that are read chunk by chunk, as they do not fit in memory.
 
-Every sum is added in the order of chunks, so that it has the same bits whoever looked at them.
+Each theta costs one pass over the data: work is mapped over the chunks, by whatever engine runs
+them, and its results are reduced. Every sum is added in the order of chunks, so that it has the
+same bits for any engine and number of workers.
 """
 
 from __future__ import annotations
@@ -32,70 +34,71 @@ from penchant.softmax.likelihood import (
     workspace_for,
 )
 from penchant.softmax.newton import maximise
-from penchant.softmax.separation import negligible_differences
+from penchant.softmax.separation import small_difference_bound
 from penchant.softmax.solution import scaled_inverse
-from penchant.softmax.solve import Careful, CarefulMoments
+from penchant.softmax.solve import StableChoiceLikelihood, StableMoments
 
 T = TypeVar("T")
-Change = Callable[[Choices], Choices]
-LOCAL_STEPS = 12
-USEFUL = 1e8  # condition number beyond which a chunk's own estimate says little
+Transform = Callable[[Choices], Choices]
+# Newton steps of a chunk's own fit, which is only a start: more point to separation in the chunk.
+MAX_CHUNK_STEPS = 12
+MAX_CHUNK_CONDITION = 1e8  # of the information: beyond, half the digits of the start are lost
 
 
 @dataclass(frozen=True)
-class Changed:
-    """Work on a piece after some changes."""
+class TransformedWork:
+    """Work on a chunk after some transforms of it."""
 
     work: Callable[[Choices], Any]
-    changes: tuple[Change, ...]
+    transforms: tuple[Transform, ...]
 
     def __call__(self, choices: Choices) -> Any:
-        """Change the piece, then do it."""
-        for change in self.changes:
-            choices = change(choices)
+        """Transform the chunk, then work on it."""
+        for transform in self.transforms:
+            choices = transform(choices)
         return self.work(choices)
 
     @property
     def added(self) -> Callable[[Any, Any], Any] | None:
-        """How results of slices of a piece are added, where they may be."""
+        """Function that adds results of slices of a chunk, if slicing is allowed."""
         return getattr(self.work, "added", None)
 
 
 @dataclass(frozen=True)
 class ChunkReducer:
-    """Chunks with changes that are made whenever they are looked at; passes are counted."""
+    """Map work over chunks after lazy transforms, and count the passes."""
 
     chunks: Chunks
-    changes: tuple[Change, ...] = ()
+    transforms: tuple[Transform, ...] = ()
     counter: list[str] = field(default_factory=list)
 
     @property
     def n_passes(self) -> int:
-        """How often all chunks were looked at."""
+        """Number of passes over all chunks."""
         return len(self.counter)
 
-    def each(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
-        """Results of the work on each chunk, in order."""
+    def map_chunks(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
+        """Results of the work on each chunk, in their order; `what` is shown as progress."""
         again = bool(self.counter)
         self.counter.append(what)
         words = f"Pass {self.n_passes}: {what}"
         return self.chunks.map_chunks(
-            Changed(work, self.changes) if self.changes else work, words, again
+            TransformedWork(work, self.transforms) if self.transforms else work, words, again
         )
 
-    def through(self, change: Change) -> ChunkReducer:
-        """The same with one more change."""
-        return replace(self, changes=(*self.changes, change))
+    def with_transform(self, transform: Transform) -> ChunkReducer:
+        """Reducer with one more transform."""
+        return replace(self, transforms=(*self.transforms, transform))
 
 
 @dataclass(frozen=True)
-class InUnit:
+class RescaledWeights:
     """Weights divided by a unit."""
 
     unit: float
 
     def __call__(self, choices: Choices) -> Choices:
-        """The same choices in that unit."""
+        """Choices with weights in that unit."""
         if choices.weights is None:
             return choices
         return replace(choices, weights=choices.weights / self.unit)
@@ -103,7 +106,7 @@ class InUnit:
 
 @dataclass(frozen=True)
 class ChunkSummary:
-    """What a first look tells of some choices.
+    """Summary of the choices of one or more chunks, from a first pass.
 
     Attributes
     ----------
@@ -133,19 +136,20 @@ class ChunkSummary:
     at_zero: Moments
     pull: Vector
     information: Matrix
-    furthest_offset: float | None
+    largest_offset: float | None
     subjects: frozenset[Any]
     weighted: bool
 
     def __add__(self, other: ChunkSummary) -> ChunkSummary:
-        """What is known of both."""
+        """Summary of both."""
+        # weights of either side are relative to its largest one: rescale to the common largest
         largest = max(self.largest_weight, other.largest_weight)
         rows = self.total_rows + other.total_rows
         share = other.total_rows / rows if rows > 0 else 0.0
         sizes = np.zeros(max(len(self.sizes), len(other.sizes)))
         sizes[: len(self.sizes)] += self.sizes
         sizes[: len(other.sizes)] += other.sizes
-        offsets = [x for x in (self.furthest_offset, other.furthest_offset) if x is not None]
+        offsets = [x for x in (self.largest_offset, other.largest_offset) if x is not None]
         return ChunkSummary(
             n_decisions=self.n_decisions + other.n_decisions,
             n_rows=self.n_rows + other.n_rows,
@@ -166,25 +170,25 @@ class ChunkSummary:
             whole=self.whole & other.whole,
             spread=self.spread + share * (other.spread - self.spread),
             total_rows=rows,
-            at_zero=together(self.at_zero, other.at_zero),
+            at_zero=merge_moments(self.at_zero, other.at_zero),
             pull=self.pull + other.pull,
             information=self.information + other.information,
-            furthest_offset=max(offsets) if offsets else None,
+            largest_offset=max(offsets) if offsets else None,
             subjects=self.subjects | other.subjects,
             weighted=self.weighted or other.weighted,
         )
 
     @property
     def start(self) -> Vector | None:
-        """The mean of the chunks' own maxima, each weighted by its information."""
+        """Mean of the chunks' own maxima, each weighted by its information; a good start."""
         inverse, condition = scaled_inverse(self.information)
-        if not condition < USEFUL:
+        if not condition < MAX_CHUNK_CONDITION:
             return None
         return np.asarray(inverse @ self.pull)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know about the data."""
+        """Sentences about decisions that do not contribute."""
         said = []
         if self.n_single:
             said.append(
@@ -196,8 +200,8 @@ class ChunkSummary:
         return tuple(said)
 
 
-def together(one: Moments, other: Moments) -> Moments:
-    """Sums over the choices of both."""
+def merge_moments(one: Moments, other: Moments) -> Moments:
+    """Add the moments of two sets of decisions."""
     return Moments(
         one.log_likelihood + other.log_likelihood,
         one.gradient + other.gradient,
@@ -207,23 +211,26 @@ def together(one: Moments, other: Moments) -> Moments:
 
 @dataclass(frozen=True)
 class ChunkSummarizer:
-    """A first look at choices; with their own maximum, where it is a start for others."""
+    """Work of the first pass: summarize a chunk, with its own maximum if it has a good one."""
 
     with_start: bool = True
 
     def __call__(self, choices: Choices) -> ChunkSummary:
-        """ChunkSummarizer at these."""
+        """Summarize these choices."""
         likelihood = likelihood_of(choices, 1)
         d, sizes, weights = choices.n_parameters, choices.n_options, choices.weights
         pull, information = np.zeros(d), np.zeros((d, d))
         if self.with_start:
-            found = maximise(likelihood, max_steps=LOCAL_STEPS)
-            if found.ending == "converged" and scaled_inverse(found.information)[1] < USEFUL:
+            found = maximise(likelihood, max_steps=MAX_CHUNK_STEPS)
+            if (
+                found.ending == "converged"
+                and scaled_inverse(found.information)[1] < MAX_CHUNK_CONDITION
+            ):
                 pull, information = found.information @ found.theta, found.information
         largest = 1.0 if weights is None else float(weights.max())
         furthest = None
         if choices.offset is not None:
-            furthest = Careful.of(choices, likelihood.largest[1]).furthest_offset
+            furthest = StableChoiceLikelihood.of(choices, likelihood.largest[1]).largest_offset
         labels = choices.subject_labels
         return ChunkSummary(
             n_decisions=choices.n_decisions,
@@ -246,15 +253,15 @@ class ChunkSummarizer:
             at_zero=likelihood.moments(np.zeros(d)),
             pull=pull,
             information=information,
-            furthest_offset=furthest,
+            largest_offset=furthest,
             subjects=frozenset() if labels is None else frozenset(labels),
             weighted=weights is not None,
         )
 
 
-def summarize_chunks(passes: ChunkReducer, with_start: bool = True) -> ChunkSummary:
-    """What one pass tells of all choices."""
-    parts = passes.each(ChunkSummarizer(with_start), "first look")
+def summarize_chunks(reducer: ChunkReducer, with_start: bool = True) -> ChunkSummary:
+    """Summarize all choices in one pass."""
+    parts = reducer.map_chunks(ChunkSummarizer(with_start), "first look")
     found = next(parts)
     for part in parts:
         found = found + part
@@ -263,14 +270,14 @@ def summarize_chunks(passes: ChunkReducer, with_start: bool = True) -> ChunkSumm
 
 @dataclass(frozen=True)
 class NegligibleDifferences:
-    """What `separation.hang_on` asks of choices at a theta."""
+    """Argument `negligible` of `separation.may_depend_on_small` at a theta."""
 
     theta: Vector
     largest: Vector
 
     def __call__(self, choices: Choices) -> Vector:
-        """Of these, (1,); the sum over chunks is that of all choices, or more."""
-        return negligible_differences(choices, self.theta, self.largest)
+        """Bound for these choices, (1,); the sum over chunks bounds that of all choices."""
+        return small_difference_bound(choices, self.theta, self.largest)
 
 
 @dataclass(frozen=True)
@@ -280,12 +287,12 @@ class MomentsAt:
     theta: Vector
 
     def __call__(self, choices: Choices) -> Moments:
-        """Of these."""
+        """Moments of these choices."""
         return likelihood_of(choices, 1).moments(self.theta)
 
     @property
     def of_columns(self) -> Callable[[ChoiceColumns], Moments] | None:
-        """The same of choices in columns, where there are not too many of these for the lanes."""
+        """Work on choices stored in columns; None with too many variables for the kernels."""
         return None if len(self.theta) > MAX_PACKED_VARIABLES else self._of_columns
 
     def _of_columns(self, columns: ChoiceColumns) -> Moments:
@@ -293,42 +300,42 @@ class MomentsAt:
 
     @staticmethod
     def added(one: Moments, other: Moments) -> Moments:
-        """Of both: a piece may be looked at slice by slice, which stay in the processor's cache."""
-        return together(one, other)
+        """Add the moments of slices: a chunk may be sliced so that slices stay in the cache."""
+        return merge_moments(one, other)
 
 
 @dataclass(frozen=True)
-class PassedLikelihood:
+class ChunkedLikelihood:
     """The log-likelihood of all chunks; each theta is one pass."""
 
-    passes: ChunkReducer
-    known: ChunkSummary
+    reducer: ChunkReducer
+    summary: ChunkSummary
 
     @property
     def n_parameters(self) -> int:
         """Number of weights theta."""
-        return len(self.known.whole)
+        return len(self.summary.whole)
 
     @property
     def largest(self) -> Matrix:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
-        return self.known.largest
+        return self.summary.largest
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
         if not theta.any():
-            return self.known.at_zero
-        parts = self.passes.each(MomentsAt(theta.copy()), "likelihood")
-        return reduce(together, parts)
+            return self.summary.at_zero
+        parts = self.reducer.map_chunks(MomentsAt(theta.copy()), "likelihood")
+        return reduce(merge_moments, parts)
 
-    def negligible_differences(self, theta: Vector) -> Vector:
-        """What `separation.hang_on` asks of all chunks at a theta: (1,)."""
+    def small_difference_bound(self, theta: Vector) -> Vector:
+        """Argument `negligible` of `separation.may_depend_on_small`, summed over chunks: (1,)."""
         work = NegligibleDifferences(theta, self.largest[1])
-        return reduce(np.add, self.passes.each(work, "small differences"))
+        return reduce(np.add, self.reducer.map_chunks(work, "small differences"))
 
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
-        return self.known.spread
+        return self.summary.spread
 
 
 @dataclass(frozen=True)
@@ -339,63 +346,67 @@ class TriangleOf:
     unit: Vector
 
     def __call__(self, choices: Choices) -> Matrix:
-        """Of these choices."""
+        """R of these choices."""
         return triangle_of_centred(choices, self.columns, self.unit)
 
 
 @dataclass(frozen=True)
-class PassedScatter:
+class ChunkedScatter:
     """The scatter of all chunks."""
 
-    passes: ChunkReducer
-    known: ChunkSummary
+    reducer: ChunkReducer
+    summary: ChunkSummary
 
     def whole_numbers(self) -> BoolVector:
         """Variables that hold nothing but whole numbers."""
-        return self.known.whole
+        return self.summary.whole
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
         triangle: Matrix = np.zeros((0, len(columns)))
-        for part in self.passes.each(TriangleOf(columns, unit), "identification"):
+        for part in self.reducer.map_chunks(TriangleOf(columns, unit), "identification"):
             triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part]), mode="r"))
         return padded(triangle)
 
     def total_rows(self) -> float:
         """Number of rows on offer, each counted as often as its decision."""
-        return self.known.total_rows
+        return self.summary.total_rows
 
 
 @dataclass(frozen=True)
-class CarefulAt:
-    """Careful moments of choices at a theta."""
+class StableMomentsAt:
+    """Stable moments of choices at a theta."""
 
     theta: Vector
     largest: Vector
     share: float
 
-    def __call__(self, choices: Choices) -> CarefulMoments:
-        """Of these."""
-        return Careful.of(choices, self.largest).with_share(self.share).moments(self.theta)
+    def __call__(self, choices: Choices) -> StableMoments:
+        """Stable moments of these choices."""
+        return (
+            StableChoiceLikelihood.of(choices, self.largest)
+            .with_share(self.share)
+            .moments(self.theta)
+        )
 
 
 @dataclass(frozen=True)
-class PassedCareful:
-    """The log-likelihood of all chunks for careful steps."""
+class ChunkedStableLikelihood:
+    """Stable log-likelihood of all chunks, with a share of their offsets."""
 
-    passes: ChunkReducer
+    reducer: ChunkReducer
     largest: Vector
-    furthest_offset: float | None
+    largest_offset: float | None
     share: float = 1.0
 
-    def with_share(self, share: float) -> PassedCareful:
-        """The same with another share of the offsets."""
+    def with_share(self, share: float) -> ChunkedStableLikelihood:
+        """Likelihood with another share of the offsets."""
         return replace(self, share=share)
 
-    def moments(self, theta: Vector) -> CarefulMoments:
-        """Sums over chunks, each in its own unit, in the largest of these."""
-        work = CarefulAt(theta.copy(), self.largest, self.share)
-        parts = list(self.passes.each(work, "careful steps"))
+    def moments(self, theta: Vector) -> StableMoments:
+        """Sums over chunks, rescaled from the unit of each to the largest unit."""
+        work = StableMomentsAt(theta.copy(), self.largest, self.share)
+        parts = list(self.reducer.map_chunks(work, "careful steps"))
         unit = max(part.log_unit for part in parts)
         shares = [float(np.exp(part.log_unit - unit)) for part in parts]
         d = len(theta)
@@ -405,14 +416,14 @@ class PassedCareful:
             gradient += share * part.gradient
             noise += share * part.noise
             information += share * part.information
-        return CarefulMoments(value, gradient, information, noise, unit)
+        return StableMoments(value, gradient, information, noise, unit)
 
 
-def null_log_likelihood(known: ChunkSummary) -> float:
+def null_log_likelihood(summary: ChunkSummary) -> float:
     """Log-likelihood at theta = 0."""
-    if known.furthest_offset is None:
-        return -float(known.sizes[1:] @ np.log(np.arange(1, len(known.sizes))))
-    return known.at_zero.log_likelihood
+    if summary.largest_offset is None:
+        return -float(summary.sizes[1:] @ np.log(np.arange(1, len(summary.sizes))))
+    return summary.at_zero.log_likelihood
 
 
 def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:

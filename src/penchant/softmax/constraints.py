@@ -24,7 +24,7 @@ from penchant.softmax import separation as separating
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, Restricted, maximise
-from penchant.softmax.separation import UnsolvedProgramError, cleaned
+from penchant.softmax.separation import UnsolvedProgramError, clean_direction
 from penchant.softmax.solution import (
     Solution,
     blank,
@@ -437,7 +437,7 @@ def _separated_within(
 ) -> Solution:
     """No maximum among the theta allowed; the value where Newton ended is the supremum to 1e-8."""
     d = len(known.scale)
-    direction = cleaned(found.direction, known)
+    direction = clean_direction(found.direction, known)
     return Solution(
         theta=np.where(direction != 0, np.copysign(np.inf, direction), point),
         covariance=np.full((d, d), np.nan),

@@ -1,7 +1,8 @@
-"""From chunks of choices to the estimate that all of them give, and whether it exists, in passes.
+"""Maximum-likelihood and MAP estimates from chunks of choices, with the checks of `solve`.
 
-The linear programs hold a few thousand rows: in each pass every chunk gives those that the last
-direction breaks worst, until none is broken.
+The steps are those of `solve.maximum_likelihood`, each as passes over the chunks. The linear
+programs for separation use constraint generation: in each pass every chunk gives the rows that the
+last direction violates most, until none is violated, so that they hold a few thousand rows.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ from penchant.output import format_count, single_option_notes
 from penchant.softmax import separation
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.chunked_likelihood import (
+    ChunkedLikelihood,
+    ChunkedScatter,
+    ChunkedStableLikelihood,
     ChunkReducer,
     ChunkSummary,
-    InUnit,
-    PassedCareful,
-    PassedLikelihood,
-    PassedScatter,
+    RescaledWeights,
     null_log_likelihood,
     summarize_chunks,
 )
@@ -48,16 +49,13 @@ from penchant.softmax.newton import UNDECIDED, Maximum, Restricted, maximise
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import scores
 from penchant.softmax.separation import (
-    ENOUGH,
-    NEGLIGIBLE,
-    ROUNDED,
-    SAME,
-    STRICT,
+    NEGLIGIBLE_DIFFERENCE,
+    SEPARATION,
     Differences,
     UnsolvedProgramError,
     certified,
-    cleaned,
-    finite_where,
+    clean_direction,
+    limit_estimate,
 )
 from penchant.softmax.solution import (
     Solution,
@@ -70,21 +68,23 @@ from penchant.softmax.solution import (
     scaled_inverse,
     unit_of_weights,
 )
-from penchant.softmax.solve import careful_climb, finite_solution, start_in
+from penchant.softmax.solve import finite_solution, stable_newton, start_in
 
 Bits = NDArray[np.uint64]
 
-ROWS_PER_CHUNK = 200
-SHIFTS = (44, 22, 0)  # bits of a float64 that a pass of the search for a quantile leaves open
-HALVINGS = 41
+MAX_VIOLATED_PER_CHUNK = 200  # rows added to the linear program per chunk and pass
+MIN_FIRST_ROWS_PER_CHUNK = 20  # so that every chunk is represented in the first linear program
+RADIX_BITS = 22  # bits of a float64 per pass of the radix search for a quantile: 4 million bins
+RADIX_SHIFTS = (44, 22, 0)  # bits still open after each pass
+N_MIXTURES = 41  # parts 1, 1/2, 1/4 ... down to 2^-40, 1e-12, as in `separation`
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many differences have which leading bits, among those whose bits so far are known."""
+    """Histogram of the next bits of differences that share the leading bits found so far."""
 
     shift: int
-    prefix: tuple[int, ...] | None  # of each variable, above the bits of the pass before
+    prefix: tuple[int, ...] | None  # leading bits of each variable; None in the first pass
 
     def __call__(self, choices: Choices) -> tuple[int, list[tuple[Bits, IntVector]]]:
         """Number of rows, and for each variable leading bits with counts."""
@@ -93,23 +93,23 @@ class Histogram:
         found = []
         for a, mine in enumerate(bits):
             if self.prefix is not None:
-                before = np.uint64(self.shift + 22)
+                before = np.uint64(self.shift + RADIX_BITS)
                 mine = mine[(mine >> before) == np.uint64(self.prefix[a])]
             found.append(np.unique(mine >> np.uint64(self.shift), return_counts=True))
         return sizes.shape[1], found
 
 
-def typical_difference(passes: ChunkReducer, scale: Vector) -> Vector:
-    """`separation.typical_difference` to the last bit: positive floats are ordered as their bits.
+def typical_difference(reducer: ChunkReducer, scale: Vector) -> Vector:
+    """Compute `separation.typical_difference` to the last bit by a radix search.
 
-    Three passes find 20, 22 and 22 of these.
+    Positive floats are ordered as their bits, of which three passes find 20, 22 and 22.
     """
     d = len(scale)
     prefix: tuple[int, ...] | None = None
     rank = np.zeros(d, dtype=np.int64)
-    for shift in SHIFTS:
+    for shift in RADIX_SHIFTS:
         n, counts = 0, [dict[int, int]() for _ in range(d)]
-        for rows, parts in passes.each(Histogram(shift, prefix), "size of differences"):
+        for rows, parts in reducer.map_chunks(Histogram(shift, prefix), "size of differences"):
             n += rows
             for mine, (bits, times) in zip(counts, parts, strict=True):
                 for bit, time in zip(bits.tolist(), times.tolist(), strict=True):
@@ -124,7 +124,7 @@ def typical_difference(passes: ChunkReducer, scale: Vector) -> Vector:
 
 
 def _bin(counts: dict[int, int], rank: IntVector, a: int) -> int:
-    """Bin of the number of this rank, which becomes that among those of the bin."""
+    """Bin that holds the number of this rank; the rank becomes that within the bin."""
     for bit in sorted(counts):
         if rank[a] < counts[bit]:
             return bit
@@ -133,7 +133,7 @@ def _bin(counts: dict[int, int], rank: IntVector, a: int) -> int:
 
 
 @dataclass(frozen=True)
-class Cut:
+class ScaledDifferences:
     """Differences of choices in fixed units."""
 
     unit: Vector
@@ -141,20 +141,20 @@ class Cut:
     basis: Matrix | None = None
 
     def __call__(self, choices: Choices) -> Differences:
-        """Of these."""
+        """Differences of these choices."""
         return separation.differences_in(choices, self.unit, self.whole, 0.0, self.basis)
 
 
 @dataclass(frozen=True)
-class FirstRows:
-    """Number and sum of all differences, and some of them."""
+class SampledRows:
+    """Number and sum of all differences, and a sample of about n_rows of them."""
 
-    cut: Cut
+    differences: ScaledDifferences
     n_rows: int
 
     def __call__(self, choices: Choices) -> tuple[int, Vector, Matrix, Vector]:
-        """Of these choices."""
-        found = self.cut(choices)
+        """Number, sum, sampled rows and their rounding."""
+        found = self.differences(choices)
         some = slice(None, None, max(1, len(found.values) // self.n_rows))
         return (
             len(found.values),
@@ -165,22 +165,23 @@ class FirstRows:
 
 
 @dataclass(frozen=True)
-class Broken:
-    """The worst rows that a direction lowers, and how far it goes along the others."""
+class ViolatedRows:
+    """Rows that a direction lowers most, and how far it goes along the others."""
 
-    cut: Cut
+    differences: ScaledDifferences
     direction: Vector
 
     def __call__(self, choices: Choices) -> tuple[Matrix, Vector, float, bool]:
         """Rows with their rounding; the largest step along it; whether all rows rise."""
-        found = self.cut(choices)
+        found = self.differences(choices)
         along = found.values @ self.direction
-        slack = SAME
+        # the tolerances of `separation.furthest_direction`: one and two parameters are exact
+        slack = SEPARATION.lp_tol
         if len(self.direction) == 1:
             slack = 0.0
         room = along + (found.rounding if len(self.direction) == 2 else slack)
         broken = np.flatnonzero(room < 0)
-        worst = broken[np.argsort(room[broken], kind="stable")[:ROWS_PER_CHUNK]]
+        worst = broken[np.argsort(room[broken], kind="stable")[:MAX_VIOLATED_PER_CHUNK]]
         return (
             found.values[worst],
             found.rounding[worst],
@@ -190,21 +191,22 @@ class Broken:
 
 
 @dataclass
-class PassedCone:
-    """Directions that lower no difference, by constraints that are added from passes."""
+class ChunkedCone:
+    """Cone of directions that lower no difference, by constraints generated in passes."""
 
-    passes: ChunkReducer
-    cut: Cut
+    reducer: ChunkReducer
+    differences: ScaledDifferences
     values: Matrix
     rounding: Vector
     mean: Vector
     seen: set[bytes] = field(default_factory=set)
 
     @classmethod
-    def of(cls, passes: ChunkReducer, cut: Cut) -> PassedCone | None:
-        """All directions that lower none of some rows; None where no row differs."""
-        at_first = max(separation.ROWS_AT_FIRST // passes.chunks.n_chunks, 20)
-        parts = list(passes.each(FirstRows(cut, at_first), "separation"))
+    def of(cls, reducer: ChunkReducer, differences: ScaledDifferences) -> ChunkedCone | None:
+        """Start with a sample of rows from each chunk; None where no row differs."""
+        per_chunk = SEPARATION.initial_rows // reducer.chunks.n_chunks
+        at_first = max(per_chunk, MIN_FIRST_ROWS_PER_CHUNK)
+        parts = list(reducer.map_chunks(SampledRows(differences, at_first), "separation"))
         n = sum(part[0] for part in parts)
         if not n:
             return None
@@ -213,25 +215,26 @@ class PassedCone:
             total = total + part[1]
         values = np.vstack([part[2] for part in parts])
         rounding = np.concatenate([part[3] for part in parts])
-        return cls(passes, cut, values, rounding, total / n, {row.tobytes() for row in values})
+        return cls(
+            reducer, differences, values, rounding, total / n, {row.tobytes() for row in values}
+        )
 
     def furthest(self, goal: Vector) -> tuple[Vector, float, bool]:
-        """The direction furthest along the goal, the largest step along it, whether it is proven.
-
-        0 where there is none.
-        """
+        """Direction furthest along the goal, or 0; largest rise of a row; whether it is proven."""
         free = np.empty((0, len(goal)))
         while True:
-            direction = separation.furthest(goal, self.values, free, self.rounding)
+            direction = separation.furthest_direction(goal, self.values, free, self.rounding)
             if not direction.any():
                 return direction, 0.0, True
-            parts = list(self.passes.each(Broken(self.cut, direction), "separation"))
+            parts = list(
+                self.reducer.map_chunks(ViolatedRows(self.differences, direction), "separation")
+            )
             if not self._narrowed(parts):
                 furthest = max(part[2] for part in parts)
                 return direction, furthest, all(part[3] for part in parts)
 
     def _narrowed(self, parts: list[tuple[Matrix, Vector, float, bool]]) -> bool:
-        """Whether rows are broken that were not known."""
+        """Add violated rows; whether any was new (the same row twice would loop for ever)."""
         before = len(self.values)
         values, rounding = [self.values], [self.rounding]
         for rows, noise, _, _ in parts:
@@ -244,85 +247,94 @@ class PassedCone:
 
 
 @dataclass(frozen=True)
-class Excluding:
-    """Options whose probability falls to 0 along a direction are no longer on offer."""
+class WithoutResolved:
+    """Transform that takes options off whose probability falls to 0 along a direction."""
 
-    cut: Cut
+    differences: ScaledDifferences
     direction: Vector
 
     def __call__(self, choices: Choices) -> Choices:
-        """The choices without them."""
-        found = self.cut(choices)
+        """Choices without these options."""
+        found = self.differences(choices)
         on_offer = np.ones(choices.n_rows, dtype=bool)
         if choices.available is not None:
             on_offer &= choices.available
-        on_offer[found.rows[found.values @ self.direction > STRICT]] = False
+        on_offer[found.rows[found.values @ self.direction > SEPARATION.resolved_tol]] = False
         return replace(choices, available=on_offer)
 
 
 @dataclass(frozen=True)
-class PassedRecession:
+class ChunkedRecession:
     """A direction along which the likelihood never falls, in units of theta.
 
-    `excluding` takes what it decides off the choices.
+    `excluding` takes the options that it resolves off the choices.
     """
 
     direction: Vector
-    excluding: Excluding
+    excluding: WithoutResolved
     proven: bool
 
 
 def recession(
-    passes: ChunkReducer, known: ChunkSummary, scale: Vector, basis: Matrix | None = None
-) -> PassedRecession | None:
-    """A recession direction, or None: then the maximum exists."""
-    cut = Cut(typical_difference(passes, scale), known.whole, basis)
-    cone = PassedCone.of(passes, cut)
+    reducer: ChunkReducer, summary: ChunkSummary, scale: Vector, basis: Matrix | None = None
+) -> ChunkedRecession | None:
+    """Find a recession direction; None if there is none, so that the maximum exists."""
+    differences = ScaledDifferences(typical_difference(reducer, scale), summary.whole, basis)
+    cone = ChunkedCone.of(reducer, differences)
     if cone is None:
         return None
     direction, along, proven = cone.furthest(cone.mean)
-    if not along > ENOUGH:
+    if not along > SEPARATION.min_rise:
         return None
-    unit = cut.unit if basis is None else np.ones(basis.shape[1])
-    return PassedRecession(direction / unit, Excluding(cut, direction), proven)
+    unit = differences.unit if basis is None else np.ones(basis.shape[1])
+    return ChunkedRecession(direction / unit, WithoutResolved(differences, direction), proven)
 
 
 @dataclass(frozen=True)
-class Bears:
+class FeasibleMixtures:
     """Whether a direction with 1, 1/2, 1/4 ... of a second lowers no difference."""
 
-    cut: Cut
+    differences: ScaledDifferences
     first: Vector
     second: Vector
 
     def __call__(self, choices: Choices) -> BoolVector:
-        """Of these choices, for each part."""
-        found = self.cut(choices)
+        """Feasibility of each part in these choices."""
+        found = self.differences(choices)
         one, two = found.values @ self.first, found.values @ self.second
-        parts = 0.5 ** np.arange(HALVINGS)
-        return np.array([bool((one + p * two >= -found.rounding - SAME).all()) for p in parts])
+        parts = 0.5 ** np.arange(N_MIXTURES)
+        return np.array(
+            [bool((one + p * two >= -found.rounding - SEPARATION.lp_tol).all()) for p in parts]
+        )
 
 
-def combined(passes: ChunkReducer, cut: Cut, first: Vector, second: Vector) -> Vector:
-    """A recession direction along both: the first, with as much of the second as it bears."""
-    one, two = (v * cut.unit / np.abs(v * cut.unit).max() for v in (first, second))
-    borne = np.ones(HALVINGS, dtype=bool)
-    for part in passes.each(Bears(cut, one, two), "separation"):
-        borne &= part
-    both = one + 0.5 ** (int(np.argmax(borne)) if borne.any() else HALVINGS) * two
-    return np.where(np.abs(both) > ROUNDED * np.abs(both).max(), both, 0.0) / cut.unit
+def combine_directions(
+    reducer: ChunkReducer, differences: ScaledDifferences, first: Vector, second: Vector
+) -> Vector:
+    """Recession direction first + part * second, with the largest feasible part."""
+    one, two = (v * differences.unit / np.abs(v * differences.unit).max() for v in (first, second))
+    is_feasible = np.ones(N_MIXTURES, dtype=bool)
+    for part in reducer.map_chunks(FeasibleMixtures(differences, one, two), "separation"):
+        is_feasible &= part
+    both = one + 0.5 ** (int(np.argmax(is_feasible)) if is_feasible.any() else N_MIXTURES) * two
+    return (
+        np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0)
+        / differences.unit
+    )
 
 
-def limits(passes: ChunkReducer, cut: Cut, direction: Vector) -> Vector:
-    """Where each parameter goes along the recession directions, as `separation.limits` has it."""
-    cone = PassedCone.of(passes, cut)
+def parameter_limits(
+    reducer: ChunkReducer, differences: ScaledDifferences, direction: Vector
+) -> Vector:
+    """Limit of each parameter along the recession directions, see `separation.parameter_limits`."""
+    cone = ChunkedCone.of(reducer, differences)
     result = np.zeros(len(direction))
     assert cone is not None  # a direction was found, so rows differ
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
         goal = -sign * np.eye(len(direction))[a]
         try:
-            opposite = goal @ cone.furthest(goal)[0] > ENOUGH
+            opposite = goal @ cone.furthest(goal)[0] > SEPARATION.min_rise
         except UnsolvedProgramError:
             opposite = True
         result[a] = np.nan if opposite else sign * np.inf
@@ -330,51 +342,54 @@ def limits(passes: ChunkReducer, cut: Cut, direction: Vector) -> Vector:
 
 
 @dataclass(frozen=True)
-class HasSmall:
-    """Whether some variable hardly differs from the chosen option's."""
+class HasSmallDifferences:
+    """Whether some difference from the chosen option is within the limit."""
 
     limit: Vector
 
     def __call__(self, choices: Choices) -> bool:
-        """In these choices."""
-        return separation.without_differences(choices, self.limit) is not None
+        """Whether there is one in these choices."""
+        return separation.zero_differences(choices, self.limit) is not None
 
 
 @dataclass(frozen=True)
-class Levelled:
-    """Variables that hardly differ from the chosen option's made equal to these."""
+class ZeroSmallDifferences:
+    """Transform that sets differences from the chosen option within the limit to 0."""
 
     limit: Vector
 
     def __call__(self, choices: Choices) -> Choices:
-        """In these choices."""
-        return separation.without_differences(choices, self.limit) or choices
+        """Choices with these differences set to 0."""
+        return separation.zero_differences(choices, self.limit) or choices
 
 
 def near_separation(
-    passes: ChunkReducer,
+    reducer: ChunkReducer,
     found: ChunkSummary,
     known: Identification,
-    likelihood: PassedLikelihood,
+    likelihood: ChunkedLikelihood,
     maximum: Maximum,
 ) -> Vector | None:
-    """Direction that separates all but negligible differences, looked for where there may be one.
+    """Direction that separates all but negligible differences, see `separation.near_separation`.
 
-    `passes` and `found` are of the choices as given, the likelihood perhaps in other coordinates.
+    `reducer` and `found` are of the choices as given, the likelihood perhaps in other coordinates.
     """
     if not known.complete:
         return None
     if known.basis is None:
         bounds = likelihood.largest[1][None], maximum.information[None]
-        if not separation.hang_on(NEGLIGIBLE * np.array([found.total_weight]), *bounds)[0]:
+        if not separation.may_depend_on_small(
+            NEGLIGIBLE_DIFFERENCE * np.array([found.total_weight]), *bounds
+        )[0]:
             return None
-        negligible = likelihood.negligible_differences(maximum.theta)
-        if not separation.hang_on(negligible, *bounds)[0]:
+        negligible = likelihood.small_difference_bound(maximum.theta)
+        if not separation.may_depend_on_small(negligible, *bounds)[0]:
             return None
-    limit = NEGLIGIBLE * typical_difference(passes, known.scale)
-    if not any(list(passes.each(HasSmall(limit), "small differences"))):
+    limit = NEGLIGIBLE_DIFFERENCE * typical_difference(reducer, known.scale)
+    # a list: every chunk must be visited, or the pass would be left unfinished
+    if not any(list(reducer.map_chunks(HasSmallDifferences(limit), "small differences"))):
         return None
-    plain = passes.through(Levelled(limit))
+    plain = reducer.with_transform(ZeroSmallDifferences(limit))
     of_plain = summarize_chunks(plain, with_start=False)
     if known.basis is None and _has_maximum(plain, of_plain, maximum.theta):
         return None
@@ -385,9 +400,9 @@ def near_separation(
     return None if direction is None else direction.direction
 
 
-def _has_maximum(passes: ChunkReducer, found: ChunkSummary, start: Vector) -> bool:
+def _has_maximum(reducer: ChunkReducer, found: ChunkSummary, start: Vector) -> bool:
     """Whether Newton's method proves by itself that the maximum exists."""
-    likelihood = PassedLikelihood(passes, found)
+    likelihood = ChunkedLikelihood(reducer, found)
     maximum = maximise(likelihood, start=start)
     covariance, _ = scaled_inverse(maximum.information)
     return separation.certified(maximum, likelihood, covariance, found.total_weight)
@@ -395,7 +410,7 @@ def _has_maximum(passes: ChunkReducer, found: ChunkSummary, start: Vector) -> bo
 
 @dataclass(frozen=True)
 class InCoordinates:
-    """Variables of phi, where theta = basis phi."""
+    """Transform to the variables of phi, where theta = basis phi."""
 
     basis: Matrix
     rank: int | None = None
@@ -406,11 +421,11 @@ class InCoordinates:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A solution, and what was taken off the choices to find it where they are separated."""
+class ChunkedSolution:
+    """Solution, with the transforms that took resolved options off separated choices."""
 
     solution: Solution
-    excluded: tuple[Excluding, ...] = ()
+    resolved_options: tuple[WithoutResolved, ...] = ()
 
 
 def fit_chunks(
@@ -433,99 +448,103 @@ def fit_chunks(
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
     steps = max_steps or NEWTON_STEPS
-    passes = ChunkReducer(chunks)
-    given = summarize_chunks(passes)
+    reducer = ChunkReducer(chunks)
+    given = summarize_chunks(reducer)
     if given.n_single == given.n_decisions:
         single_option_notes(np.ones(given.n_decisions, dtype=np.int64))
     if given.weighted and not given.largest_weight > 0:
         raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
     mean = given.relative_weight / given.n_decisions
     unit = unit_of_weights(given.largest_weight, mean) if given.weighted else 1.0
-    work, known = passes, given
+    work, summary = reducer, given
     if unit != 1.0:
-        work = passes.through(InUnit(unit))
-        known = summarize_chunks(work)
+        work = reducer.with_transform(RescaledWeights(unit))
+        summary = summarize_chunks(work)
     if parameter_prior is not None:
-        found = Found(_posterior(work, known, chunks.names, parameter_prior, begin, steps, unit))
+        found = ChunkedSolution(
+            _posterior(work, summary, chunks.names, parameter_prior, begin, steps, unit)
+        )
     else:
-        found = _maximum_likelihood(work, known, chunks.names, begin, steps)
-    estimate = _estimate(chunks, work, known, given, unit, found, parameter_prior)
+        found = _maximum_likelihood(work, summary, chunks.names, begin, steps)
+    estimate = _estimate(chunks, work, summary, given, unit, found, parameter_prior)
     if strict:
         raise_if_wrong(estimate)
     estimate = with_covariance(estimate, covariance)
-    words = f"{format_count(passes.n_passes, 'pass')[:-1]}es" if passes.n_passes != 1 else "1 pass"
+    words = (
+        f"{format_count(reducer.n_passes, 'pass')[:-1]}es" if reducer.n_passes != 1 else "1 pass"
+    )
     return replace(estimate, notes=(*estimate.notes, f"{words} over {chunks.describe()}."))
 
 
 def _identified(
-    passes: ChunkReducer, known: ChunkSummary, names: tuple[str, ...]
+    reducer: ChunkReducer, summary: ChunkSummary, names: tuple[str, ...]
 ) -> Identification:
-    check_units(known.largest, names)
-    return from_spread(PassedScatter(passes, known), known.spread, known.largest)
+    check_units(summary.largest, names)
+    return from_spread(ChunkedScatter(reducer, summary), summary.spread, summary.largest)
 
 
 def _maximum_likelihood(
-    passes: ChunkReducer,
-    looked_at: ChunkSummary,
+    reducer: ChunkReducer,
+    summary: ChunkSummary,
     names: tuple[str, ...],
     start: Vector | None,
     max_steps: int,
-) -> Found:
+) -> ChunkedSolution:
     """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
-    known = _identified(passes, looked_at, names)
-    likelihood = PassedLikelihood(passes, looked_at)
+    known = _identified(reducer, summary, names)
+    likelihood = ChunkedLikelihood(reducer, summary)
     if known.rank == 0:
-        return Found(nothing_identified(likelihood, known))
+        return ChunkedSolution(nothing_identified(likelihood, known))
     basis, inner = known.basis, likelihood
     if basis is not None:
-        turned = passes.through(InCoordinates(basis))
-        inner = PassedLikelihood(turned, summarize_chunks(turned))
-    begin = inner.known.start if start is None else start_in(basis, start)
+        turned = reducer.with_transform(InCoordinates(basis))
+        inner = ChunkedLikelihood(turned, summarize_chunks(turned))
+    begin = inner.summary.start if start is None else start_in(basis, start)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
     inverse = scaled_inverse(maximum.information)
-    if certified(maximum, inner, inverse[0], looked_at.total_weight):
-        near = near_separation(passes, looked_at, known, inner, maximum)
-        return Found(finite_solution(known, maximum, inverse, "newton", near))
+    if certified(maximum, inner, inverse[0], summary.total_weight):
+        near = near_separation(reducer, summary, known, inner, maximum)
+        return ChunkedSolution(finite_solution(known, maximum, inverse, "newton", near))
     try:
-        found, decided = recession(passes, looked_at, known.scale, basis), True
+        found, decided = recession(reducer, summary, known.scale, basis), True
     except UnsolvedProgramError:
         found, decided = None, False
     if found is not None and found.proven:
-        return _separated(passes, known, found, names, max_steps)
+        return _separated(reducer, known, found, names, max_steps)
     largest = inner.largest[1]
-    likely = PassedCareful(inner.passes, largest, looked_at.furthest_offset)
-    careful = careful_climb(likely, maximum.theta, max_steps, maximum.n_steps)
-    if found is not None and not careful.proof:
-        return _separated(passes, known, found, names, max_steps)
-    if careful.settled or maximum.ending != "converged":
-        maximum = careful.maximum()
+    stable_likelihood = ChunkedStableLikelihood(inner.reducer, largest, summary.largest_offset)
+    stable = stable_newton(stable_likelihood, maximum.theta, max_steps, maximum.n_steps)
+    if found is not None and not stable.proof:
+        return _separated(reducer, known, found, names, max_steps)
+    if stable.settled or maximum.ending != "converged":
+        maximum = stable.maximum()
         inverse = scaled_inverse(maximum.information)
-    if not decided and not careful.proof:
+    if not decided and not stable.proof:
         maximum = replace(maximum, ending=UNDECIDED)
-    near = near_separation(passes, looked_at, known, inner, maximum)
+    near = near_separation(reducer, summary, known, inner, maximum)
     proof = "linear program" if decided else "newton"
-    return Found(finite_solution(known, maximum, inverse, proof, near))
+    return ChunkedSolution(finite_solution(known, maximum, inverse, proof, near))
 
 
 def _separated(
-    passes: ChunkReducer,
+    reducer: ChunkReducer,
     known: Identification,
-    found: PassedRecession,
+    found: ChunkedRecession,
     names: tuple[str, ...],
     max_steps: int,
-) -> Found:
-    """The limit along the recession direction: the fit to what it leaves undecided."""
+) -> ChunkedSolution:
+    """Limit along the recession direction: the fit to the options that it does not resolve."""
     direction = found.direction if known.basis is None else known.basis @ found.direction
-    direction = cleaned(direction, known)
-    left = passes.through(found.excluding)
+    direction = clean_direction(direction, known)
+    left = reducer.with_transform(found.excluding)
     rest = _maximum_likelihood(left, summarize_chunks(left), names, None, max_steps)
-    plain = replace(found.excluding.cut, basis=None)
+    plain = replace(found.excluding.differences, basis=None)
     if rest.solution.recession is not None:
-        direction = combined(passes, plain, direction, rest.solution.recession)
+        direction = combine_directions(reducer, plain, direction, rest.solution.recession)
     where = np.zeros(len(direction))
     if known.complete:
-        where = limits(passes, plain, direction)
-    theta, covariance = finite_where(where, known, rest.solution)
+        where = parameter_limits(reducer, plain, direction)
+    theta, covariance = limit_estimate(where, known, rest.solution)
     solution = replace(
         rest.solution,
         theta=theta,
@@ -536,12 +555,12 @@ def _separated(
         near=None,
         condition=np.inf,
     )
-    return Found(solution, (found.excluding, *rest.excluded))
+    return ChunkedSolution(solution, (found.excluding, *rest.resolved_options))
 
 
 def _posterior(
-    passes: ChunkReducer,
-    looked_at: ChunkSummary,
+    reducer: ChunkReducer,
+    summary: ChunkSummary,
     names: tuple[str, ...],
     prior: ParameterPrior,
     start: Vector | None,
@@ -549,16 +568,16 @@ def _posterior(
     unit: float,
 ) -> Solution:
     """MAP estimate with a Gaussian prior, Eq. (6): it always exists."""
-    known = _identified(passes, looked_at, names)
+    known = _identified(reducer, summary, names)
     d = len(names)
     quadratic = in_unit(prior.quadratic(d, known.scale), unit)
     basis = whole_basis(known, quadratic)
-    work: Any = Restricted(PassedLikelihood(passes, looked_at), np.zeros(d), basis)
+    work: Any = Restricted(ChunkedLikelihood(reducer, summary), np.zeros(d), basis)
     if known.basis is not None:
-        turned = passes.through(InCoordinates(basis, known.rank))
-        work = PassedLikelihood(turned, summarize_chunks(turned, with_start=False))
+        turned = reducer.with_transform(InCoordinates(basis, known.rank))
+        work = ChunkedLikelihood(turned, summarize_chunks(turned, with_start=False))
     within = quadratic.within(np.zeros(d), basis)
-    near = looked_at.start if start is None else start
+    near = summary.start if start is None else start
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum = maximise(work, within, begin, max_steps, patient=True)
     solution = penalised_solution(maximum.value - within(maximum.theta), known, maximum, "prior")
@@ -568,25 +587,29 @@ def _posterior(
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """How many options are taken off the choices, and in how many decisions."""
+class ResolvedCounts:
+    """Counts of the options that are taken off the choices, and of their decisions."""
 
-    excluded: tuple[Excluding, ...]
+    resolved_options: tuple[WithoutResolved, ...]
 
     def __call__(self, choices: Choices) -> tuple[int, int, int]:
         """Options taken off, options that might be, and decisions without some."""
         left = choices
-        for change in self.excluded:
-            left = change(left)
+        for transform in self.resolved_options:
+            left = transform(left)
         lost = choices.n_options - left.n_options
         return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
 
-def _separation(passes: ChunkReducer, found: Found, names: tuple[str, ...]) -> Separation | None:
+def _separation(
+    reducer: ChunkReducer, found: ChunkedSolution, names: tuple[str, ...]
+) -> Separation | None:
     solution = found.solution
     if solution.recession is None:
         return None
-    counts = np.array(list(passes.each(Resolved(found.excluded), "separation"))).sum(axis=0)
+    counts = np.array(
+        list(reducer.map_chunks(ResolvedCounts(found.resolved_options), "separation"))
+    ).sum(axis=0)
     return Separation(
         kind="complete" if counts[0] == counts[1] else "quasi-complete",
         direction=named(solution.recession, names),
@@ -597,14 +620,14 @@ def _separation(passes: ChunkReducer, found: Found, names: tuple[str, ...]) -> S
 
 def _estimate(
     chunks: Chunks,
-    passes: ChunkReducer,
-    known: ChunkSummary,
+    reducer: ChunkReducer,
+    summary: ChunkSummary,
     given: ChunkSummary,
     unit: float,
-    found: Found,
+    found: ChunkedSolution,
     prior: ParameterPrior | None,
 ) -> Estimate:
-    """Put what was found into words and numbers for the user."""
+    """Build the user's estimate from the solution and the summaries."""
     solution = as_given(found.solution, unit)
     facts = DataSummary(
         names=chunks.names,
@@ -612,31 +635,31 @@ def _estimate(
         total_weight=given.total_weight,
         n_options=given.n_options,
         n_subjects=max(len(given.subjects), 1),
-        null_log_likelihood=null_log_likelihood(known) * unit,
+        null_log_likelihood=null_log_likelihood(summary) * unit,
         notes=given.notes,
     )
-    separation = _separation(passes, replace(found, solution=solution), chunks.names)
+    separation = _separation(reducer, replace(found, solution=solution), chunks.names)
     scale = solution.known.scale
     quadratic = None if prior is None else prior.quadratic(len(chunks.names), scale)
-    source = ChoiceSource(None, scale, quadratic, passed=PassedSource(passes, unit))
+    source = ChoiceSource(None, scale, quadratic, chunked=ChunkedSource(reducer, unit))
     return build_estimate(solution, facts, separation, source, prior)
 
 
 @dataclass(frozen=True)
-class PassedSource:
+class ChunkedSource:
     """Chunks behind an estimate, for the covariances that need them; weights are in `unit`."""
 
-    passes: ChunkReducer
+    reducer: ChunkReducer
     unit: float
 
     @property
     def chunks(self) -> Chunks:
         """The choices."""
-        return self.passes.chunks
+        return self.reducer.chunks
 
     def robust(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance (HC0)."""
-        parts = list(self.passes.each(MeatAt(theta), "robust errors"))
+        parts = list(self.reducer.map_chunks(MeatAt(theta), "robust errors"))
         total = np.zeros_like(bread)
         for part, _ in parts:
             total += part
@@ -646,7 +669,7 @@ class PassedSource:
     def clustered(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance by subject."""
         sums: dict[Any, Vector] = {}
-        for labels, parts in self.passes.each(ScoresBySubject(theta), "clustered errors"):
+        for labels, parts in self.reducer.map_chunks(ScoresBySubject(theta), "clustered errors"):
             for label, part in zip(labels, parts, strict=True):
                 sums[label] = sums[label] + part if label in sums else part
         check_clusters(list(sums))
@@ -661,7 +684,7 @@ class MeatAt:
     theta: Vector
 
     def __call__(self, choices: Choices) -> tuple[Matrix, str]:
-        """Of these choices, and the kind of their weights."""
+        """Meat of the sandwich of these choices, and the kind of their weights."""
         return meat(self.theta, choices), choices.weight_kind
 
 

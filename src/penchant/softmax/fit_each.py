@@ -34,7 +34,11 @@ from penchant.softmax.likelihood import (
     workspace_for,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
-from penchant.softmax.separation import NEGLIGIBLE, hang_on, negligible_in_groups
+from penchant.softmax.separation import (
+    NEGLIGIBLE_DIFFERENCE,
+    may_depend_on_small,
+    small_difference_bounds,
+)
 from penchant.softmax.solution import Solution, check_units, weight_unit
 
 SUBJECTS_PER_TASK = 64
@@ -293,19 +297,19 @@ def settled(
     """Subjects whose maximum is proven; the others are looked at one by one.
 
     `totals` are the weights of all decisions of each subject, or their number; `negligible` tells
-    of some subjects what `hang_on` asks for, sharper than by the totals.
+    of some subjects what `may_depend_on_small` asks for, sharper than by the totals.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:
         return np.asarray(good)
     good &= conditions <= WEAK
     doubtful = np.flatnonzero(good)
-    for bound in filter(None, ((NEGLIGIBLE * totals).__getitem__, negligible)):
+    for bound in filter(None, ((NEGLIGIBLE_DIFFERENCE * totals).__getitem__, negligible)):
         bounds = batch.largest[doubtful, 1], batch.information[doubtful]
-        doubtful = doubtful[hang_on(bound(doubtful), *bounds)]
+        doubtful = doubtful[may_depend_on_small(bound(doubtful), *bounds)]
     good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
-    exact = separation.moved(*known) <= separation.EXACT
+    exact = separation.max_utility_change(*known) <= separation.SEPARATION.max_utility_change
     good[good] = exact & separation.certificates(*known, totals[good])
     return np.asarray(good)
 
@@ -362,13 +366,13 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
 
 
 def _negligible(choices: Choices, groups: Grouping, batch: Batch) -> Callable[[IntVector], Vector]:
-    """What `hang_on` asks of some subjects at their estimates."""
+    """What `may_depend_on_small` asks of some subjects at their estimates."""
 
     def of_some(some: IntVector) -> Vector:
         if not len(some):
             return np.zeros(0)
         given = groups.order, groups.bounds, some
-        return negligible_in_groups(choices, given, batch.theta[some], batch.largest[some, 1])
+        return small_difference_bounds(choices, given, batch.theta[some], batch.largest[some, 1])
 
     return of_some
 

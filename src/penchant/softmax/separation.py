@@ -1,9 +1,12 @@
-"""Does the maximum exist? Separation of the choices by a direction of theta.
+"""Existence of the maximum: separation of the choices by a direction of theta.
 
 A direction v with v'(x_chosen - x_j) >= 0 for every option j of every decision, and > 0 for some,
-lets the log-likelihood rise without end: there is no maximum-likelihood estimate. Theorem 1 of the
-paper needs its absence and does not say so. Choices that are separated but for negligible
-differences have a maximum that is far out and hangs on these differences.
+lets the log-likelihood rise without end: there is no maximum-likelihood estimate (Albert and
+Anderson, 1984). It is found by linear programming (HiGHS through scipy), after cheaper tests by
+non-negative least squares and a small dual simplex. Choices that are separated but for negligible
+differences have a maximum that is far out and depends on these differences.
+
+Paper: Theorem 1 needs the absence of separation and does not say so.
 """
 
 from __future__ import annotations
@@ -22,16 +25,27 @@ from penchant.softmax.likelihood import Likelihood, kernel_table, likelihood_of
 from penchant.softmax.newton import Maximum, maximise
 from penchant.softmax.solution import Solution, blank, scaled_inverse
 
-ROUNDED = 64 * EPSILON  # differences below this, relative to what they are taken of, are rounding
-SAME = 1e-9  # along a direction: what a linear program calls 0
-HARDLY = 1e-12  # and what it takes for 0 whatever its tolerance
-STRICT = 1e-7  # a difference along the direction above this is positive
-ENOUGH = 1e-6  # and one above this is no artefact of the linear program's tolerance
-CLEARLY = 1e-5  # distance from a vertex that no tolerance of a linear program reaches
-MOST_TURNS = 50  # of constraints around a vertex
-EXACT = 1e-8
-ROWS_AT_FIRST = 4_000
-ROWS_MORE = 1_000
+
+@dataclass(frozen=True, slots=True)
+class SeparationOptions:
+    """Tolerances of the search for recession directions; rows are scaled to largest entry 1."""
+
+    # of the numbers a difference is taken of: a few operations round off less than this
+    rounding: float = 64 * EPSILON
+    lp_tol: float = 1e-9  # along a direction; what the linear program takes for 0
+    zero_tol: float = 1e-12  # below every tolerance of the linear program: 0 for it in any case
+    resolved_tol: float = 1e-7  # along a direction; a larger difference separates its option
+    min_rise: float = 1e-6  # a smaller largest rise may be an artefact of the LP's tolerance
+    vertex_gap: float = 1e-5  # no tolerance of the LP reaches so far from a vertex
+    max_pivots: int = 50  # of the dual simplex; a handful of parameters takes as many as these
+    max_utility_change: float = 1e-8  # of the last Newton step, which squares it: 1e-16
+    initial_rows: int = 4_000  # of the first LP: a second of HiGHS at most
+    added_rows: int = 1_000  # violated rows added at a time
+
+
+SEPARATION = SeparationOptions()
+# Share of a variable's typical difference: smaller ones are taken for noise of measurement.
+NEGLIGIBLE_DIFFERENCE = 1e-3
 
 
 class UnsolvedProgramError(RuntimeError):
@@ -51,7 +65,7 @@ class Recession:
     proven
         No difference falls along it, to the last digits; else to the linear program's tolerance.
     differences
-        Those that it was found from.
+        Differences of the choices in which it was found.
     """
 
     direction: Vector
@@ -73,16 +87,16 @@ def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float)
 
 def certificates(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
     """Whether the iterates of many subjects prove that their maxima exist; one row for each."""
-    distance = moved(largest, covariance, 1.0)
+    distance = max_utility_change(largest, covariance, 1.0)
     noise = np.finfo(np.float64).eps * np.sqrt(n) * distance
     return np.asarray(distance * (decrement + noise) < 0.5)
 
 
-def moved(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
-    """By how much at most a step of this length in standard errors moves an objective.
+def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
+    """Bound on the change of a utility by a step of this length in standard errors.
 
     Newton's method squares it with every step: the last one leaves no digit of theta in doubt if
-    it moves none by more than `EXACT`.
+    it changes none by more than `SEPARATION.max_utility_change`.
     """
     squared = np.einsum("sa,sac,sc->s", largest, np.abs(covariance), largest)
     return np.asarray(2.0 * np.sqrt(squared) * decrement)
@@ -116,30 +130,30 @@ def recession(
     if not len(found.rows):
         return None
     allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
-    if _balance(found.values.sum(axis=0), found.values, allowed).rules_out(len(found.rows)):
+    if _nnls_bound(found.values.sum(axis=0), found.values, allowed).rules_out(len(found.rows)):
         return None
-    direction = furthest(found.values.mean(axis=0), found.values, allowed, found.rounding)
+    direction = furthest_direction(found.values.mean(axis=0), found.values, allowed, found.rounding)
     along = found.values @ direction
-    if not along.max() > ENOUGH:
+    if not along.max() > SEPARATION.min_rise:
         return None
     resolved = np.zeros(choices.n_rows, dtype=bool)
-    resolved[found.rows] = along > STRICT
+    resolved[found.rows] = along > SEPARATION.resolved_tol
     proven = bool((along >= -found.rounding).all())
     return Recession(direction / found.unit, resolved, proven, found)
 
 
 def is_separated(choices: Choices, scale: Vector, cone: Matrix | None = None) -> bool:
-    """Whether there is a recession direction, which itself is not asked for."""
+    """Whether there is a recession direction; cheaper than finding it."""
     found = differences_of(choices, scale)
     if not len(found.rows):
         return False
     allowed = np.empty((0, found.values.shape[1])) if cone is None else cone / found.unit
-    shown = _balance(found.values.sum(axis=0), found.values, allowed).shows(len(found.rows))
+    shown = _nnls_bound(found.values.sum(axis=0), found.values, allowed).decides(len(found.rows))
     return recession(choices, scale, cone=cone) is not None if shown is None else shown
 
 
 def typical_difference(choices: Choices, scale: Vector) -> Vector:
-    """Size of a variable's differences from the chosen option that is rarely exceeded.
+    """Quantile 0.99 of each variable's absolute differences from the chosen option.
 
     Unlike the root mean square it does not grow with one outlier, beside which all the others would
     look like rounding noise.
@@ -159,37 +173,34 @@ def sizes_of_differences(choices: Choices) -> Matrix:
     return sizes[:, :n]
 
 
-def without_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
-    """The choices, variables that hardly differ from the chosen option's equal to these; or None.
-
-    None where there are none. Hardly: by less than `ignored` of what is rarely exceeded.
-    """
-    return without_differences(choices, ignored * typical_difference(choices, scale))
+def zero_small_differences(choices: Choices, scale: Vector, ignored: float) -> Choices | None:
+    """Choices with differences below `ignored` typical ones set to 0; None if there are none."""
+    return zero_differences(choices, ignored * typical_difference(choices, scale))
 
 
-def without_differences(choices: Choices, limit: Vector) -> Choices | None:
-    """The choices, variables that differ from the chosen option's by at most this equal to these.
-
-    None where there are none.
-    """
+def zero_differences(choices: Choices, limit: Vector) -> Choices | None:
+    """Choices with differences from the chosen option up to `limit` set to 0; None if none is."""
     levelled = np.empty_like(choices.explanatory, order="C")
     if not kernels.zero_small_differences(kernel_table(choices), limit, levelled):
         return None
     return replace(choices, explanatory=levelled)
 
 
-def combined(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:
-    """A recession direction along both: the first, with as much of the second as it bears.
+def combine_directions(choices: Choices, scale: Vector, first: Vector, second: Vector) -> Vector:
+    """Recession direction first + part * second, with the largest part of 1, 1/2, 1/4 ...
 
     The second lowers no difference that the first leaves undecided, so a small part of it is safe.
     """
     found = differences_of(choices, scale)
     one, two = (v * found.unit / np.abs(v * found.unit).max() for v in (first, second))
     part = 1.0
-    while part > 1e-12 and (found.values @ (one + part * two) < -found.rounding - SAME).any():
+    while (
+        part > 1e-12
+        and (found.values @ (one + part * two) < -found.rounding - SEPARATION.lp_tol).any()
+    ):
         part /= 2
     both = one + part * two
-    return np.where(np.abs(both) > ROUNDED * np.abs(both).max(), both, 0.0) / found.unit
+    return np.where(np.abs(both) > SEPARATION.rounding * np.abs(both).max(), both, 0.0) / found.unit
 
 
 @dataclass(frozen=True)
@@ -199,11 +210,11 @@ class Differences:
     Attributes
     ----------
     rows
-        Their places.
+        Their rows in the choices.
     values
         In units of `unit`, each row scaled to largest entry 1.
     rounding
-        What of a scaled row may be rounding.
+        Bound on the rounding error of a scaled row.
     """
 
     rows: IntVector
@@ -217,8 +228,8 @@ def differences_of(
 ) -> Differences:
     """Differences larger than rounding, and than `ignored` typical ones.
 
-    What is rounding is told by the numbers of which the difference is, and by the size of the
-    variable's differences elsewhere: small ones may be what is left of larger numbers.
+    Rounding is judged by the size of the numbers subtracted, and by the size of the variable's
+    differences elsewhere: small numbers may themselves be rounded differences of larger ones.
     """
     unit = typical_difference(choices, scale)
     return differences_in(choices, unit, whole_numbers(choices), ignored, basis)
@@ -231,11 +242,11 @@ def differences_in(
     ignored: float = 0.0,
     basis: Matrix | None = None,
 ) -> Differences:
-    """The same, where typical differences and variables of whole numbers are known."""
-    rows, taken, others = _compared(choices)
+    """Differences in given units, with the variables of whole numbers given."""
+    rows, taken, others = _rejected_rows(choices)
     values = (taken - others) / unit
     size = np.maximum(np.maximum(np.abs(taken), np.abs(others)) / unit, 1.0)
-    noise = np.where(whole, 0.0, ROUNDED) * size
+    noise = np.where(whole, 0.0, SEPARATION.rounding) * size
     equal = np.abs(values) <= noise
     values[equal], noise[equal] = 0.0, 0.0
     if basis is not None:
@@ -250,8 +261,8 @@ def differences_in(
     return Differences(rows[differs], kept, rounding, unit)
 
 
-def _compared(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
-    """Rows on offer that were not chosen, of decisions that count.
+def _rejected_rows(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
+    """Rows available but not chosen, of decisions of positive weight.
 
     Also the variables of the options chosen instead, and their own.
     """
@@ -267,102 +278,104 @@ def _compared(choices: Choices) -> tuple[IntVector, Matrix, Matrix]:
     return rows, choices.explanatory[chosen], choices.explanatory[rows]
 
 
-def furthest(goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector) -> Vector:
+def furthest_direction(
+    goal: Vector, differences: Matrix, allowed: Matrix, rounding: Vector
+) -> Vector:
     """Maximise goal'v over the directions v in the unit box that lower no difference.
 
-    Constraints are added where the last direction breaks them, so that a few thousand stand for
-    millions.
+    Constraint generation: those that the last direction violates are added, so that a few thousand
+    stand for millions. One and two parameters have closed forms.
     """
     if len(goal) == 1:
         rows = np.concatenate([differences[:, 0], allowed[:, 0]])
-        furthest = float(not (rows < 0).any()) if goal[0] > 0 else -float(not (rows > 0).any())
-        return np.array([furthest])
+        end = float(not (rows < 0).any()) if goal[0] > 0 else -float(not (rows > 0).any())
+        return np.array([end])
     if len(goal) == 2:
         slack = np.concatenate([rounding, np.full(len(allowed), 8 * EPSILON)])
         return _furthest_in_plane(goal, np.vstack([differences, allowed]), slack)
-    step = max(1, len(differences) // ROWS_AT_FIRST)
+    step = max(1, len(differences) // SEPARATION.initial_rows)
     active = np.arange(0, len(differences), step)
     while True:
         rows = np.vstack([differences[active], allowed])
-        direction = _only_vertex(goal, rows)
+        direction = _unique_vertex(goal, rows)
         if direction is None:
-            direction = _solve(goal, rows)
+            direction = _solve_linear_program(goal, rows)
         along = differences @ direction
-        broken = np.flatnonzero(along < -SAME)
+        broken = np.flatnonzero(along < -SEPARATION.lp_tol)
         if broken.size:
             broken = np.setdiff1d(broken, active, assume_unique=True)
         if not broken.size:
             return direction
-        worst = broken[np.argsort(along[broken], kind="stable")[:ROWS_MORE]]
+        worst = broken[np.argsort(along[broken], kind="stable")[: SEPARATION.added_rows]]
         active = np.concatenate([active, worst])
 
 
 @dataclass(frozen=True)
-class _Balance:
-    """How far a sum of rows with multipliers that are not negative comes to minus a goal.
+class _NnlsBound:
+    """Bounds on goal'v by non-negative least squares of -goal on the rows.
 
     With r = goal + rows'lambda and no v'row below 0, goal'v <= r'v: where r is 0 no direction leads
     towards the goal. Where it is not, and lambda is the best, r itself is such a direction
-    (Stiemke's lemma; the conditions of non-negative least squares).
+    (Stiemke's lemma; the optimality conditions of non-negative least squares).
 
     Attributes
     ----------
-    highest
-        goal'v is at most this for all v in the unit box, with rows down to minus `SAME`.
+    upper_bound
+        goal'v is at most this for all v in the unit box, with rows down to minus `lp_tol`.
     gain
         goal'v of the direction r, scaled to the unit box; NaN where that lowers a row.
     """
 
-    highest: float
+    upper_bound: float
     gain: float
 
     def rules_out(self, n: int) -> bool:
-        """Whether a goal that is the sum of n of the rows shows that none can rise."""
-        return self.highest + n * SAME < ENOUGH
+        """Whether no row can rise, where the goal is the sum of n rows."""
+        return self.upper_bound + n * SEPARATION.lp_tol < SEPARATION.min_rise
 
-    def shows(self, n: int = 1) -> bool | None:
-        """Whether a linear program comes further than `ENOUGH`, on the mean of n; None: ask it."""
+    def decides(self, n: int = 1) -> bool | None:
+        """Whether the linear program would exceed `min_rise` on the mean of n; None: undecided."""
         if self.rules_out(n):
             return False
-        return True if self.gain > 2 * n * ENOUGH else None
+        return True if self.gain > 2 * n * SEPARATION.min_rise else None
 
 
-def _balance(goal: Vector, differences: Matrix, allowed: Matrix) -> _Balance:
-    """Non-negative least squares, where they cost less than a linear program."""
-    return _balances([goal], differences, allowed)[0]
+def _nnls_bound(goal: Vector, differences: Matrix, allowed: Matrix) -> _NnlsBound:
+    """Bounds by non-negative least squares, where these cost less than a linear program."""
+    return _nnls_bounds([goal], differences, allowed)[0]
 
 
-def _balances(goals: Sequence[Vector], differences: Matrix, allowed: Matrix) -> list[_Balance]:
-    """The same for several goals."""
+def _nnls_bounds(goals: Sequence[Vector], differences: Matrix, allowed: Matrix) -> list[_NnlsBound]:
+    """Bounds by non-negative least squares for several goals."""
     largest = np.abs(allowed).max(axis=1, keepdims=True, initial=1.0)
     rows = np.vstack([differences, allowed / largest])
     d = rows.shape[1]
-    if d < 3 or len(rows) > ROWS_AT_FIRST or not np.isfinite(rows).all():
-        return [_Balance(np.inf, np.nan)] * len(goals)
+    if d < 3 or len(rows) > SEPARATION.initial_rows or not np.isfinite(rows).all():
+        return [_NnlsBound(np.inf, np.nan)] * len(goals)
     size = np.abs(rows)
-    return [_balanced(goal, rows, size) for goal in goals]
+    return [_solve_nnls(goal, rows, size) for goal in goals]
 
 
-def _balanced(goal: Vector, rows: Matrix, sizes: Matrix) -> _Balance:
+def _solve_nnls(goal: Vector, rows: Matrix, sizes: Matrix) -> _NnlsBound:
     try:
         multipliers, _ = scipy.optimize.nnls(rows.T, -goal)
-    except RuntimeError:  # it goes round in circles
-        return _Balance(np.inf, np.nan)
+    except RuntimeError:  # it cycles on degenerate rows
+        return _NnlsBound(np.inf, np.nan)
     rest = goal + rows.T @ multipliers
     noise = EPSILON * (sizes.T @ multipliers + np.abs(goal)).sum()
-    highest = np.abs(rest).sum() + len(rows) * noise + SAME * multipliers.sum()
+    upper_bound = np.abs(rest).sum() + len(rows) * noise + SEPARATION.lp_tol * multipliers.sum()
     size = np.abs(rest).max()
     if not size > 0:
-        return _Balance(float(highest), np.nan)
-    way = rest / size
-    falls = bool((rows @ way < -HARDLY).any())
-    return _Balance(float(highest), np.nan if falls else float(goal @ way))
+        return _NnlsBound(float(upper_bound), np.nan)
+    direction = rest / size
+    falls = bool((rows @ direction < -SEPARATION.zero_tol).any())
+    return _NnlsBound(float(upper_bound), np.nan if falls else float(goal @ direction))
 
 
 def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = None) -> Vector:
-    """The same for two parameters: the directions that lower no row are a wedge.
+    """Furthest direction of two parameters, where the feasible directions are a wedge.
 
-    Of the corners of the box inside it, and of its two sides, one is the furthest; or it is 0.
+    The maximum is at a corner of the box inside the wedge, at one of its two sides, or 0.
     """
     kept = np.abs(rows).max(axis=1) > 0
     slack = 8 * EPSILON if rounding is None else rounding[kept, None]
@@ -376,17 +389,16 @@ def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = Non
     allowed = ways[(rows @ ways.T >= -slack).all(axis=0)]
     best = allowed[np.argmax(allowed @ goal)] if len(allowed) else np.zeros(2)
     best = best if best @ goal > 0 else np.zeros(2)
-    return np.where(np.abs(best) < ROUNDED, 0.0, best)
+    return np.where(np.abs(best) < SEPARATION.rounding, 0.0, best)
 
 
-def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
-    """The vertex that a linear program ends at, where there can be but one; else None.
+def _unique_vertex(goal: Vector, rows: Matrix) -> Vector | None:
+    """Unique optimal vertex of the linear program by the dual simplex method; else None.
 
-    From the corner of the box that is furthest, constraints that are broken replace others, the
-    most broken first: the dual simplex method, which for a handful of parameters takes as many
-    steps. The vertex is the only one if all that it rests on holds it back, firmly enough that
-    whatever a linear program takes for 0 leads nowhere else, or if there is no other direction;
-    and if no other constraint passes by so closely that it might count as one or not.
+    It starts at the furthest corner of the box, and the most violated constraint enters: for a
+    handful of parameters a handful of pivots, faster than HiGHS. None, and HiGHS decides, unless
+    the vertex is unique: all multipliers so far above 0 that the LP's tolerance leads nowhere else,
+    or no other feasible direction; and no further constraint within the tolerance of the vertex.
     """
     d = len(goal)
     if not (np.isfinite(rows).all() and goal.all()):
@@ -394,61 +406,69 @@ def _only_vertex(goal: Vector, rows: Matrix) -> Vector | None:
     eye, sign = np.eye(d), np.sign(goal)
     normals = np.vstack([rows, eye, -eye])
     bounds = np.concatenate([np.zeros(len(rows)), np.full(2 * d, -1.0)])
-    held = len(rows) + np.arange(d) + d * (sign > 0)
-    pull = np.abs(goal)  # of each constraint held: together they outweigh the goal
+    basis_rows = len(rows) + np.arange(d) + d * (sign > 0)
+    multipliers = np.abs(goal)  # of the constraints in the basis
     inverse, direction = np.diag(-sign), sign
-    for _ in range(MOST_TURNS):
-        room = normals @ direction - bounds
-        room[held] = np.inf
-        worst = int(np.argmin(room))
-        if room[worst] >= -HARDLY:
-            apart = ((room > CLEARLY) | (np.abs(room) < HARDLY)).all()
-            loose = np.abs(inverse).sum(axis=1).max() * pull.sum() * SAME
-            firm = loose < CLEARLY * pull.min()
-            if not (apart and (firm or _is_only_way(goal, direction, rows))):
+    for _ in range(SEPARATION.max_pivots):
+        slack = normals @ direction - bounds
+        slack[basis_rows] = np.inf
+        worst = int(np.argmin(slack))
+        if slack[worst] >= -SEPARATION.zero_tol:
+            is_separate = (
+                (slack > SEPARATION.vertex_gap) | (np.abs(slack) < SEPARATION.zero_tol)
+            ).all()
+            shift = np.abs(inverse).sum(axis=1).max() * multipliers.sum() * SEPARATION.lp_tol
+            firm = shift < SEPARATION.vertex_gap * multipliers.min()
+            if not (is_separate and (firm or _is_unique_direction(goal, direction, rows))):
                 return None
-            return np.where(np.abs(direction) < SAME, 0.0, direction)
+            return np.where(np.abs(direction) < SEPARATION.lp_tol, 0.0, direction)
         share = normals[worst] @ inverse
-        taking = share > HARDLY
-        if not taking.any():
+        positive = share > SEPARATION.zero_tol
+        if not positive.any():
             return None
-        ratio = np.divide(pull, share, out=np.full(d, np.inf), where=taking)
-        gone = int(np.argmin(ratio))
-        pull = pull - ratio[gone] * share
-        pull[gone] = ratio[gone]
-        held[gone] = worst
+        ratio = np.divide(multipliers, share, out=np.full(d, np.inf), where=positive)
+        leaving = int(np.argmin(ratio))
+        multipliers = multipliers - ratio[leaving] * share
+        multipliers[leaving] = ratio[leaving]
+        basis_rows[leaving] = worst
         try:
-            inverse = np.linalg.inv(normals[held])
+            inverse = np.linalg.inv(normals[basis_rows])
         except np.linalg.LinAlgError:
             return None
-        direction = inverse @ bounds[held]
+        direction = inverse @ bounds[basis_rows]
     return None
 
 
-def _is_only_way(goal: Vector, direction: Vector, rows: Matrix) -> bool:
-    """Whether no other direction lowers no row: those that this one leaves alone rule them out.
+def _is_unique_direction(goal: Vector, direction: Vector, rows: Matrix) -> bool:
+    """Whether this is the only direction that lowers no row, by the rows that it leaves unchanged.
 
     With multipliers of at least 1 these add up to 0, so that none of them can rise unless another
-    falls; and but for this direction itself there is none along which all of them stay.
+    falls; and only along this direction all of them stay unchanged.
     """
     along = rows @ direction
-    left = rows[np.abs(along) < HARDLY]
-    leads = goal @ direction > CLEARLY and along.max(initial=0.0) > CLEARLY
-    if not leads or not 0 < len(left) <= ROWS_AT_FIRST:
+    left = rows[np.abs(along) < SEPARATION.zero_tol]
+    leads = (
+        goal @ direction > SEPARATION.vertex_gap and along.max(initial=0.0) > SEPARATION.vertex_gap
+    )
+    if not leads or not 0 < len(left) <= SEPARATION.initial_rows:
         return False
     unit = direction / np.linalg.norm(direction)
     spread = np.linalg.eigvalsh(left.T @ left + np.outer(unit, unit))[0]
-    if not spread > CLEARLY:
+    if not spread > SEPARATION.vertex_gap:
         return False
     try:
         more, distance = scipy.optimize.nnls(left.T, -left.sum(axis=0))
-    except RuntimeError:  # it goes round in circles
+    except RuntimeError:  # it cycles on degenerate rows
         return False
-    slack = SAME * (len(left) + more.sum())  # how far a linear program may let one of them rise
-    return bool(distance < SAME and slack * np.sqrt(len(left) / spread) < CLEARLY)
+    slack = SEPARATION.lp_tol * (
+        len(left) + more.sum()
+    )  # how far a linear program may let one of them rise
+    return bool(
+        distance < SEPARATION.lp_tol and slack * np.sqrt(len(left) / spread) < SEPARATION.vertex_gap
+    )
 
 
-def _solve(total: Vector, rows: Matrix) -> Vector:
+def _solve_linear_program(total: Vector, rows: Matrix) -> Vector:
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows / np.where(largest > 1.0, largest, 1.0)  # HiGHS refuses entries above 1e15
     for tolerance in (1e-10, 1e-9, 1e-7):  # now and then it gives up on the finest
@@ -463,25 +483,28 @@ def _solve(total: Vector, rows: Matrix) -> Vector:
             ),
         )
         if solution.x is not None:
-            return np.where(np.abs(solution.x) < SAME, 0.0, solution.x)
+            return np.where(np.abs(solution.x) < SEPARATION.lp_tol, 0.0, solution.x)
     raise UnsolvedProgramError(f"the linear program for separation failed: {solution.message}")
 
 
-def limits(found: Differences, direction: Vector) -> Vector:
-    """Where each parameter goes along the recession directions: +inf, -inf, or 0 for nowhere.
+def parameter_limits(found: Differences, direction: Vector) -> Vector:
+    """Limit of each parameter along the recession directions: +inf, -inf, or 0 if it stays finite.
 
-    NaN where some directions let it rise and others fall, or where that could not be told.
+    NaN where some directions let it rise and others fall, or where that could not be decided.
     """
     free = np.empty((0, len(direction)))
     result = np.zeros(len(direction))
     going = np.flatnonzero(direction)
     goals = [-np.sign(direction[a]) * np.eye(len(direction))[a] for a in going]
-    balances = _balances(goals, found.values, free)
-    for a, goal, balance in zip(going, goals, balances, strict=True):
-        opposite = balance.shows()
+    bounds_by_nnls = _nnls_bounds(goals, found.values, free)
+    for a, goal, balance in zip(going, goals, bounds_by_nnls, strict=True):
+        opposite = balance.decides()
         if opposite is None:
             try:
-                opposite = goal @ furthest(goal, found.values, free, found.rounding) > ENOUGH
+                opposite = (
+                    goal @ furthest_direction(goal, found.values, free, found.rounding)
+                    > SEPARATION.min_rise
+                )
             except UnsolvedProgramError:
                 opposite = True
         result[a] = np.nan if opposite else np.sign(direction[a]) * np.inf
@@ -497,50 +520,50 @@ def limit_along(
 ) -> tuple[Vector, Matrix]:
     """Parameters in the limit: infinite along the direction, finite where the rest identifies.
 
-    `found` are the differences of the choices, if they are known.
+    `found` are the differences of the choices, if they were computed before.
     """
     where = np.zeros(len(direction))
-    if known.complete and _is_only_one(direction * known.scale, rest, known.scale):
+    if known.complete and _is_unique_recession(direction * known.scale, rest, known.scale):
         where[direction != 0] = np.copysign(np.inf, direction[direction != 0])
     elif known.complete:
-        where = limits(differences_of(choices, known.scale) if found is None else found, direction)
-    return finite_where(where, known, rest)
+        where = parameter_limits(
+            differences_of(choices, known.scale) if found is None else found, direction
+        )
+    return limit_estimate(where, known, rest)
 
 
-def _is_only_one(direction: Vector, rest: Solution, unit: Vector) -> bool:
-    """Whether there is no other recession direction.
+def _is_unique_recession(direction: Vector, rest: Solution, unit: Vector) -> bool:
+    """Whether there is no other recession direction than this one, scaled by `unit`.
 
-    The rest has a maximum, and all of it is told but for this one: another would separate the rest,
-    or change nothing of it either. The direction is scaled, by `unit`.
+    True if the decisions that it leaves undecided have a maximum in which only this direction is
+    unidentified: another one would separate them, or be unidentified too.
     """
     null = rest.known.null_directions
     if rest.certificate is None or rest.recession is not None or len(null) != 1:
         return False
     other = null[0] * unit
     along = np.abs(other @ direction) / np.linalg.norm(other) / np.linalg.norm(direction)
-    return bool(along > 1.0 - SAME)
+    return bool(along > 1.0 - SEPARATION.lp_tol)
 
 
-def finite_where(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:
-    """Parameters infinite where they go somewhere, finite where the rest identifies them."""
+def limit_estimate(where: Vector, known: Identification, rest: Solution) -> tuple[Vector, Matrix]:
+    """Estimate in the limit: infinite where `where` is, else that of the rest if identified."""
     finite = rest.known.identified & (where == 0) & known.identified & np.isfinite(rest.theta)
     theta, covariance = blank(rest.theta, rest.covariance, finite)
     theta = np.where(np.isinf(where), where, theta)
     return theta, covariance
 
 
-def cleaned(direction: Vector, known: Identification) -> Vector:
+def clean_direction(direction: Vector, known: Identification) -> Vector:
     """Entries that are rounding noise in standard units set to 0; the largest made 1."""
     size = np.abs(direction * known.scale)
+    # the linear program's tolerance leaves entries of some 1e-10 where there should be none
     kept = np.where(size > 1e-8 * size.max(), direction, 0.0)
     return np.asarray(kept / np.abs(kept).max())
 
 
-NEGLIGIBLE = 1e-3  # differences below this, of those that are rarely exceeded
-
-
-def hang_on(negligible: Vector, largest: Matrix, information: Matrix) -> BoolVector:
-    """Whether maxima may hang on negligible differences: where not, this is a proof.
+def may_depend_on_small(negligible: Vector, largest: Matrix, information: Matrix) -> BoolVector:
+    """Whether maxima may depend on negligible differences; False is a proof that they do not.
 
     Let v separate the choices once differences x_chosen - x_j = u_j + e_j are rounded to u_j, with
     sum_a |v_a| largest_a = 1, so that v'u_j >= 0. At the maximum the score along v, the sum of
@@ -553,7 +576,7 @@ def hang_on(negligible: Vector, largest: Matrix, information: Matrix) -> BoolVec
     ----------
     negligible
         Sum of p_j |e_ja| / largest_a over all options, of the variable a that has most, or more;
-        at most `NEGLIGIBLE` times the weight of all decisions. One for each information.
+        at most `NEGLIGIBLE_DIFFERENCE` times the weight of all decisions. One for each information.
     largest
         Largest |x_i - x_chosen| of each variable.
     information
@@ -568,20 +591,24 @@ def hang_on(negligible: Vector, largest: Matrix, information: Matrix) -> BoolVec
 def near_separation(
     choices: Choices, known: Identification, likelihood: Likelihood, maximum: Maximum
 ) -> Vector | None:
-    """Direction that separates all but negligible differences, looked for where there may be one.
+    """Direction that separates all but negligible differences, by which alone a maximum exists.
 
-    Where it is, the maximum exists by these differences only. None, too, where it is not known.
+    None also where the linear program fails. Bounds from cheap to sharp come first.
     """
     if not known.complete:
         return None
     if known.basis is None:  # else the variables of the likelihood are not those of the choices
         largest = likelihood.largest[1]
         bounds = largest[None], maximum.information[None]
-        if not hang_on(NEGLIGIBLE * np.array([choices.total_weight]), *bounds)[0]:
+        if not may_depend_on_small(
+            NEGLIGIBLE_DIFFERENCE * np.array([choices.total_weight]), *bounds
+        )[0]:
             return None
-        if not hang_on(negligible_differences(choices, maximum.theta, largest), *bounds)[0]:
+        if not may_depend_on_small(
+            small_difference_bound(choices, maximum.theta, largest), *bounds
+        )[0]:
             return None
-    plain = without_small_differences(choices, known.scale, NEGLIGIBLE)
+    plain = zero_small_differences(choices, known.scale, NEGLIGIBLE_DIFFERENCE)
     if plain is None or (known.basis is None and _has_maximum(plain, maximum.theta)):
         return None
     try:
@@ -591,27 +618,34 @@ def near_separation(
     return None if found is None else found.direction
 
 
-def negligible_differences(choices: Choices, theta: Vector, largest: Vector) -> Vector:
-    """What `hang_on` asks of choices at theta, (1,): most are settled by it in one compiled pass.
+def small_difference_bound(choices: Choices, theta: Vector, largest: Vector) -> Vector:
+    """Argument `negligible` of `may_depend_on_small` for choices at theta: (1,).
 
-    Differences count up to `NEGLIGIBLE` of the largest, as typical ones are no larger.
+    Differences count up to `NEGLIGIBLE_DIFFERENCE` of the largest, as typical ones are no larger.
     """
     groups = np.arange(choices.n_decisions), np.array([0, choices.n_decisions]), np.array([0])
-    return negligible_in_groups(choices, groups, theta[None], largest[None])
+    return small_difference_bounds(choices, groups, theta[None], largest[None])
 
 
-def negligible_in_groups(
+def small_difference_bounds(
     choices: Choices,
     groups: tuple[IntVector, IntVector, IntVector],
     theta: Matrix,
     largest: Matrix,
 ) -> Vector:
-    """The same of groups of decisions, each with its theta.
+    """Argument `negligible` of `may_depend_on_small` for groups of decisions, each with its theta.
 
     `groups` are the decisions in the order of groups, where those of each begin, and which groups.
     """
-    found, room = np.empty_like(theta), np.empty((2, theta.shape[1]))
-    given = kernel_table(choices), groups, np.array(theta), NEGLIGIBLE * largest, room, found
+    found, work = np.empty_like(theta), np.empty((2, theta.shape[1]))
+    given = (
+        kernel_table(choices),
+        groups,
+        np.array(theta),
+        NEGLIGIBLE_DIFFERENCE * largest,
+        work,
+        found,
+    )
     kernels.bound_small_differences(*given)
     return np.asarray((found / np.where(largest > 0, largest, 1.0)).max(axis=1))
 
@@ -627,10 +661,10 @@ def _has_maximum(choices: Choices, start: Vector) -> bool:
 def certified(
     maximum: Maximum, likelihood: Likelihood, covariance: Matrix, total_weight: float
 ) -> bool:
-    """Whether where Newton's method ended proves that the maximum exists."""
+    """Whether the last iterate of Newton's method proves that the maximum exists."""
     if not np.isfinite(covariance).all() or maximum.ending == "slow":
         return False
-    distance = moved(likelihood.largest[1][None], covariance[None], maximum.decrement)
-    if distance[0] > EXACT:
+    distance = max_utility_change(likelihood.largest[1][None], covariance[None], maximum.decrement)
+    if distance[0] > SEPARATION.max_utility_change:
         return False
     return certificate(likelihood.largest[1], covariance, maximum.decrement, total_weight)

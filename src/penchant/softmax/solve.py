@@ -1,10 +1,12 @@
-"""From choices to the maximum of their likelihood, with proof that it is one, Eq. (4).
+"""Maximum-likelihood estimate of choices, with proof that the maximum exists or does not, Eq. (4).
 
+The plan: identification, Newton's method, a proof of existence from its last iterate, and only
+where that fails a linear program for separation and a slower, numerically stable Newton's method.
 The compiled sums take each set relative to the option chosen and stop at a length of the step in
-standard errors. Where nearly all choices are nearly certain that is not enough: where another
-option is all but certain the variance is a difference of equal numbers, and where standard errors
-are huge a short step still moves theta. There each set is taken relative to its most likely option,
-and the end is a step that moves no objective: no digit is lost, and no step too long.
+standard errors. Where nearly all choices are nearly certain that is not enough: if another option
+is all but certain the variance is a difference of equal numbers, and if standard errors are huge a
+short step still moves theta. The stable method takes each set relative to its most likely option,
+and ends with a step that changes no utility.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from penchant.softmax.newton import UNDECIDED, Maximum, maximise
 from penchant.softmax.separation import (
     UnsolvedProgramError,
     certified,
-    cleaned,
+    clean_direction,
     limit_along,
     near_separation,
 )
@@ -45,7 +47,7 @@ from penchant.softmax.solution import (
     without_dust,
 )
 
-MANY_BLOCKS = 4096
+MIN_BLOCKS_FOR_PART = 4096  # of 8 decisions; below, a fit of a part saves less than it costs
 
 
 def maximum_likelihood(
@@ -62,6 +64,8 @@ def maximum_likelihood(
     applied = None if constraints is None else constraints.on(known.null_directions)
     if constraints is not None and applied is not None:
         free = None
+        # with offsets the search inside constraints may start where every choice is certain: the
+        # free maximum is the answer or a better start
         if choices.offset is not None and known.basis is None:
             free = maximum_likelihood(choices, None, start, max_steps, threads)
             if _inside(free, constraints):
@@ -75,7 +79,7 @@ def maximum_likelihood(
     if begin is None:
         begin = _start_from_part(inner)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
-    if maximum.ending != "slow":
+    if maximum.ending != "slow":  # slow steps lead to a supremum at infinity
         inverse = scaled_inverse(maximum.information)
         if certified(maximum, inner, inverse[0], choices.total_weight):
             near = near_separation(choices, known, inner, maximum)
@@ -86,12 +90,13 @@ def maximum_likelihood(
         found, decided = None, False
     if found is not None and found.proven:
         return _separated(choices, known, found, threads)
-    careful = careful_maximum(work, inner.largest[1], maximum.theta, max_steps, maximum.n_steps)
-    if found is not None and not careful.proof:
+    # separated only within the linear program's tolerance, or no maximum proven: look closer
+    stable = stable_maximum(work, inner.largest[1], maximum.theta, max_steps, maximum.n_steps)
+    if found is not None and not stable.proof:
         return _separated(choices, known, found, threads)
-    if careful.settled or maximum.ending != "converged":
-        maximum = careful.maximum()
-    if not decided and not careful.proof:
+    if stable.settled or maximum.ending != "converged":
+        maximum = stable.maximum()
+    if not decided and not stable.proof:
         maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(choices, known, inner, maximum)
     inverse = scaled_inverse(maximum.information)
@@ -102,10 +107,10 @@ def maximum_likelihood(
 def proven_separation(
     choices: Choices, known: Identification, threads: int | None = None
 ) -> Solution | None:
-    """What `maximum_likelihood` finds where a direction separates to the last digits; else None.
+    """Solution of `maximum_likelihood` if a direction separates to the last digits; else None.
 
-    It is quicker to ask first where Newton's method is known to lead nowhere. `known` is what the
-    choices identify.
+    Quicker than `maximum_likelihood` for data on which Newton's method is known to diverge. `known`
+    is the identification of the choices.
     """
     try:
         found = separating.recession(choices, known.scale, basis=known.basis)
@@ -122,15 +127,16 @@ def _inside(free: Solution, constraints: Constraints) -> bool:
     if free.certificate is None or not np.isfinite(theta).all():
         return False
     room = constraints.matrix @ theta - constraints.bound
+    # strictly inside, by more than rounding and the error of the maximum
     return bool((room > 1e-9 * (np.abs(constraints.matrix) @ np.abs(theta))).all())
 
 
 def has_maximum(
     choices: Choices, constraints: Constraints | None = None, known: Identification | None = None
 ) -> bool:
-    """Whether the likelihood has one maximum: all weights are told, and none goes to infinity.
+    """Whether the likelihood has one maximum: all weights are identified, and none diverges.
 
-    `known` is what the choices identify, if it is.
+    `known` is the identification of the choices, if it was computed before.
     """
     known = prepared(choices, 1)[1] if known is None else known
     if not known.complete:
@@ -140,15 +146,16 @@ def has_maximum(
 
 
 def _start_from_part(likelihood: Likelihood) -> Vector | None:
-    """The estimate of the first decisions of large data: near enough to save whole passes."""
-    if not isinstance(likelihood, PackedLikelihood) or likelihood.n_blocks < MANY_BLOCKS:
+    """Estimate from the first decisions of large data: near enough to save whole passes."""
+    if not isinstance(likelihood, PackedLikelihood) or likelihood.n_blocks < MIN_BLOCKS_FOR_PART:
         return None
+    # 1/32 of the data costs little; 12 steps are enough unless that part is separated
     found = maximise(likelihood.part(likelihood.n_blocks // 32), max_steps=12)
     return found.theta if found.ending == "converged" else None
 
 
 def start_in(basis: Matrix | None, start: Vector | None) -> Vector | None:
-    """Where to begin, in coordinates of the basis."""
+    """Start in coordinates of the basis."""
     if start is None or basis is None:
         return start
     return np.asarray(np.linalg.lstsq(basis, start, rcond=None)[0])
@@ -161,7 +168,7 @@ def finite_solution(
     proof: str,
     near: Vector | None,
 ) -> Solution:
-    """A maximum that exists, back in the user's coordinates; `inverse` of its information."""
+    """Solution of a finite maximum, in the user's coordinates; `inverse` of its information."""
     covariance, condition = inverse
     theta = maximum.theta
     if known.basis is not None:
@@ -199,9 +206,9 @@ def _user_condition(covariance: Matrix, known: Identification) -> float:
 def _separated(
     choices: Choices, known: Identification, found: separating.Recession, threads: int | None
 ) -> Solution:
-    """The limit along the recession direction: the fit to what it leaves undecided."""
+    """Limit along the recession direction: the fit to the options that it does not resolve."""
     direction = found.direction if known.basis is None else known.basis @ found.direction
-    direction = cleaned(direction, known)
+    direction = clean_direction(direction, known)
     on_offer = ~found.resolved
     if choices.available is not None:
         on_offer = on_offer & choices.available
@@ -210,7 +217,7 @@ def _separated(
     resolved = found.resolved
     if rest.recession is not None and rest.resolved is not None:
         resolved = resolved | rest.resolved
-        direction = separating.combined(choices, known.scale, direction, rest.recession)
+        direction = separating.combine_directions(choices, known.scale, direction, rest.recession)
     differences = found.differences if known.basis is None else None
     theta, covariance = limit_along(choices, known, direction, rest, differences)
     return replace(
@@ -226,18 +233,26 @@ def _separated(
     )
 
 
-STILL = 1e-9  # largest change of an objective by the last step; one step more squares it
-NEAR = 0.1  # the same, on the way along the offsets
-OVERSHOT = 0.5  # of the slope: a step may end so far beyond the maximum along it
-SMALL = 0.1  # below this steps shrink fast, but for rounding
-PATIENCE = 4
-CERTAIN = -40.0  # log-probabilities below which log(1 + p) is p
-WITHIN_REACH = 8.0  # differences of offsets that Newton's method takes from theta = 0
-FAR = 1e16  # no objective moves further in one step
+@dataclass(frozen=True, slots=True)
+class StableNewtonOptions:
+    """Tolerances of the stable Newton's method, in units of utility unless said otherwise."""
+
+    utility_tol: float = 1e-9  # change by the last step; the step after it would be its square
+    continuation_tol: float = 0.1  # at smaller offsets, whose maximum is only a start
+    overshoot: float = 0.5  # share of the slope that may be reversed at the end of a step
+    fast_region: float = 0.1  # below, steps at least square, unless rounding keeps them up
+    max_slow_steps: int = 4  # in a row inside the fast region that do not halve the step
+    # of the likeliest rejected option: below, log(1 + p) is p and sums can be scaled by it
+    certain_log_probability: float = -40.0
+    max_start_offset: float = 8.0  # differences of offsets from which Newton's method starts at 0
+    max_utility_change: float = 1e16  # of one step; more would leave no digit of the next theta
+
+
+STABLE = StableNewtonOptions()
 
 
 @dataclass(frozen=True)
-class CarefulMoments:
+class StableMoments:
     """Log-likelihood, gradient and information, all divided by exp(log_unit).
 
     `noise` bounds the rounding of the gradient.
@@ -250,27 +265,27 @@ class CarefulMoments:
     log_unit: float
 
 
-class CarefulLikelihood(Protocol):
-    """What careful steps need to know of the choices, with a share of their offsets."""
+class StableLikelihood(Protocol):
+    """Log-likelihood without cancellation or overflow, with a share of the choices' offsets."""
 
     @property
     def largest(self) -> Vector:
         """Largest |x_i - x_chosen| of each variable."""
 
     @property
-    def furthest_offset(self) -> float | None:
+    def largest_offset(self) -> float | None:
         """Largest difference of an offset from that of the option chosen; None without offsets."""
 
-    def moments(self, theta: Vector) -> CarefulMoments:
+    def moments(self, theta: Vector) -> StableMoments:
         """Sums over decisions, each relative to its most likely option."""
 
-    def with_share(self, share: float) -> CarefulLikelihood:
-        """The same with another share of the offsets."""
+    def with_share(self, share: float) -> StableLikelihood:
+        """Likelihood with another share of the offsets."""
 
 
 @dataclass(frozen=True)
-class Careful:
-    """The log-likelihood of choices, with a share of their offsets."""
+class StableChoiceLikelihood:
+    """Stable log-likelihood of choices in memory, with a share of their offsets."""
 
     choices: Choices
     largest: Vector  # |x_i - x_chosen| of each variable
@@ -278,8 +293,8 @@ class Careful:
     share: float = 1.0
 
     @classmethod
-    def of(cls, choices: Choices, largest: Vector) -> Careful:
-        """Of all that is known of the choices."""
+    def of(cls, choices: Choices, largest: Vector) -> StableChoiceLikelihood:
+        """Likelihood with all of the offsets."""
         if choices.offset is None:
             return cls(choices, largest, None)
         sizes = np.diff(choices.first_row)
@@ -289,12 +304,12 @@ class Careful:
         return cls(choices, largest, offsets)
 
     @property
-    def furthest_offset(self) -> float | None:
+    def largest_offset(self) -> float | None:
         """Largest difference of an offset from that of the option chosen; None without offsets."""
         return None if self.offsets is None else float(np.abs(self.offsets).max())
 
-    def with_share(self, share: float) -> Careful:
-        """The same with another share of the offsets."""
+    def with_share(self, share: float) -> StableChoiceLikelihood:
+        """Likelihood with another share of the offsets."""
         return replace(self, share=share)
 
     @cached_property
@@ -304,13 +319,13 @@ class Careful:
 
     @cached_property
     def _times(self) -> int | IntVector:
-        """The same as one number, if all sets have as many: repeating is quicker then."""
+        """Rows of each set as one number, if all have as many: `np.repeat` is quicker then."""
         sizes = self._sizes
         return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
 
     @cached_property
     def _chosen(self) -> IntVector:
-        """Of every row, the row that was chosen in its set."""
+        """Chosen row of the set of every row."""
         return np.repeat(self.choices.chosen_row, self._sizes)
 
     @cached_property
@@ -357,7 +372,7 @@ class Careful:
             q[~c.available] = -np.inf
         return q, EPSILON * (4.0 + size)
 
-    def moments(self, theta: Vector) -> CarefulMoments:
+    def moments(self, theta: Vector) -> StableMoments:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
         q, error = self.objectives(theta)
@@ -367,12 +382,12 @@ class Careful:
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
         first = at_top[np.searchsorted(at_top, starts)]
         e = np.exp(q - np.repeat(top, sizes))
-        e[first] = 0.0
+        e[first] = 0.0  # of the most likely option, left out: log1p keeps the digits of the others
         others = np.add.reduceat(e, starts)
         log_p = q - np.repeat(top + np.log1p(others), sizes)
         unit = float(log_p[missed].max(initial=-np.inf))
-        unit = unit if np.isfinite(unit) and unit < CERTAIN else 0.0
-        if unit:
+        unit = unit if np.isfinite(unit) and unit < STABLE.certain_log_probability else 0.0
+        if unit:  # every choice is all but certain: scale, as squares of p would underflow
             log_p[missed] -= unit
         p = np.exp(np.where(missed, log_p, np.minimum(log_p, 0.0)))
         if unit:
@@ -394,7 +409,7 @@ class Careful:
 
     def _summed(
         self, value: float, p: Vector, unit: float, first: IntVector, error: Vector
-    ) -> CarefulMoments:
+    ) -> StableMoments:
         """Gradient and information for probabilities p, times the weights and less the unit."""
         c = self.choices
         d = c.n_parameters
@@ -418,22 +433,22 @@ class Careful:
             mean = np.add.reduceat(share[:, None] * y, edges[:-1] - edges[0])
             centred = y - np.repeat(mean, sizes, axis=0)
             information += (centred.T * mine) @ centred
-        return CarefulMoments(value, gradient, information, noise, unit)
+        return StableMoments(value, gradient, information, noise, unit)
 
 
 @dataclass(frozen=True)
-class Climb:
-    """Where careful steps ended: whether they settled, and whether that proves a maximum."""
+class StableMaximum:
+    """Last iterate of the stable Newton's method; whether it settled, and proves a maximum."""
 
     theta: Vector
-    moments: CarefulMoments
+    moments: StableMoments
     decrement: float
     n_steps: int
     settled: bool
     proof: bool
 
     def maximum(self) -> Maximum:
-        """The same in the words of Newton's method."""
+        """Convert to the record of the fast Newton's method, in natural units."""
         unit = np.exp(self.moments.log_unit)
         return Maximum(
             self.theta,
@@ -446,87 +461,101 @@ class Climb:
         )
 
 
-def careful_maximum(
+def stable_maximum(
     choices: Choices, largest: Vector, start: Vector, max_steps: int, taken: int = 0
-) -> Climb:
-    """The maximum from a point near it; or from afar, by way of smaller offsets.
+) -> StableMaximum:
+    """Maximise the likelihood of choices in memory by `stable_newton`.
 
     `largest` bounds |x_i - x_chosen| of each variable; `taken` are steps taken before.
     """
-    return careful_climb(Careful.of(choices, largest), start, max_steps, taken)
+    return stable_newton(StableChoiceLikelihood.of(choices, largest), start, max_steps, taken)
 
 
-def careful_climb(
-    careful: CarefulLikelihood, start: Vector, max_steps: int, taken: int = 0
-) -> Climb:
-    """The same for a likelihood that is known."""
-    found = climb(careful, start, max_steps, taken)
-    size = careful.furthest_offset
+def stable_newton(
+    likelihood: StableLikelihood, start: Vector, max_steps: int, taken: int = 0
+) -> StableMaximum:
+    """Maximise by `damped_newton`; if it does not settle, by continuation in the offsets.
+
+    Offsets of hundreds make every choice certain at theta = 0, where no step can be computed. A
+    share of them that Newton's method can handle is doubled until it is 1, each maximum scaled up
+    as the start of the next.
+    """
+    found = damped_newton(likelihood, start, max_steps, taken)
+    size = likelihood.largest_offset
     if found.settled or size is None:
         return found
-    share = min(1.0, WITHIN_REACH / size) if size > 0 else 1.0
+    share = min(1.0, STABLE.max_start_offset / size) if size > 0 else 1.0
     theta, steps = np.zeros(len(start)), found.n_steps if found.n_steps < max_steps else taken
     while share < 1.0:
-        part = climb(careful.with_share(share), theta, max_steps, steps, NEAR)
+        part = damped_newton(
+            likelihood.with_share(share), theta, max_steps, steps, STABLE.continuation_tol
+        )
         if not part.settled:
             return replace(found, n_steps=max(found.n_steps, part.n_steps))
         steps = part.n_steps
         further = min(1.0, 2.0 * share)
         theta, share = part.theta * (further / share), further
-    return climb(careful, theta, max_steps, steps)
+    return damped_newton(likelihood, theta, max_steps, steps)
 
 
-def climb(
-    careful: CarefulLikelihood, start: Vector, max_steps: int, taken: int = 0, still: float = STILL
-) -> Climb:
-    """Newton's steps until none moves an objective; shortened while they overshoot."""
+def damped_newton(
+    likelihood: StableLikelihood,
+    start: Vector,
+    max_steps: int,
+    taken: int = 0,
+    utility_tol: float = STABLE.utility_tol,
+) -> StableMaximum:
+    """Take Newton steps until one changes no utility; halve steps that overshoot."""
     theta, n_steps, decrement = np.array(start), taken, np.inf
-    here = careful.moments(theta)
-    closest, vain = np.inf, 0
+    here = likelihood.moments(theta)
+    closest, n_slow = np.inf, 0
     while True:
-        covariance = _inverse(here.information, careful.largest)
+        covariance = _inverse(here.information, likelihood.largest)
         step = covariance @ here.gradient
         slope = float(here.gradient @ step)
-        reach = float(careful.largest @ np.abs(step))
-        noise = float(careful.largest @ (np.abs(covariance) @ here.noise))
+        reach = float(likelihood.largest @ np.abs(step))
+        noise = float(likelihood.largest @ (np.abs(covariance) @ here.noise))
         decrement = float(np.sqrt(max(slope, 0.0) * np.exp(here.log_unit)))
-        if reach <= (noise if still < noise < SMALL else still):
-            proof = _proves(careful.largest, covariance, slope, here.noise)
+        if reach <= (noise if utility_tol < noise < STABLE.fast_region else utility_tol):
+            proof = _proves(likelihood.largest, covariance, slope, here.noise)
             theta = theta + step
-            return Climb(theta, careful.moments(theta), decrement, n_steps, True, proof)
-        vain = vain + 1 if SMALL > reach > 0.5 * closest else 0
+            return StableMaximum(theta, likelihood.moments(theta), decrement, n_steps, True, proof)
+        n_slow = n_slow + 1 if STABLE.fast_region > reach > 0.5 * closest else 0
         closest = min(closest, reach)
-        if n_steps >= max_steps or vain >= PATIENCE:
-            return Climb(theta, here, decrement, n_steps, False, False)
-        ahead = _shortened(careful, theta, step, here, min(1.0, FAR / reach))
-        if ahead is None:
-            return Climb(theta, here, decrement, n_steps, False, False)
-        theta, here = ahead
+        if n_steps >= max_steps or n_slow >= STABLE.max_slow_steps:
+            return StableMaximum(theta, here, decrement, n_steps, False, False)
+        accepted = _backtrack(
+            likelihood, theta, step, here, min(1.0, STABLE.max_utility_change / reach)
+        )
+        if accepted is None:
+            return StableMaximum(theta, here, decrement, n_steps, False, False)
+        theta, here = accepted
         n_steps += 1
 
 
-def _shortened(
-    careful: CarefulLikelihood, theta: Vector, step: Vector, here: CarefulMoments, longest: float
-) -> tuple[Vector, CarefulMoments] | None:
-    """The first of this part of a step, its half ... that does not overshoot the maximum along it.
+def _backtrack(
+    likelihood: StableLikelihood, theta: Vector, step: Vector, here: StableMoments, longest: float
+) -> tuple[Vector, StableMoments] | None:
+    """Backtrack by halving until the step does not overshoot the maximum along it; None if never.
 
-    Where the slope hardly changes, and then falls at once, the half comes close in a few steps.
+    The slope, not the value, is tested: where the likelihood is all but flat, differences of values
+    are rounding errors, while slopes keep their digits.
     """
     fraction, slope = longest, float(here.gradient @ step)
     while fraction > 1e-15 * longest:
         trial = theta + fraction * step
-        there = careful.moments(trial)
+        there = likelihood.moments(trial)
         left = float(there.gradient @ step) * np.exp(there.log_unit - here.log_unit)
-        if np.isfinite(left) and left >= -OVERSHOT * slope:
+        if np.isfinite(left) and left >= -STABLE.overshoot * slope:
             return trial, there
         fraction /= 2
     return None
 
 
 def _inverse(information: Matrix, largest: Vector) -> Matrix:
-    """Inverse of the information; of a matrix near it where that is singular."""
+    """Inverse of the information, with eigenvalues raised to 1e-15 of the largest."""
     diagonal = np.diag(information)
-    least = 1e-100 * largest  # less is as good as nothing, and its square no number
+    least = 1e-100 * largest  # a smaller scale would underflow when squared
     scale = np.where(diagonal > least**2, np.sqrt(np.maximum(diagonal, least**2)), largest)
     values, vectors = np.linalg.eigh(information / scale[:, None] / scale[None, :])
     values = np.maximum(values, 1e-15 * values[-1]) if values[-1] > 1e-9 else np.ones_like(values)
@@ -534,7 +563,7 @@ def _inverse(information: Matrix, largest: Vector) -> Matrix:
 
 
 def _proves(largest: Vector, covariance: Matrix, slope: float, noise: Vector) -> bool:
-    """Whether the end proves that the maximum exists, as `separation.certificate` has it."""
+    """Whether the last iterate proves that the maximum exists, as in `separation.certificate`."""
     distance = 2.0 * float(np.sqrt(largest @ np.abs(covariance) @ largest))
     blurred = float(np.sqrt(noise @ np.abs(covariance) @ noise))
     return distance * (float(np.sqrt(max(slope, 0.0))) + blurred) < 0.5
