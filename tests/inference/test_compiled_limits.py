@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import penchant as pn
 from penchant.inference.profile._kernels import solve_weights
-from penchant.softmax.constraints import Constraints, maximise_within
+from penchant.softmax.constraints import Constraints, maximise_constrained
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
 
@@ -19,7 +19,7 @@ def test_the_compiled_maximum_is_that_of_the_one_for_any_constraints(seed, posit
     value, theta = _compiled(x, chosen, np.array(sorted(positive)))
     limits = Constraints.at_least(list("abc"), **{"abc"[a]: 0.0 for a in positive})
     choices = pn.Choices.from_arrays(x, chosen, names=list("abc"))
-    best, active = maximise_within(likelihood_of(choices, 1), limits, Quadratic.none(3))
+    best, active = maximise_constrained(likelihood_of(choices, 1), limits, Quadratic.none(3))
     assert value == pytest.approx(best.value, rel=1e-11)
     assert theta == pytest.approx(best.theta, abs=2e-6)
     assert (best.theta[sorted(positive)] >= -1e-12).all()

@@ -8,7 +8,7 @@ from scipy import linalg, optimize, special
 
 import penchant as pn
 from penchant.inference.profile.evaluations import best_weights, prior_quadratic
-from penchant.softmax.constraints import Constraints, maximise_freely
+from penchant.softmax.constraints import Constraints, maximise_on_plane
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.likelihood import likelihood_of
 
@@ -211,9 +211,9 @@ def test_a_limit_far_out_is_left_once_if_nothing_is_gained_by_it(monkeypatch):
 
     def counted(*given, **options):
         faces.append(1)
-        return maximise_freely(*given, **options)
+        return maximise_on_plane(*given, **options)
 
-    monkeypatch.setattr("penchant.softmax.constraints.maximise_freely", counted)
+    monkeypatch.setattr("penchant.softmax.constraints.maximise_on_plane", counted)
     chosen = pn.Choices.from_arrays(sets, [0, 1, 3], names=["b", "c", "d"])
     limits = Constraints.single(("b", "c", "d"), {"b": 0.0}, 1.0)
     found = best_weights(chosen, limits, None)

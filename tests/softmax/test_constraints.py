@@ -8,7 +8,7 @@ import penchant as pn
 import reference
 from made import case, half_separated_case, separated_case
 from penchant.softmax import constraints
-from penchant.softmax.constraints import InfeasibleError, maximise_freely, null_basis
+from penchant.softmax.constraints import InfeasibleError, maximise_on_plane, null_basis
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic, Restricted
 
@@ -240,8 +240,8 @@ def test_a_plane_so_far_out_that_nothing_is_left_to_chance_is_reached_by_few_oth
     for far in (1e4, 1e60):
         looked.clear()
         out = np.array([far, 0.0])
-        found = maximise_freely(whole, Quadratic.none(2), out, np.array([[0.0], [1.0]]))
-        assert len(looked) <= 2 + constraints.MOST_PLANES and looked[-1] == far
+        found = maximise_on_plane(whole, Quadratic.none(2), out, np.array([[0.0], [1.0]]))
+        assert len(looked) <= 2 + constraints.ACTIVE_SET.max_continuations and looked[-1] == far
         assert found.theta[0] == far
         ratios.append(found.theta[1] / far)
     assert ratios[1] == pytest.approx(ratios[0], rel=1e-2)  # where differences change sign

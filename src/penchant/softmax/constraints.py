@@ -1,11 +1,12 @@
 """Linear inequality constraints on theta, matrix theta >= bound, and the maximum inside them.
 
-On a face some constraints hold with equality. Newton's method finds the maximum of a face; where
-that lies outside, the way there ends at another constraint, which then holds too. Where it lies
-inside, the gradient is projected on the directions that lead inside: if nothing is left of it this
-is the maximum of all (the conditions of Karush, Kuhn and Tucker), otherwise it leads to a higher
-face. The objective rises from one such maximum to the next, so that no face is met twice. Where a
-cone of directions lets theta go, there is none.
+An active-set method (Nocedal and Wright, 2006, section 16.5). On a face some constraints hold with
+equality. Newton's method finds the maximum of a face; if that lies outside, the step ends at
+another constraint, which becomes active too. If it lies inside, the gradient is projected on the
+feasible directions by non-negative least squares: if it vanishes this is the maximum (the
+conditions of Karush, Kuhn and Tucker), otherwise it leads to a higher face. The objective rises
+from one such maximum to the next, so that no face is met twice. A recession direction inside the
+constraints (`separation`) means that there is no maximum.
 """
 
 from __future__ import annotations
@@ -33,11 +34,25 @@ from penchant.softmax.solution import (
     scaled_inverse,
 )
 
-TOUCHING = 1e-9
+
+@dataclass(frozen=True, slots=True)
+class ActiveSetOptions:
+    """Tolerances and limits of the active-set method, for variables of about size 1."""
+
+    active_tol: float = 1e-9  # distance to a bound, relative: accuracy of the maximum and more
+    max_faces: int = 100  # each is higher than the last; a few constraints have fewer faces
+    gradient_tol: float = 1e-10  # projected slope left: the accuracy of Newton's method
+    max_start_utility: float = 8.0  # differences of utilities with which Newton's method can start
+    max_continuations: int = 30  # planes on the way out to one that is far away
+    value_rounding: float = 1e-15  # relative, of the objective: a smaller gain is none
+    curvature_rounding: float = 1e-15  # share of the largest curvature; less is no information
+
+
+ACTIVE_SET = ActiveSetOptions()
 
 
 class InfeasibleError(DataError):
-    """No theta satisfies the constraints."""
+    """Constraints that no theta satisfies."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +143,7 @@ class Constraints:
         )
 
     def feasible_point(self) -> Vector:
-        """The point nearest to 0 that satisfies every constraint with some room, if any has."""
+        """The point nearest to 0 that satisfies every constraint with some slack, if any has."""
         return _nearest_to_zero(self.matrix, self.bound)
 
     def nearest(self, theta: Vector) -> Vector:
@@ -143,10 +158,10 @@ class Constraints:
     def touched(self, theta: Vector, unit: Vector) -> BoolVector:
         """Constraints that hold with equality at theta, to a billionth of `unit`."""
         size = np.abs(self.matrix) @ (np.abs(theta) + unit)
-        return np.asarray(self.matrix @ theta - self.bound <= TOUCHING * size)
+        return np.asarray(self.matrix @ theta - self.bound <= ACTIVE_SET.active_tol * size)
 
     def on(self, null_directions: Matrix) -> Constraints | None:
-        """Those that moving along unidentified directions cannot satisfy; None if none is."""
+        """Constraints that do not change along unidentified directions; None if none is left."""
         if not len(null_directions):
             return self
         size = np.abs(self.matrix) @ np.abs(null_directions).T
@@ -157,7 +172,7 @@ class Constraints:
         return Constraints(self.matrix[applies], self.bound[applies], labels)
 
     def within(self, origin: Vector, basis: Matrix) -> Constraints | None:
-        """The inequalities left for phi, where theta = origin + basis phi; None if none is."""
+        """Constraints on phi, where theta = origin + basis phi; None if none is left."""
         matrix = self.matrix @ basis
         bound = self.bound - self.matrix @ origin
         size = np.abs(self.matrix) @ np.abs(origin) + np.abs(self.bound)
@@ -194,24 +209,16 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
     return np.asarray(-residual[:-1] / residual[-1] * unit)
 
 
-MOST_FACES = 100
-LEVEL = 1e-10  # slope left, for variables of size 1
-WITHIN_REACH = 8.0  # differences of objectives that Newton's method takes from theta = 0
-MOST_PLANES = 30  # on the way out from there
-ROUNDING = 1e-15  # relative, of an objective
-NOTHING = 1e-15  # share of a direction's curvature below which it is rounding
-
-
-def maximise_within(
+def maximise_constrained(
     likelihood: Likelihood,
     constraints: Constraints,
     quadratic: Quadratic,
     max_steps: int = 100,
     near: Vector | None = None,
 ) -> tuple[Maximum, BoolVector]:
-    """Maximise inside the constraints, for variables of about size 1; which of them are active.
+    """Maximise inside the constraints, for variables of about size 1; and which are active.
 
-    It begins at the point allowed that is nearest to 0, or to `near`. The compiled twin for
+    It begins at the feasible point that is nearest to 0, or to `near`. The compiled twin for
     weights that are not negative is `solve_nonnegative` in `inference.profile._kernels`.
     """
     size = np.abs(constraints.matrix).max(axis=1)
@@ -219,29 +226,36 @@ def maximise_within(
     scaled = replace(constraints, matrix=rows, bound=bound)
     phi = scaled.feasible_point() if near is None else scaled.nearest(near)
     plane = Restricted(likelihood, np.zeros(len(phi)), np.eye(len(phi)))
-    held = np.zeros(len(rows), dtype=bool)
+    in_face = np.zeros(len(rows), dtype=bool)
     n_steps = 0
-    for _ in range(MOST_FACES):
-        basis = null_basis(rows[held], len(phi))
-        found = maximise_freely(plane, quadratic, phi, basis, max_steps)
+    for _ in range(ACTIVE_SET.max_faces):
+        basis = null_basis(rows[in_face], len(phi))
+        found = maximise_on_plane(plane, quadratic, phi, basis, max_steps)
         n_steps += found.n_steps
-        phi, blocking = _until_a_limit(rows, bound, held, phi, found.theta - phi)
+        phi, blocking = _step_to_boundary(rows, bound, in_face, phi, found.theta - phi)
         if blocking is not None:
-            held[blocking] = True
+            in_face[blocking] = True
             continue
         gradient = _gradient(plane, quadratic, phi)
-        multipliers = scipy.optimize.nnls(rows[held].T, -gradient)[0] if held.any() else np.zeros(0)
-        uphill = gradient + rows[held].T @ multipliers
-        if np.linalg.norm(uphill) <= LEVEL * (1.0 + np.linalg.norm(gradient)) or not held.any():
+        multipliers = (
+            scipy.optimize.nnls(rows[in_face].T, -gradient)[0] if in_face.any() else np.zeros(0)
+        )
+        uphill = gradient + rows[in_face].T @ multipliers
+        if (
+            np.linalg.norm(uphill) <= ACTIVE_SET.gradient_tol * (1.0 + np.linalg.norm(gradient))
+            or not in_face.any()
+        ):
             break
-        held[held] = multipliers > 0
-        along = maximise_freely(plane, quadratic, phi, uphill[:, None], max_steps)
+        in_face[in_face] = multipliers > 0
+        along = maximise_on_plane(plane, quadratic, phi, uphill[:, None], max_steps)
         before = _value(plane, quadratic, phi)
-        phi, blocking = _until_a_limit(rows, bound, held, phi, along.theta - phi)
+        phi, blocking = _step_to_boundary(rows, bound, in_face, phi, along.theta - phi)
         if blocking is not None:
-            held[blocking] = True
-        elif _value(plane, quadratic, phi) <= before + ROUNDING * (1.0 + abs(before)):
-            break  # far out, where what is uphill is rounding: nothing is gained by it
+            in_face[blocking] = True
+        elif _value(plane, quadratic, phi) <= before + ACTIVE_SET.value_rounding * (
+            1.0 + abs(before)
+        ):
+            break  # far out the projected gradient is rounding: it gains nothing
     moments = likelihood.moments(phi)
     best = replace(
         found,
@@ -257,34 +271,35 @@ def maximise_within(
     return best, constraints.touched(phi, unit)
 
 
-def maximise_freely(
+def maximise_on_plane(
     plane: Restricted, quadratic: Quadratic, origin: Vector, basis: Matrix, max_steps: int = 100
 ) -> Maximum:
-    """The maximum among origin + basis rho; directions that tell nothing stay where they are."""
+    """Maximise over origin + basis rho; unidentified directions stay at the origin."""
     whole = plane.basis @ basis
     around = quadratic.within(origin, basis)
     part = Restricted(plane.likelihood, plane.origin + plane.basis @ origin, whole)
-    telling = _telling(part.spread() + around.precision)
-    if not telling.shape[1]:
+    curved = _curved_directions(part.spread() + around.precision)
+    if not curved.shape[1]:
         return Maximum(origin, 0.0, np.zeros(len(origin)), around.precision, 0.0, 0, "fixed")
-    if telling.shape[1] < basis.shape[1]:
-        part = replace(part, basis=whole @ telling)
-        around, basis = around.within(np.zeros(len(telling)), telling), basis @ telling
+    if curved.shape[1] < basis.shape[1]:
+        part = replace(part, basis=whole @ curved)
+        around, basis = around.within(np.zeros(len(curved)), curved), basis @ curved
     found = maximise(part, around, max_steps=max_steps, patient=True)
     if found.ending != "converged" and part.origin.any():
-        found = _along_the_origin(part, around, found)
+        found = _continuation_outwards(part, around, found)
     return replace(found, theta=origin + basis @ found.theta)
 
 
-def _along_the_origin(part: Restricted, quadratic: Quadratic, found: Maximum) -> Maximum:
-    """The maximum on a plane far out, where nothing is left to chance at its origin.
+def _continuation_outwards(part: Restricted, quadratic: Quadratic, found: Maximum) -> Maximum:
+    """Maximise on a plane so far out that every choice is certain at its origin, by continuation.
 
-    Planes nearer by lead there: one twice as far away has its maximum about twice as far out. So
-    far out that these would be very many, that holds over longer ways, too.
+    The maximum of a nearer plane, scaled up, is the start on the next: a plane twice as far away
+    has its maximum about twice as far out. Very far out the factor exceeds 2, so that there are at
+    most `max_continuations` planes.
     """
     reach = float(np.abs(part.origin) @ part.likelihood.largest[1])
-    share = WITHIN_REACH / max(reach, WITHIN_REACH)
-    times = max(2.0, share ** (-1.0 / MOST_PLANES))
+    share = ACTIVE_SET.max_start_utility / max(reach, ACTIVE_SET.max_start_utility)
+    times = max(2.0, share ** (-1.0 / ACTIVE_SET.max_continuations))
     phi, n_steps = np.zeros(part.n_parameters), found.n_steps
     while True:
         nearer = replace(part, origin=share * part.origin)
@@ -306,23 +321,25 @@ def _value(plane: Restricted, quadratic: Quadratic, phi: Vector) -> float:
     return plane.moments(phi).log_likelihood + quadratic(phi)
 
 
-def _telling(curvature: Matrix) -> Matrix:
-    """Directions along which the objective bends."""
+def _curved_directions(curvature: Matrix) -> Matrix:
+    """Directions along which the objective has curvature, as columns."""
     diagonal = np.diag(curvature)
     scale = np.where(diagonal > 0, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
     values, vectors = np.linalg.eigh(curvature / np.outer(scale, scale))
-    return np.asarray(vectors[:, values > NOTHING * len(values)] / scale[:, None])
+    return np.asarray(
+        vectors[:, values > ACTIVE_SET.curvature_rounding * len(values)] / scale[:, None]
+    )
 
 
-def _until_a_limit(
-    rows: Matrix, bound: Vector, held: BoolVector, phi: Vector, step: Vector
+def _step_to_boundary(
+    rows: Matrix, bound: Vector, in_face: BoolVector, phi: Vector, step: Vector
 ) -> tuple[Vector, int | None]:
-    """As far along a step as the limits allow, and the limit in the way."""
-    room = np.where(held, np.inf, np.maximum(rows @ phi - bound, 0.0))
+    """Step as far as the constraints allow, and the first constraint that blocks it."""
+    slack = np.where(in_face, np.inf, np.maximum(rows @ phi - bound, 0.0))
     towards = -(rows @ step)
-    # what moves along a limit, but for rounding, does not cross it
-    crossing = ~held & (towards > 1e-15 * (np.abs(rows) @ np.abs(step)))
-    share = np.where(crossing, room / np.where(crossing, towards, 1.0), np.inf)
+    # a step along a constraint crosses it only by rounding
+    crossing = ~in_face & (towards > 1e-15 * (np.abs(rows) @ np.abs(step)))
+    share = np.where(crossing, slack / np.where(crossing, towards, 1.0), np.inf)
     first = int(np.argmin(share)) if len(share) else 0
     if not len(share) or share[first] >= 1:
         return phi + step, None
@@ -340,7 +357,7 @@ def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
         return np.diag(1.0 / unit)
     scaled = rows / unit
     _, singular, right = np.linalg.svd(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
-    rank = int((singular > 1e-12).sum())
+    rank = int((singular > 1e-12).sum())  # rows of unit length: rounding is some 1e-16
     return np.ascontiguousarray(right[rank:].T / unit[:, None])
 
 
@@ -355,8 +372,8 @@ def constrained(
 ) -> Solution:
     """Maximum likelihood under linear inequalities, in coordinates of unit scale.
 
-    `applied` are those of the constraints that concern identified parameters; `near` is the
-    maximum without them, where it is known.
+    `applied` are the constraints on identified parameters; `near` is the maximum without
+    constraints, if it was computed.
     """
     basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
     work = likelihood
@@ -369,14 +386,14 @@ def constrained(
     assert inside is not None  # it concerns identified parameters
     none = Quadratic.none(basis.shape[1])
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
-    maximum, active = maximise_within(work, inside, none, max_steps, begin)
+    maximum, active = maximise_constrained(work, inside, none, max_steps, begin)
     if known.complete:
         try:
             found = separating.recession(choices, known.scale, cone=constraints.matrix)
         except UnsolvedProgramError:
             found, maximum = None, replace(maximum, ending=UNDECIDED)
         if found is not None:
-            point = _exactly_at(basis @ maximum.theta, inside, active, basis)
+            point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
             return _separated_within(known, found, maximum, point)
     solution = constrained_maximum(choices, known, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
@@ -393,25 +410,25 @@ def constrained_maximum(
     active: BoolVector,
     basis: Matrix,
 ) -> Solution:
-    """A constrained maximum back in the user's coordinates."""
+    """Solution of a constrained maximum, in the user's coordinates."""
     work = Identification(
         np.ones(basis.shape[1]), basis.shape[1], np.empty((0, basis.shape[1])), None
     )
-    held = _on_face(
+    on_face = _on_face(
         penalised_solution(maximum.value, work, maximum, "linear program"),
         maximum,
         inside,
         active,
     )
-    theta = basis @ held.point
-    certainty = basis @ held.certainty @ basis.T
+    theta = basis @ on_face.point
+    certainty = basis @ on_face.certainty @ basis.T
     unit = 1.0 / np.where(known.scale > 0, known.scale, 1.0)
     free = np.diag(certainty) > (1e-9 * unit) ** 2
     shown, covariance = blank(theta, certainty, known.identified)
     covariance = np.where(np.outer(free, free), covariance, np.nan)
     return replace(
-        held,
-        theta=_exactly_at(shown, inside, active, basis),
+        on_face,
+        theta=_snap_to_bounds(shown, inside, active, basis),
         covariance=covariance,
         log_posterior=None,
         known=known,
@@ -420,8 +437,10 @@ def constrained_maximum(
     )
 
 
-def _exactly_at(theta: Vector, inside: Constraints, active: BoolVector, basis: Matrix) -> Vector:
-    """Parameters held by a bound of their own get exactly that value."""
+def _snap_to_bounds(
+    theta: Vector, inside: Constraints, active: BoolVector, basis: Matrix
+) -> Vector:
+    """Set parameters at a bound of their own to exactly that bound."""
     exact = theta.copy()
     back = np.linalg.pinv(basis)
     for row, bound in zip(inside.matrix[active] @ back, inside.bound[active], strict=True):
@@ -435,7 +454,7 @@ def _exactly_at(theta: Vector, inside: Constraints, active: BoolVector, basis: M
 def _separated_within(
     known: Identification, found: separating.Recession, maximum: Maximum, point: Vector
 ) -> Solution:
-    """No maximum among the theta allowed; the value where Newton ended is the supremum to 1e-8."""
+    """Solution without a maximum inside the constraints; the last value is the supremum to 1e-8."""
     d = len(known.scale)
     direction = clean_direction(found.direction, known)
     return Solution(
@@ -458,7 +477,7 @@ def _separated_within(
 def _on_face(
     solution: Solution, maximum: Maximum, constraints: Constraints, active: BoolVector
 ) -> Solution:
-    """Covariance on the face of the active constraints; none for parameters held by them."""
+    """Covariance on the face of the active constraints; none for parameters fixed by them."""
     if not active.any():
         return replace(solution, active=active)
     d = len(solution.point)

@@ -1,4 +1,8 @@
-"""What the data can tell: the state of an estimate, and how far a linearised one can be trusted."""
+"""Diagnostics of an estimate: its status and message, and the validity of a linearised one.
+
+The records hold numbers only; the functions that end in `_sentence` word them for the user, with
+what to do about it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ OUTSIDE: Literal["outside the model"] = "outside the model"
 
 
 def outside_words() -> str:
-    """That a linearised fit left the model, and what to do."""
+    """Sentence for a linearised fit that left the model, with what to do."""
     return (
         "theta gives parameters that the model cannot have, such as a decision noise or a "
         "prior variance that is not positive, so there are no natural parameters: "
@@ -128,7 +132,7 @@ class Combination:
 
 @dataclass(frozen=True)
 class Separation:
-    """No maximum: the log-likelihood rises to its supremum along a direction of theta.
+    """Separation: the log-likelihood rises to its supremum along a direction of theta.
 
     Attributes
     ----------
@@ -150,7 +154,7 @@ class Separation:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """How the estimate was reached, and how far it can be trusted.
+    """Record of how the estimate was reached, and how far it can be trusted.
 
     Attributes
     ----------
@@ -237,7 +241,7 @@ def _parts(direction: Mapping[str, float]) -> dict[str, float]:
 
 
 def separated_sentence(separation: Separation) -> str:
-    """That there is no estimate, along which direction, and what to do."""
+    """Sentence for separated choices: along which direction, and what to do."""
     constants = [name for name in _parts(separation.direction) if name.startswith("constant:")]
     why = ""
     if constants and len(constants) == len(_parts(separation.direction)):
@@ -252,7 +256,7 @@ def separated_sentence(separation: Separation) -> str:
 
 
 def weak_sentence(condition: float, names: list[str]) -> str:
-    """That the estimate hangs on little."""
+    """Sentence for weak identification by an ill-conditioned information."""
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
         f"the effects of {', '.join(names)} are hardly identifiable separately. Standard errors "
@@ -261,7 +265,7 @@ def weak_sentence(condition: float, names: list[str]) -> str:
 
 
 def near_separation_sentence(direction: Mapping[str, float]) -> str:
-    """That the maximum exists only by differences too small to mean anything."""
+    """Sentence for a maximum that exists only by negligible differences."""
     return (
         "theta is weakly identified: but for differences below a thousandth of a standard "
         f"deviation the choices are separated along {in_words(direction)}. Do not interpret the "
@@ -270,7 +274,7 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
 
 
 def bound_sentence(bounds: tuple[str, ...]) -> str:
-    """That a constraint decides the estimate."""
+    """Sentence for an estimate at the bound of a constraint."""
     return (
         f"The estimate lies at a bound ({', '.join(bounds)}): parameters held there have no "
         f"standard error. {profile_interval_advice()}, or ask whether the constraint is right."
@@ -278,7 +282,7 @@ def bound_sentence(bounds: tuple[str, ...]) -> str:
 
 
 def stopped_sentence(n_steps: int, decrement: float) -> str:
-    """That the maximum was not reached."""
+    """Sentence for a search that ended before the maximum."""
     return (
         f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. Allow "
         f"more with {argument('max_steps')}; until then this is not an estimate."
@@ -286,7 +290,7 @@ def stopped_sentence(n_steps: int, decrement: float) -> str:
 
 
 def undecided_sentence() -> str:
-    """That it is not known whether there is a maximum."""
+    """Sentence where the existence of a maximum could not be decided."""
     return (
         "Whether the likelihood has a maximum could not be decided: the linear program that tells "
         f"was given up. To be sure of one, {prior_advice()}; until then this is not an estimate."

@@ -23,7 +23,7 @@ from penchant.errors import (
 from penchant.output import pooled_notes
 from penchant.softmax import diagnostics as words
 from penchant.softmax.choice_estimate import ChoiceSource
-from penchant.softmax.constraints import Constraints, constrained_maximum, maximise_within
+from penchant.softmax.constraints import Constraints, constrained_maximum, maximise_constrained
 from penchant.softmax.diagnostics import Combination, Diagnostics, Separation, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import Method
@@ -34,9 +34,9 @@ from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.probabilities import log_probabilities
 from penchant.softmax.solution import (
     Solution,
-    as_given,
     blank,
     in_coordinates,
+    in_given_weights,
     in_unit,
     nothing_identified,
     penalised_solution,
@@ -114,7 +114,7 @@ def maximum_a_posteriori(
     if constraints is not None:
         inside = constraints.within(np.zeros(d), basis)
         assert inside is not None  # the basis spans everything
-        maximum, active = maximise_within(work, inside, within, max_steps)
+        maximum, active = maximise_constrained(work, inside, within, max_steps)
         return replace(
             constrained_maximum(choices, known, maximum, inside, active, basis),
             log_likelihood=maximum.value - within(maximum.theta),
@@ -190,7 +190,7 @@ def fit_choices(
         unit = 1.0  # the penalty is that of the weights as they are
     else:
         solution = maximum_likelihood(work, constraints, begin, steps, threads)
-    solution = as_given(solution, unit)
+    solution = in_given_weights(solution, unit)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
         raise_if_wrong(estimate)

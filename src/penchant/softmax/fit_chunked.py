@@ -59,9 +59,9 @@ from penchant.softmax.separation import (
 )
 from penchant.softmax.solution import (
     Solution,
-    as_given,
     check_units,
     in_coordinates,
+    in_given_weights,
     in_unit,
     nothing_identified,
     penalised_solution,
@@ -628,7 +628,7 @@ def _estimate(
     prior: ParameterPrior | None,
 ) -> Estimate:
     """Build the user's estimate from the solution and the summaries."""
-    solution = as_given(found.solution, unit)
+    solution = in_given_weights(found.solution, unit)
     facts = DataSummary(
         names=chunks.names,
         n_decisions=given.n_decisions,

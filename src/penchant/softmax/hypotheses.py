@@ -12,7 +12,12 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, either
-from penchant.softmax.constraints import Constraints, InfeasibleError, maximise_within, null_basis
+from penchant.softmax.constraints import (
+    Constraints,
+    InfeasibleError,
+    maximise_constrained,
+    null_basis,
+)
 from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
 from penchant.softmax.prior import maximise_firth
@@ -75,7 +80,7 @@ class Profile:
         if left is None:
             inner = maximise(plane, quadratic, max_steps=PROFILE_STEPS, patient=True)
         else:
-            inner, _ = maximise_within(plane, left, quadratic)
+            inner, _ = maximise_constrained(plane, left, quadratic)
         return inner.value, origin + basis @ inner.theta
 
 

@@ -1,6 +1,7 @@
-"""The analyst's prior on theta, Eq. (6), and Jeffreys' prior: bias reduction after Firth.
+"""Gaussian priors on theta, Eq. (6), and Jeffreys' prior: bias reduction after Firth (1993).
 
-Finite for every identified data set, separated or not.
+Both give finite estimates for every identified data set, separated or not. A Gaussian prior is a
+quadratic for Newton's method; Firth's penalty is maximised here, by Fisher scoring and then Newton.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ class ScaledPrior:
 
 
 def with_density(quadratic: Quadratic) -> Quadratic:
-    """The same quadratic as a log-density: its exponential integrates to 1."""
+    """Quadratic with the normalising constant of a density, whose exponential integrates to 1."""
     scale = np.sqrt(np.diag(quadratic.precision))
     _, log_determinant = np.linalg.slogdet(quadratic.precision / np.outer(scale, scale))
     log_determinant += 2 * np.log(scale).sum()
@@ -192,10 +193,18 @@ def _one_per_parameter(values: Vector, n_parameters: int, name: str) -> Vector:
     return np.asarray(values)
 
 
-ENOUGH = 1e-12
-NEARLY = 1e-7  # a decrement at which only rounding keeps the steps from going on
-SCORING_STEPS = 15  # after these, Newton's steps
-LONGEST = 100.0  # by which a step may change an objective
+@dataclass(frozen=True, slots=True)
+class FirthOptions:
+    """Tolerances and limits of the search for the maximum of Firth's penalised likelihood."""
+
+    decrement_tol: float = 1e-12  # standard errors; scoring converges linearly, so a small one
+    stalled_tol: float = 1e-7  # standard errors; shorter steps that gain nothing are rounding
+    scoring_steps: int = 15  # then Newton's steps: each costs 2 evaluations per parameter
+    max_utility_change: float = 100.0  # of a step; exp(100) overflows nowhere
+    max_halvings: int = 35  # of a step: 2^-35 of it changes no digit that matters
+
+
+FIRTH = FirthOptions()
 
 
 def information_slope(theta: Vector, choices: Choices, covariance: Matrix) -> Vector:
@@ -228,7 +237,7 @@ def maximise_firth(
     d = likelihood.n_parameters
     theta = np.zeros(d) if origin is None else np.array(origin)
     plane = np.eye(d) if basis is None else basis
-    value, gradient, information = _penalised(theta, choices, likelihood)
+    value, gradient, information = _penalised_moments(theta, choices, likelihood)
     n_steps, decrement, ending = 0, np.inf, "out of steps"
     if not np.isfinite(value):
         return Maximum(theta, value, gradient, information, decrement, 0, "singular")
@@ -237,22 +246,24 @@ def maximise_firth(
         slope = plane.T @ gradient
         step = plane @ np.linalg.solve(plane.T @ information @ plane, slope)
         decrement = float(np.sqrt(max(float(gradient @ step), 0.0)))
-        if decrement < ENOUGH:
+        if decrement < FIRTH.decrement_tol:
             theta, ending = theta + step, "converged"
             break
-        if n_steps >= SCORING_STEPS:
-            step = _newton(theta, step, slope, plane, choices, likelihood)
-        step = step * min(1.0, LONGEST / max(float(largest @ np.abs(step)), 1e-300))
-        trial = _no_lower(theta, step, value, choices, likelihood)
+        if n_steps >= FIRTH.scoring_steps:
+            step = _newton_step(theta, step, slope, plane, choices, likelihood)
+        step = step * min(
+            1.0, FIRTH.max_utility_change / max(float(largest @ np.abs(step)), 1e-300)
+        )
+        trial = _backtrack(theta, step, value, choices, likelihood)
         if trial is None:
-            ending = "converged" if decrement < NEARLY else "stalled"
+            ending = "converged" if decrement < FIRTH.stalled_tol else "stalled"
             break
         theta, (value, gradient, information) = trial
         n_steps += 1
     return Maximum(theta, value, gradient, information, decrement, n_steps, ending)
 
 
-def _newton(
+def _newton_step(
     theta: Vector,
     scoring: Vector,
     slope: Vector,
@@ -260,12 +271,12 @@ def _newton(
     choices: Choices,
     likelihood: Likelihood,
 ) -> Vector:
-    """Newton's step with the penalised Hessian by differences; scoring's if that is not concave."""
+    """Newton step with the penalised Hessian by differences; the scoring step if not concave."""
     columns = []
     for direction in plane.T:
         size = 1e-4 * max(abs(float(direction @ theta)), 1e-2 / max(np.abs(direction).max(), 1e-9))
-        up = _penalised(theta + size * direction, choices, likelihood)[1]
-        down = _penalised(theta - size * direction, choices, likelihood)[1]
+        up = _penalised_moments(theta + size * direction, choices, likelihood)[1]
+        down = _penalised_moments(theta - size * direction, choices, likelihood)[1]
         columns.append(-(plane.T @ (up - down)) / (2 * size))
     curvature = np.column_stack(columns)
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
@@ -274,25 +285,25 @@ def _newton(
     return np.asarray(plane @ (vectors @ ((vectors.T @ slope) / values)))
 
 
-def _no_lower(
+def _backtrack(
     theta: Vector, step: Vector, value: float, choices: Choices, likelihood: Likelihood
 ) -> tuple[Vector, tuple[float, Vector, Matrix]] | None:
-    """The longest of step, step/2, step/4 ... that does not lower the value, or None."""
-    for _ in range(35):
-        trial = _penalised(theta + step, choices, likelihood)
+    """Longest of step, step/2, step/4 ... that does not lower the value, with its moments."""
+    for _ in range(FIRTH.max_halvings):
+        trial = _penalised_moments(theta + step, choices, likelihood)
         if trial[0] >= value - 1e-13 * (1.0 + abs(value)):
             return theta + step, trial
         step = step / 2
     return None
 
 
-def _penalised(
+def _penalised_moments(
     theta: Vector, choices: Choices, likelihood: Likelihood
 ) -> tuple[float, Vector, Matrix]:
     """Penalised log-likelihood, its gradient, and the information; -inf where that is singular."""
     moments = likelihood.moments(theta)
     scale = np.sqrt(np.maximum(np.diag(moments.information), 0.0))
-    if not (scale > 1e-150).all():  # whose square is a number
+    if not (scale > 1e-150).all():  # the square of less underflows
         return -np.inf, moments.gradient, moments.information
     sign, log_determinant = np.linalg.slogdet(moments.information / np.outer(scale, scale))
     if not sign > 0:

@@ -37,7 +37,7 @@ def log_probabilities(theta: Vector, choices: Choices) -> Vector:
     q = objective(theta, choices)
     starts = choices.first_row[:-1]
     sizes = np.diff(choices.first_row)
-    q -= np.repeat(np.maximum.reduceat(q, starts), sizes)
+    q -= np.repeat(np.maximum.reduceat(q, starts), sizes)  # no exponential overflows
     return np.asarray(q - np.repeat(np.log(np.add.reduceat(np.exp(q), starts)), sizes))
 
 
@@ -66,7 +66,7 @@ def scores(theta: Vector, choices: Choices) -> Matrix:
 
 
 def drawn_choices(choices: Choices, theta: Any, rng: np.random.Generator) -> Choices:
-    """The same choice sets with options drawn with the probabilities of Eq. (3)."""
+    """Choices with the same sets, and options drawn with the probabilities of Eq. (3)."""
     weights = np.asarray(theta, dtype=np.float64)
     if weights.shape != (choices.n_parameters,) or not np.isfinite(weights).all():
         raise DataError(

@@ -1,4 +1,8 @@
-"""What an estimator found out, and the inverse of the information, Eqs. (7) and (9)."""
+"""Solution of an estimator, and the inverse of the information, Eqs. (7) and (9).
+
+Also the changes of units that keep the problem inside the range of float64: of variables
+(`check_units`), of coordinates (`in_coordinates`) and of weights (`unit_weights`).
+"""
 
 from __future__ import annotations
 
@@ -30,36 +34,38 @@ def in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> 
     return replace(choices, explanatory=turned, names=names)
 
 
-LARGEST = 1e100
-SMALL = 1e-80  # numbers above it differ by more than 1 / LARGEST, or not at all
+MAX_VARIABLE_SIZE = 1e100  # larger squares, and those of less than its inverse, leave float64
+SMALL_VARIABLE = 1e-80  # numbers above it differ by more than 1e-100, or not at all
 
 
-def without_dust(choices: Choices) -> Choices:
-    """The same without variables that are too small for float64 among the options left on offer.
+def without_underflow(choices: Choices) -> Choices:
+    """Choices with variables set to 0 that are too small for float64 among available options.
 
-    A trace that fades may be of a usual size where choices are certain, and nothing elsewhere.
+    A decaying trace may be of a usual size where options were taken off, and negligible elsewhere.
     """
     size = np.abs(choices.explanatory)
-    if not ((size > 0) & (size < SMALL)).any():
+    if not ((size > 0) & (size < SMALL_VARIABLE)).any():
         return choices
     relative = np.abs(in_coordinates(choices, np.eye(choices.n_parameters)).explanatory)
     largest = relative.max(axis=0, initial=0.0)
-    dust = (largest > 0) & (largest < 1 / LARGEST)
-    if not dust.any():
+    underflows = (largest > 0) & (largest < 1 / MAX_VARIABLE_SIZE)
+    if not underflows.any():
         return choices
-    return replace(choices, explanatory=np.where(dust, 0.0, choices.explanatory))
+    return replace(choices, explanatory=np.where(underflows, 0.0, choices.explanatory))
 
 
 def prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
-    """The likelihood, packed, and what of theta it identifies."""
+    """Packed likelihood and identification of the choices."""
     likelihood = likelihood_of(choices, threads)
     check_units(likelihood.largest, choices.names)
     return likelihood, identification(choices, likelihood)
 
 
 def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
-    """No variable is so large or so small that its squares leave the range of float64."""
-    outside = (largest[0] > LARGEST) | ((largest[1] > 0) & (largest[1] < 1 / LARGEST))
+    """Raise `DataError` if squares of a variable leave the range of float64."""
+    outside = (largest[0] > MAX_VARIABLE_SIZE) | (
+        (largest[1] > 0) & (largest[1] < 1 / MAX_VARIABLE_SIZE)
+    )
     if outside.any():
         found = format_list(
             f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside)
@@ -132,7 +138,7 @@ def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, 
 
 
 def nothing_identified(likelihood: Likelihood, known: Identification) -> Solution:
-    """No variable varies inside any set: the choices tell nothing of theta."""
+    """Solution where no variable varies inside any set, so that theta is not identified at all."""
     d = len(known.scale)
     moments = likelihood.moments(np.zeros(d))
     blank_matrix = np.full((d, d), np.nan)
@@ -153,7 +159,7 @@ def nothing_identified(likelihood: Likelihood, known: Identification) -> Solutio
 def penalised_solution(
     log_likelihood: float, known: Identification, maximum: Maximum, proof: str
 ) -> Solution:
-    """A maximum that a prior or penalty makes exist, in the coordinates it was found in."""
+    """Solution of a maximum that exists by a prior or penalty, in the coordinates of the search."""
     covariance, condition = scaled_inverse(maximum.information)
     return Solution(
         theta=maximum.theta,
@@ -171,7 +177,7 @@ def penalised_solution(
     )
 
 
-ORDINARY = 10  # powers of two: typical weights between 1/1024 and 1024 are left as they are
+MAX_ORDINARY_POWER = 10  # of 2: mean weights between 1/1024 and 1024 are left as they are
 
 
 def weight_unit(weights: Vector | None) -> float:
@@ -189,17 +195,17 @@ def weight_unit(weights: Vector | None) -> float:
 
 
 def unit_of_weights(largest: float, relative: float) -> float:
-    """The same from the largest weight, and the mean in units of it."""
+    """Unit of weights from the largest weight, and the mean in units of it."""
     if not largest > 0:
         return 1.0
     power = int(np.frexp(largest)[1]) + int(np.frexp(relative)[1]) - 1
-    if abs(power) <= ORDINARY:
+    if abs(power) <= MAX_ORDINARY_POWER:
         return 1.0
     return float(np.ldexp(1.0, min(max(power, -1021), 1023)))
 
 
 def unit_weights(choices: Choices) -> tuple[Choices, float]:
-    """The same choices with weights of mean about 1, and the unit of these."""
+    """Choices with weights of mean about 1, and the unit of these."""
     unit = weight_unit(choices.weights)
     if unit == 1.0 or choices.weights is None:
         return choices, 1.0
@@ -213,12 +219,12 @@ def in_unit(quadratic: Quadratic, unit: float) -> Quadratic:
     return Quadratic(quadratic.precision / unit, quadratic.linear / unit, quadratic.constant / unit)
 
 
-def as_given(solution: Solution, unit: float) -> Solution:
+def in_given_weights(solution: Solution, unit: float) -> Solution:
     """A solution for weights divided by `unit`, as that for the weights themselves."""
     if unit == 1.0:
         return solution
     posterior = solution.log_posterior
-    with np.errstate(over="ignore"):  # infinite, where no number is as large
+    with np.errstate(over="ignore"):  # an infinite variance is the right answer there
         covariance, certainty = solution.covariance / unit, solution.certainty / unit
     return replace(
         solution,

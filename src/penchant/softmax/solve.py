@@ -44,7 +44,7 @@ from penchant.softmax.solution import (
     nothing_identified,
     prepared,
     scaled_inverse,
-    without_dust,
+    without_underflow,
 )
 
 MIN_BLOCKS_FOR_PART = 4096  # of 8 decisions; below, a fit of a part saves less than it costs
@@ -212,7 +212,7 @@ def _separated(
     on_offer = ~found.resolved
     if choices.available is not None:
         on_offer = on_offer & choices.available
-    left = without_dust(replace(choices, available=on_offer))
+    left = without_underflow(replace(choices, available=on_offer))
     rest = maximum_likelihood(left, threads=threads)
     resolved = found.resolved
     if rest.recession is not None and rest.resolved is not None:

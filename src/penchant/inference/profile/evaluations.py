@@ -2,7 +2,8 @@
 
 Every variable is first scaled to size 1, so that one which nearly vanishes is neither overlooked
 nor makes the problem ill-conditioned. An unconstrained maximum that respects the positivity of
-weights is the answer; otherwise the answer lies on a face (`softmax.constraints.maximise_within`).
+weights is the answer; otherwise the answer lies on a face
+(`softmax.constraints.maximise_constrained`).
 
 A density of natural parameters is not quadratic in the weights, and the objective under it not
 always concave: Newton's method, for many pairs together, starts from the weights that choices
@@ -25,7 +26,7 @@ from penchant.inference.profile._kernels import ScoredDecisions
 from penchant.models.model import Model, positive_weights
 from penchant.models.natural import Natural
 from penchant.models.priors import Density
-from penchant.softmax.constraints import Constraints, maximise_freely, maximise_within
+from penchant.softmax.constraints import Constraints, maximise_constrained, maximise_on_plane
 from penchant.softmax.fit_each import Grouping, fit_table
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
@@ -338,10 +339,10 @@ def _hyperplane(row: Vector, value: float) -> tuple[Vector, Matrix]:
 def _best(plane: Restricted, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
     """Maximum on a plane, inside the limits."""
     d = plane.n_parameters
-    found = maximise_freely(plane, quadratic, np.zeros(d), np.eye(d))
+    found = maximise_on_plane(plane, quadratic, np.zeros(d), np.eye(d))
     if limits is None or (limits.matrix @ found.theta >= limits.bound).all():
         return found
-    return maximise_within(plane, limits, quadratic)[0]
+    return maximise_constrained(plane, limits, quadratic)[0]
 
 
 @dataclass(frozen=True, slots=True)
