@@ -22,7 +22,14 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import Optimum
 from penchant.models.natural import Natural
 from penchant.output import progress
-from penchant.softmax.calibrated import FACTOR, End, Lattice, Redrawn, calibrated_end, generator_for
+from penchant.softmax.calibrated import (
+    FURTHER_RATIO,
+    BootstrapTest,
+    EndSearch,
+    Lattice,
+    calibrated_end,
+    generator_for,
+)
 from penchant.tails import chi_square_isf
 
 
@@ -93,8 +100,8 @@ class _Person:
         return cls(profiles, axes, uniforms)
 
     @cached_property
-    def redrawn(self) -> Redrawn:
-        return Redrawn(self.lattice(self.axes), self.chosen, self.uniforms)
+    def redrawn(self) -> BootstrapTest:
+        return BootstrapTest(self.lattice(self.axes), self.chosen, self.uniforms)
 
     @property
     def chosen(self) -> IntVector:
@@ -174,7 +181,7 @@ def calibrated_intervals(
     ----------
     ends
         Positions (n_subjects, n_natural, 2) of profile intervals at this level, and at the level
-        where the likelihood ratio is `FACTOR` times as large: `further_level`.
+        where the likelihood ratio is `FURTHER_RATIO` times as large: `further_level`.
     seed
         Seed of the draws.
     n_drawn
@@ -215,11 +222,11 @@ def _end(
         return float(near[side])
     root = np.sqrt(chi_square_isf(1 - level, 1))
     further = far[side] if np.isfinite(far[side]) else limit
-    slope = (further - first) / (root * (np.sqrt(FACTOR) - 1))
+    slope = (further - first) / (root * (np.sqrt(FURTHER_RATIO) - 1))
     if slope == 0:
         slope = (first - centre) / root
     found = calibrated_end(
-        lambda position: person.redrawn.compared(person.lattice_at(line, position), level),
-        End(centre, first, float(slope), limit),
+        lambda position: person.redrawn.test(person.lattice_at(line, position), level),
+        EndSearch(centre, first, float(slope), limit),
     )
     return sign * np.inf if found == limit else found

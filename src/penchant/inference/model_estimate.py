@@ -48,7 +48,7 @@ from penchant.softmax.hypotheses import (
     fieller,
     numerical_jacobian,
     sandwich,
-    summed,
+    sum_by_cluster,
 )
 from penchant.tails import chi_square_sf, normal_isf
 
@@ -295,7 +295,7 @@ class ModelSource(EstimateSource):
                     "cluster must be given where episodes have no subject; got None. "
                     "Pass one label per decision."
                 )
-        sums = summed(scores, cluster)
+        sums = sum_by_cluster(scores, cluster)
         return sandwich(found.inverse_information, sums.T @ sums)
 
     def _scores(self, found: EstimateFields, what: str) -> Matrix:

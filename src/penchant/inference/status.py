@@ -55,8 +55,8 @@ from penchant.models.record import doubts_of
 from penchant.output import pooled_notes
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import WEAK, diagnostics_of, status_of
-from penchant.softmax.fit_each import Batch, settled
+from penchant.softmax.fit import WEAK_CONDITION, diagnostics_of, status_of
+from penchant.softmax.fit_each import Batch, proven_maxima
 from penchant.softmax.identification import Identification
 from penchant.softmax.newton import UNDECIDED
 from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE, UnsolvedProgramError, certificates
@@ -174,12 +174,14 @@ class ExistenceCertificates:
         covariances, conditions = batch.covariances()
         totals = profiles.n_decisions[points.subject].astype(np.float64)
         inside = np.all(points.theta[:, profiles.positive] > 0, axis=1)
-        good = inside & settled(batch, covariances, conditions, totals, profiles.prior is not None)
+        good = inside & proven_maxima(
+            batch, covariances, conditions, totals, profiles.prior is not None
+        )
         identified_all = batch.surely_identified
         exists = inside & batch.converged & identified_all
         with np.errstate(invalid="ignore"):
             exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
-        doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK))
+        doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK_CONDITION))
         if thorough and len(doubtful) and profiles.prior is None:
             plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE_DIFFERENCE)
             good[doubtful] = plain.converged & certificates(

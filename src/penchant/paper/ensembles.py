@@ -24,8 +24,8 @@ from penchant.choices import Choices
 from penchant.output import progress
 from penchant.paper.published import PAPER_LEVEL
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import NEWTON_STEPS, WEAK, fit_choices
-from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, settled
+from penchant.softmax.fit import MAX_NEWTON_STEPS, WEAK_CONDITION, fit_choices
+from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
 from penchant.softmax.likelihood import available_threads
 from penchant.tails import normal_isf
 
@@ -110,11 +110,11 @@ def fit_prefixes(
     groups = _all_prefixes(repeats, n)
     workers = available_threads() if threads is None else threads
     with progress(what, repeats * n) as advance:
-        batch = fit_batch(choices, groups, None, NEWTON_STEPS, workers, advance)
+        batch = fit_batch(choices, groups, None, MAX_NEWTON_STEPS, workers, advance)
     covariance, conditions = batch.covariances()
     totals = np.diff(groups.bounds).astype(np.float64)
-    proven = settled(batch, covariance, conditions, totals, has_prior=False)
-    arrived = batch.converged & (conditions <= WEAK)
+    proven = proven_maxima(batch, covariance, conditions, totals, has_prior=False)
+    arrived = batch.converged & (conditions <= WEAK_CONDITION)
     found = _FittedCells(
         batch.theta.reshape(repeats, n, d),
         covariance.reshape(repeats, n, d, d),

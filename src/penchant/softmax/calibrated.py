@@ -1,10 +1,11 @@
-"""Calibrated intervals of the weights: likelihood ratios compared with those of choices redrawn.
+"""Calibrated intervals of the weights: a parametric bootstrap of the likelihood-ratio test.
 
-At a candidate value of a parameter everything else is estimated, choices are drawn from that, and
-each draw is asked how much better its own best fit is than the best with the candidate value: twice
-the difference, W, is the likelihood-ratio statistic. The share of draws whose W exceeds that of the
-choices made is the candidate's p-value, whatever the size of the sample. Draws whose W is the same
-count half (the mid-p value): few binary answers have few outcomes, and many of them tie.
+The interval inverts the test (test-inversion bootstrap, Carpenter 1999). At a candidate value of a
+parameter everything else is estimated, choices are drawn from that, and each draw is asked how much
+better its own best fit is than the best with the candidate value: twice the difference, W, is the
+likelihood-ratio statistic. The share of draws whose W exceeds that of the choices made is the
+candidate's p-value, whatever the size of the sample. Draws whose W is the same count half (the
+mid-p value): few binary answers have few outcomes, and many of them tie.
 """
 
 from __future__ import annotations
@@ -26,14 +27,27 @@ from penchant.softmax.constraints import null_basis
 from penchant.tails import chi_square_isf, chi_square_sf
 
 N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
-FEWEST = 39  # two beyond a quantile of 0.95
-SAME = 1e-5  # of W: draws that differ by less are taken for the same
-FACTORS = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of weights, to begin with
-MOST_CERTAIN = 20.0  # difference of objectives at which choices are as good as certain
-STRIDES = (2, 4)  # points of a lattice from one that is looked at to the next, by dimensions
-MOST_TRIALS = 14  # candidate values tried for an end
-CLOSE = 0.1  # of the root of W: an end that is as near is found
-LEAST = 0.05  # of the root of W: no step is shorter while an end has one side only
+# Ratio of the likelihood-ratio statistics at the two values between which the pace is measured.
+FURTHER_RATIO = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationOptions:
+    """Limits and tolerances of calibrated intervals; W is the likelihood-ratio statistic."""
+
+    min_draws: int = 39  # with the data 40: two of them beyond a quantile of 0.95
+    tie_tol: float = 1e-5  # of W; larger than its error, smaller than gaps between outcomes
+    # multiples of the fitted weights that are tried as starts of a draw's fit
+    weight_factors: tuple[float, ...] = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+    certain_utility: float = 20.0  # difference of utilities at which a choice is all but certain
+    strides: tuple[int, ...] = (2, 4)  # of the first search over the lattice, by dimensions
+    max_trials: int = 14  # candidate values per end; bisection halves it in most of these
+    end_tol: float = 0.1  # of the root of W; below the noise of a quantile of 499 draws
+    min_step: float = 0.05  # of the root of W, until an end is bracketed
+    max_distance: float = 100.0  # of the root of W; an end further out is infinite
+
+
+CALIBRATION = CalibrationOptions()
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ class Lattice:
         Weights that must not be negative.
     dimensions
         Points along each shape parameter; none without shape parameters.
-    aim
+    candidates_at
         Where to begin: points, candidates for the weights at each, and what they sum to.
     """
 
@@ -59,19 +73,19 @@ class Lattice:
     offset: Matrix
     positive: BoolVector
     dimensions: tuple[int, ...]
-    aim: tuple[IntVector, Matrix, Matrix] | None = None
+    candidates_at: tuple[IntVector, Matrix, Matrix] | None = None
 
     @cached_property
     def _sums(self) -> Vector:
         return np.full(len(self.x), np.nan)
 
     def on_plane(self, origin: Vector, basis: Matrix, positive: BoolVector) -> Lattice:
-        """The same with weights theta = origin + basis phi, and phi as weights."""
+        """Lattice restricted to theta = origin + basis phi, with phi as weights."""
         known = self.offset + self.x @ origin
         return Lattice(np.ascontiguousarray(self.x @ basis), known, positive, self.dimensions)
 
-    def aimed(self, chosen: IntVector) -> Lattice:
-        """The same, with candidates for the weights of choices drawn around those made."""
+    def with_candidates(self, chosen: IntVector) -> Lattice:
+        """Lattice with candidate weights, as starts for choices drawn around those made."""
         if self.x.shape[3] == 0 or len(self.x) == 1:
             return self
         cells, n_cells = self._coarse, len(self._coarse)
@@ -79,21 +93,29 @@ class Lattice:
         values, near = np.empty(n_cells), np.zeros((n_cells, self.x.shape[3]))
         for c in range(n_cells):
             start = near[max(c - 1, 0)][None]
-            value, theta = self._solved(chosen[None], np.zeros(1, np.int64), cells[c][None], start)
+            value, theta = self._solve_at(
+                chosen[None], np.zeros(1, np.int64), cells[c][None], start
+            )
             values[c], near[c] = value[0], theta[0]
         near = np.stack([near, np.repeat(near[values.argmax()][None], n_cells, axis=0)], axis=1)
         largest = np.abs(np.einsum("ctma,cja->cjtm", self.x[points], near)).max(axis=(2, 3))
-        near *= np.minimum(1.0, MOST_CERTAIN / np.maximum(largest, MOST_CERTAIN))[:, :, None]
-        scaled = near[:, :, None] * np.array(FACTORS)[:, None]
+        near *= np.minimum(
+            1.0, CALIBRATION.certain_utility / np.maximum(largest, CALIBRATION.certain_utility)
+        )[:, :, None]
+        scaled = near[:, :, None] * np.array(CALIBRATION.weight_factors)[:, None]
         candidates = scaled.reshape(n_cells, -1, self.x.shape[3])
         q = np.einsum("ctma,cja->cjtm", self.x[points], candidates)
         sums = special.logsumexp(q + self.offset[points][:, None], axis=3).sum(axis=2)
-        return replace(self, aim=(points, np.ascontiguousarray(candidates), sums))
+        return replace(self, candidates_at=(points, np.ascontiguousarray(candidates), sums))
 
     @cached_property
     def _strides(self) -> IntVector:
         # The likelihood of sure choices has many peaks along psi; without weights it costs little.
-        stride = STRIDES[min(len(self.dimensions), len(STRIDES)) - 1] if self.x.shape[3] else 1
+        stride = (
+            CALIBRATION.strides[min(len(self.dimensions), len(CALIBRATION.strides)) - 1]
+            if self.x.shape[3]
+            else 1
+        )
         return np.array([min(stride, max(n // 4, 1)) for n in self.dimensions], dtype=np.int64)
 
     @cached_property
@@ -108,49 +130,58 @@ class Lattice:
             return np.empty((1, 0), dtype=np.int64)
         return np.stack([m.ravel() for m in mesh], axis=1)
 
-    def highest(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
-        """Of every draw (n_draws, n_decisions): highest log-likelihood, at which point, weights."""
+    def best_fit(self, chosen: IntVector) -> tuple[Vector, IntVector, Matrix]:
+        """Highest log-likelihood of every draw (n_draws, n_decisions), its point, and weights."""
         n, d = len(chosen), self.x.shape[3]
         best = np.full(n, -np.inf)
-        place, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
+        position, theta = np.zeros((n, len(self.dimensions)), dtype=np.int64), np.zeros((n, d))
         everyone, near = np.arange(n), np.zeros((n, d))
-        if self.aim is not None:
+        if self.candidates_at is not None:
             cells = np.zeros(n, dtype=np.int64)
-            compiled.screened(self.x, self.offset, chosen, *self.aim, cells, near)
-            place[:] = self._coarse[cells]
-            best[:], theta[:] = self._solved(chosen, everyone, place, near)
+            compiled.screen_candidates(
+                self.x, self.offset, chosen, *self.candidates_at, cells, near
+            )
+            position[:] = self._coarse[cells]
+            best[:], theta[:] = self._solve_at(chosen, everyone, position, near)
         else:
             for cell in self._coarse:
-                there = np.repeat(cell[None], n, axis=0)
-                value, near = self._solved(chosen, everyone, there, near)
-                _keep(everyone, value, there, near, best, place, theta)
+                target = np.repeat(cell[None], n, axis=0)
+                value, near = self._solve_at(chosen, everyone, target, near)
+                _update_best(everyone, value, target, near, best, position, theta)
         strides = self._strides
         while len(strides):
-            self._look_beside(chosen, strides, best, place, theta)
+            self._hill_climb(chosen, strides, best, position, theta)
             if (strides == 1).all():
                 break
             strides = np.maximum(strides // 2, 1)
-        return best, self._flat(place), theta
+        return best, self._flat(position), theta
 
-    def _look_beside(
-        self, chosen: IntVector, strides: IntVector, best: Vector, place: IntVector, theta: Matrix
+    def _hill_climb(
+        self,
+        chosen: IntVector,
+        strides: IntVector,
+        best: Vector,
+        position: IntVector,
+        theta: Matrix,
     ) -> None:
         """Move to higher points a stride away, until there are none."""
-        ways = [np.array(way) for way in product((-1, 0, 1), repeat=len(strides)) if any(way)]
+        shifts = [
+            np.array(shift) for shift in product((-1, 0, 1), repeat=len(strides)) if any(shift)
+        ]
         moving = np.arange(len(best))
         last = np.array(self.dimensions) - 1
         while len(moving):
-            start, before = place[moving].copy(), best[moving].copy()
-            for way in ways:
-                there = np.clip(start + way * strides, 0, last)
-                new = (there != start).any(axis=1)
+            start, before = position[moving].copy(), best[moving].copy()
+            for shift in shifts:
+                target = np.clip(start + shift * strides, 0, last)
+                new = (target != start).any(axis=1)
                 rows = moving[new]
-                value, weights = self._solved(chosen, rows, there[new], theta[rows])
-                _keep(rows, value, there[new], weights, best, place, theta)
-            moving = moving[best[moving] > before + SAME / 10]
+                value, weights = self._solve_at(chosen, rows, target[new], theta[rows])
+                _update_best(rows, value, target[new], weights, best, position, theta)
+            moving = moving[best[moving] > before + CALIBRATION.tie_tol / 10]
 
-    def _solved(
-        self, chosen: IntVector, draw: IntVector, place: IntVector, near: Matrix
+    def _solve_at(
+        self, chosen: IntVector, draw: IntVector, position: IntVector, near: Matrix
     ) -> tuple[Vector, Matrix]:
         """Log-likelihood and weights of draws at points."""
         values, theta = np.empty(len(draw)), np.array(near)
@@ -159,7 +190,7 @@ class Lattice:
             self.offset,
             chosen,
             draw,
-            self._flat(place),
+            self._flat(position),
             self.positive,
             self._sums,
             values,
@@ -167,10 +198,10 @@ class Lattice:
         )
         return values, theta
 
-    def _flat(self, place: IntVector) -> IntVector:
+    def _flat(self, position: IntVector) -> IntVector:
         if not self.dimensions:
-            return np.zeros(len(place), dtype=np.int64)
-        return np.asarray(np.ravel_multi_index(tuple(place.T), self.dimensions))
+            return np.zeros(len(position), dtype=np.int64)
+        return np.asarray(np.ravel_multi_index(tuple(position.T), self.dimensions))
 
     def probabilities(self, point: int, theta: Vector) -> Matrix:
         """Choice probabilities at a point: (n_decisions, n_options)."""
@@ -179,22 +210,22 @@ class Lattice:
         return np.asarray(e / e.sum(axis=1, keepdims=True))
 
 
-def _keep(
+def _update_best(
     rows: IntVector,
     value: Vector,
-    there: IntVector,
+    target: IntVector,
     weights: Matrix,
     best: Vector,
-    place: IntVector,
+    position: IntVector,
     theta: Matrix,
 ) -> None:
-    """Note what is higher than the best so far."""
+    """Update the best value, position and weights of draws where a value is higher."""
     higher = value > best[rows]
     which = rows[higher]
-    best[which], place[which], theta[which] = value[higher], there[higher], weights[higher]
+    best[which], position[which], theta[which] = value[higher], target[higher], weights[higher]
 
 
-def drawn(probabilities: Matrix, uniforms: Matrix) -> IntVector:
+def draw_options(probabilities: Matrix, uniforms: Matrix) -> IntVector:
     """Options drawn by uniform numbers (n_draws, n_decisions) with these probabilities."""
     ends = probabilities.cumsum(axis=1)
     chosen = np.zeros(uniforms.shape, dtype=np.int64)
@@ -206,8 +237,8 @@ def drawn(probabilities: Matrix, uniforms: Matrix) -> IntVector:
 
 
 @dataclass(frozen=True)
-class Redrawn:
-    """Choices made, everything they could have been explained by, and uniform numbers for draws.
+class BootstrapTest:
+    """Bootstrap likelihood-ratio test of candidate values of a parameter.
 
     Attributes
     ----------
@@ -223,49 +254,52 @@ class Redrawn:
     chosen: IntVector
     uniforms: Matrix
 
-    def compared(self, held: Lattice, level: float) -> tuple[bool, float]:
+    def test(self, restricted: Lattice, level: float) -> tuple[bool, float]:
         """Whether a candidate is inside the interval, and how far, on the scale of the root of W.
 
         Parameters
         ----------
-        held
+        restricted
             The decisions where the parameter has its candidate value.
         level
             Of the interval: candidates are inside whose p-value is above 1 - level.
         """
-        _, point, theta = held.highest(self.chosen[None])
-        redrawn = drawn(held.probabilities(int(point[0]), theta[0]), self.uniforms)
-        every = np.concatenate([self.chosen[None], redrawn])
+        _, point, theta = restricted.best_fit(self.chosen[None])
+        bootstrap = draw_options(restricted.probabilities(int(point[0]), theta[0]), self.uniforms)
+        every = np.concatenate([self.chosen[None], bootstrap])
         short, which = np.unique(every.astype(np.int16), axis=0, return_inverse=True)
         outcomes = short.astype(np.int64)
-        fixed = held.aimed(self.chosen).highest(outcomes)[0]
-        w = 2 * (np.maximum(self._highest(outcomes), fixed) - fixed)
+        fixed = restricted.with_candidates(self.chosen).best_fit(outcomes)[0]
+        w = 2 * (np.maximum(self._best_values(outcomes), fixed) - fixed)
         made, others = w[which.ravel()[0]], w[which.ravel()[1:]]
-        p = ((others > made + SAME).mean() + (others >= made - SAME).mean()) / 2
-        room = np.sqrt(np.quantile(others, level)) - np.sqrt(made)
-        return bool(p > 1 - level), float(room)
+        p = (
+            (others > made + CALIBRATION.tie_tol).mean()
+            + (others >= made - CALIBRATION.tie_tol).mean()
+        ) / 2
+        margin = np.sqrt(np.quantile(others, level)) - np.sqrt(made)
+        return bool(p > 1 - level), float(margin)
 
     @cached_property
-    def _aimed(self) -> Lattice:
-        return self.whole.aimed(self.chosen)
+    def _with_candidates(self) -> Lattice:
+        return self.whole.with_candidates(self.chosen)
 
     @cached_property
-    def _known(self) -> dict[bytes, float]:
+    def _value_cache(self) -> dict[bytes, float]:
         return {}
 
-    def _highest(self, outcomes: IntVector) -> Vector:
+    def _best_values(self, outcomes: IntVector) -> Vector:
         """Highest log-likelihoods: few binary answers have few outcomes, each is fitted once."""
         keys = [row.tobytes() for row in outcomes]
-        new = [k for k, key in enumerate(keys) if key not in self._known]
+        new = [k for k, key in enumerate(keys) if key not in self._value_cache]
         if new:
-            found = self._aimed.highest(outcomes[new])[0]
-            self._known.update(zip((keys[k] for k in new), found.tolist(), strict=True))
-        return np.array([self._known[key] for key in keys])
+            found = self._with_candidates.best_fit(outcomes[new])[0]
+            self._value_cache.update(zip((keys[k] for k in new), found.tolist(), strict=True))
+        return np.array([self._value_cache[key] for key in keys])
 
 
 @dataclass(frozen=True)
-class End:
-    """Where to look for an end of an interval.
+class EndSearch:
+    """Start and limits of the search for an end of an interval.
 
     Attributes
     ----------
@@ -274,9 +308,9 @@ class End:
     first
         The position to begin with: where the likelihood ratio is that of large samples.
     pace
-        Change of position by which the root of W changes by 1 around there, away from `inner`.
+        Change of position by which the root of W changes by 1 around target, away from `inner`.
     limit
-        A position beyond which nothing is looked for.
+        A position beyond which unrestricted is looked for.
     """
 
     inner: float
@@ -285,7 +319,7 @@ class End:
     limit: float
 
 
-def calibrated_end(at: Callable[[float], tuple[bool, float]], end: End) -> float:
+def calibrated_end(at: Callable[[float], tuple[bool, float]], end: EndSearch) -> float:
     """Position of the end of an interval; that of its limit if it is inside.
 
     at : whether a position is inside, and how far, on the scale of the root of W
@@ -293,19 +327,23 @@ def calibrated_end(at: Callable[[float], tuple[bool, float]], end: End) -> float
     side = np.sign(end.pace)
     inside, outside = (end.inner, np.nan), (np.nan, np.nan)
     position, stretch, kept = end.first, 1.0, 0
-    for _ in range(MOST_TRIALS):
-        is_inside, room = at(position)
-        room = max(room, LEAST) if is_inside else min(room, -LEAST)
+    for _ in range(CALIBRATION.max_trials):
+        is_inside, margin = at(position)
+        margin = (
+            max(margin, CALIBRATION.min_step) if is_inside else min(margin, -CALIBRATION.min_step)
+        )
         if is_inside and side * (position - end.limit) >= 0:
             return end.limit
         if is_inside:
-            inside, outside = (position, room), (outside[0], outside[1] / (1 + (kept == 1)))
+            inside, outside = (position, margin), (outside[0], outside[1] / (1 + (kept == 1)))
             kept = 1
         else:
-            inside, outside = (inside[0], inside[1] / (1 + (kept == -1))), (position, room)
+            inside, outside = (inside[0], inside[1] / (1 + (kept == -1))), (position, margin)
             kept = -1
         if np.isnan(outside[1]) or np.isnan(inside[1]):  # one side only: go on, faster and faster
-            position = float(position + end.pace * stretch * (room + np.sign(room) * LEAST))
+            position = float(
+                position + end.pace * stretch * (margin + np.sign(margin) * CALIBRATION.min_step)
+            )
             lowest, highest = sorted((end.inner, end.limit))
             position = min(max(position, lowest), highest)
             stretch *= 1.5
@@ -313,7 +351,7 @@ def calibrated_end(at: Callable[[float], tuple[bool, float]], end: End) -> float
                 inside, position = (end.inner, 1.0), (end.inner + outside[0]) / 2
             continue
         share = inside[1] / (inside[1] - outside[1])
-        if abs(outside[0] - inside[0]) <= CLOSE * abs(end.pace):
+        if abs(outside[0] - inside[0]) <= CALIBRATION.end_tol * abs(end.pace):
             return float(inside[0] + share * (outside[0] - inside[0]))
         position = float(inside[0] + np.clip(share, 0.2, 0.8) * (outside[0] - inside[0]))
     return float(inside[0] if np.isnan(outside[0]) else outside[0])
@@ -325,7 +363,7 @@ def generator_for(chosen: IntVector, seed: int) -> np.random.Generator:
 
 
 def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool) -> int:
-    """The seed that a generator gives, where choices can be drawn from what was estimated."""
+    """Seed from the generator, after checks that choices can be drawn from the estimate."""
     if has_prior:
         raise DataError(
             f"{interval_kind_argument('calibrated')} must have plain maximum likelihood; got a "
@@ -337,14 +375,11 @@ def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool
             f"rng must be a numpy.random.Generator with {interval_kind_argument('calibrated')}; "
             f"got {rng!r}. Pass numpy.random.default_rng(1)."
         )
-    if n_drawn < FEWEST:
-        raise DataError(f"n_drawn must be at least {FEWEST}; got {n_drawn}. {N_DRAWN} is usual.")
+    if n_drawn < CALIBRATION.min_draws:
+        raise DataError(
+            f"n_drawn must be at least {CALIBRATION.min_draws}; got {n_drawn}. {N_DRAWN} is usual."
+        )
     return int(rng.integers(2**63))
-
-
-FACTOR = 2.0  # of the likelihood ratio from the first value tried to where the pace is taken
-
-FURTHEST = 100.0  # units of the root of the likelihood ratio beyond which nothing is looked for
 
 
 @dataclass(frozen=True)
@@ -358,7 +393,7 @@ class LinearCase:
     theta
         The estimate, infinite where it is separated.
     unidentified
-        Directions of theta that change nothing, as rows.
+        Directions of theta that change unrestricted, as rows.
     scale
         Within-set root mean square of each variable.
     """
@@ -369,7 +404,7 @@ class LinearCase:
     scale: Vector
 
     def intervals(
-        self, wanted: Sequence[int], near: Matrix, far: Matrix, level: float, seed: int, n: int
+        self, indices: Sequence[int], near: Matrix, far: Matrix, level: float, seed: int, n: int
     ) -> Matrix:
         """Intervals of some weights, from profile intervals at this level and at a further one.
 
@@ -385,25 +420,27 @@ class LinearCase:
         whole = plain.on_plane(np.zeros(d), basis, np.zeros(basis.shape[1], dtype=bool))
         chosen = self.choices.chosen
         uniforms = generator_for(chosen, seed).random((n, len(chosen)))
-        redrawn = Redrawn(whole, chosen, uniforms)
+        bootstrap = BootstrapTest(whole, chosen, uniforms)
 
         def at(a: int, value: float) -> tuple[bool, float]:
             fixed = np.vstack([np.eye(d)[a], self.unidentified])
             left = null_basis(fixed, d, self.scale)
             free = np.zeros(left.shape[1], dtype=bool)
-            return redrawn.compared(plain.on_plane(value * np.eye(d)[a], left, free), level)
+            return bootstrap.test(plain.on_plane(value * np.eye(d)[a], left, free), level)
 
         ends = [
             [
-                found_end(partial(at, a), float(self.theta[a]), near[k, side], far[k, side], level)
+                interval_end(
+                    partial(at, a), float(self.theta[a]), near[k, side], far[k, side], level
+                )
                 for side in (0, 1)
             ]
-            for k, a in enumerate(wanted)
+            for k, a in enumerate(indices)
         ]
         return np.array(ends)
 
     def _lattice(self) -> Lattice:
-        """The choice sets side by side, the smaller ones filled up with what is not on offer."""
+        """Choice sets as one array; smaller ones are padded with options not available."""
         choices = self.choices
         if choices.weights is not None:
             raise DataError(
@@ -413,7 +450,7 @@ class LinearCase:
             )
         sizes = np.diff(choices.first_row)
         n, m = len(sizes), int(sizes.max())
-        place = (
+        position = (
             np.repeat(np.arange(n), sizes),
             np.arange(choices.n_rows) - np.repeat(choices.first_row[:-1], sizes),
         )
@@ -422,30 +459,30 @@ class LinearCase:
         if choices.available is not None:
             offered = np.asarray(choices.available)
         rows = choices.explanatory - choices.explanatory[np.repeat(choices.chosen_row, sizes)]
-        x[place] = np.where(offered[:, None], rows, 0.0)
+        x[position] = np.where(offered[:, None], rows, 0.0)
         known = 0.0 if choices.offset is None else choices.offset
-        offset[place] = np.where(offered, known, -np.inf)
-        nothing = np.zeros(choices.n_parameters, dtype=bool)
-        return Lattice(x[None], offset[None], nothing, ())
+        offset[position] = np.where(offered, known, -np.inf)
+        unrestricted = np.zeros(choices.n_parameters, dtype=bool)
+        return Lattice(x[None], offset[None], unrestricted, ())
 
 
-def found_end(
+def interval_end(
     at: Callable[[float], tuple[bool, float]], centre: float, near: float, far: float, level: float
 ) -> float:
-    """An end, from those of profile intervals; infinite where these are, or far beyond them."""
+    """End of an interval, searched from those of profile intervals; infinite if far beyond."""
     if not np.isfinite(near) or near == centre:
         return near
     root = np.sqrt(chi_square_isf(1 - level, 1))
     side = np.sign(near - centre)
-    pace = abs(far - near) / (root * (np.sqrt(FACTOR) - 1)) if np.isfinite(far) else np.inf
+    pace = abs(far - near) / (root * (np.sqrt(FURTHER_RATIO) - 1)) if np.isfinite(far) else np.inf
     known = abs(near - centre) / root if np.isfinite(centre) else np.inf
     pace = side * (pace if np.isfinite(pace) else known if np.isfinite(known) else 1.0)
     inner = centre if np.isfinite(centre) else near - 2 * root * pace
-    limit = near + side * FURTHEST * abs(pace)
-    found = calibrated_end(at, End(inner, near, float(pace), float(limit)))
+    limit = near + side * CALIBRATION.max_distance * abs(pace)
+    found = calibrated_end(at, EndSearch(inner, near, float(pace), float(limit)))
     return float(side * np.inf) if found == limit else found
 
 
 def further_level(level: float) -> float:
-    """The level at which the likelihood ratio of large samples is `FACTOR` times as large."""
-    return float(1.0 - chi_square_sf(FACTOR * chi_square_isf(1 - level, 1), 1))
+    """Level at which the large-sample likelihood ratio is `FURTHER_RATIO` times as large."""
+    return float(1.0 - chi_square_sf(FURTHER_RATIO * chi_square_isf(1 - level, 1), 1))

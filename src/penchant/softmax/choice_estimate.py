@@ -1,4 +1,7 @@
-"""Estimates of choices: what needs the choices, asked of them."""
+"""Source of estimates of choices: intervals, covariances, tests and predictions from the choices.
+
+The choices are in memory, or chunks that are read again for what needs them.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +49,10 @@ from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
 from penchant.softmax.solution import in_coordinates
 
-ILL_CONDITIONED = 1e6
+MAX_PLAIN_CONDITION = 1e6  # of the information; beyond, profiles in theta lose six digits and more
 
 
-def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any) -> Any:
+def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, available: Any) -> Any:
     """Probabilities (n_decisions, n_options), or one per row where sets differ in size."""
     if not np.isfinite(theta).all():
         missing = [n for n, t in zip(names, theta, strict=True) if not np.isfinite(t)]
@@ -58,7 +61,7 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
             f"{weak_prior_argument()} to predict."
         )
     if isinstance(choices, Chunks):
-        return choices.map_chunks(PredictedAt(theta, tuple(names)), "Predicting")
+        return choices.map_chunks(ProbabilitiesAt(theta, tuple(names)), "Predicting")
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
     unknown = [name for name in names if name not in choices.names]
@@ -73,31 +76,31 @@ def predicted(theta: Vector, names: Sequence[str], choices: Any, available: Any)
 
 
 @dataclass(frozen=True)
-class PredictedAt:
-    """Probabilities of the options of a piece."""
+class ProbabilitiesAt:
+    """Work on a chunk: probabilities of its options."""
 
     theta: Vector
     names: tuple[str, ...]
 
     def __call__(self, choices: Choices) -> Any:
-        """Of these choices."""
-        return predicted(self.theta, self.names, choices, None)
+        """Probabilities of these choices."""
+        return predict_probabilities(self.theta, self.names, choices, None)
 
 
 @dataclass(frozen=True)
 class LogLikelihoodsAt:
-    """Log-probabilities of what was chosen in a piece."""
+    """Work on a chunk: log-probabilities of the chosen options."""
 
     theta: Vector
     names: tuple[str, ...]
 
     def __call__(self, choices: Choices) -> Vector:
-        """Of these choices."""
+        """Log-probabilities of these choices."""
         return decision_log_likelihoods(self.theta, choices.select(self.names))
 
 
 class ChunkedChoices(Protocol):
-    """What can be asked of choices that are looked at in passes."""
+    """Chunks of choices with the covariances that need a pass over them."""
 
     @property
     def chunks(self) -> Chunks:
@@ -123,11 +126,11 @@ class ChoiceSource(EstimateSource):
     quadratic, constraints
         What was added to the likelihood.
     map
-        Map to the natural parameters, where the model has one; or what was kept of them.
+        Map to the natural parameters, where the model has one; or these as stored.
     model, model_words
         The model that was linearised, if one was.
     passed
-        Choices that are looked at in passes, as they do not fit in memory.
+        Choices that are read chunk by chunk, as they do not fit in memory.
     """
 
     data: Choices | None
@@ -143,40 +146,46 @@ class ChoiceSource(EstimateSource):
     lack: ClassVar[str] = "must be of a model; got an estimate of choices. Fit a model."
 
     @property
-    def usual(self) -> tuple[float, IntervalKind]:
-        """95 %, from standard errors, or what was kept."""
-        return self.map.usual if isinstance(self.map, DetachedSource) else (0.95, "wald")
+    def default_interval(self) -> tuple[float, IntervalKind]:
+        """Level and kind of intervals shown by default: 95 % Wald, or those stored."""
+        return self.map.default_interval if isinstance(self.map, DetachedSource) else (0.95, "wald")
 
     @property
     def n_weights(self) -> int:
-        """All of theta."""
+        """Number of weights: all of theta."""
         return len(self.scale)
 
-    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters; theta itself if there is no map."""
         if self.map is None:
-            return found.names, found.theta, found.covariance
+            return estimate.names, estimate.theta, estimate.covariance
         if isinstance(self.map, DetachedSource):
-            return self.map.natural(found)
-        slopes = self.map.jacobian(found.theta)
-        return self.map.names, self.map.values(found.theta), delta_method(found.covariance, slopes)
+            return self.map.natural(estimate)
+        slopes = self.map.jacobian(estimate.theta)
+        return (
+            self.map.names,
+            self.map.values(estimate.theta),
+            delta_method(estimate.covariance, slopes),
+        )
 
     def parameters(
-        self, found: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
+        self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters with intervals; from standard errors only, where there is a map."""
-        return [one.source._with_intervals(one, level, kind, rng) for one in found]
+        return [
+            estimate.source._with_intervals(estimate, level, kind, rng) for estimate in estimates
+        ]
 
     def _with_intervals(
-        self, found: EstimateFields, level: float, kind: IntervalKind, rng: Rng
+        self, estimate: EstimateFields, level: float, kind: IntervalKind, rng: Rng
     ) -> tuple[Parameter, ...]:
         if isinstance(self.map, DetachedSource):
             return self.map.at(level, kind)
-        names, values, covariance = self.natural(found)
+        names, values, covariance = self.natural(estimate)
         known = transformed(values, covariance, names, level)
         if kind == "wald":
             return known
-        ends = self._ends(found, names, "parameters", level, kind, rng, N_DRAWN)
+        ends = self._interval_ends(estimate, names, "parameters", level, kind, rng, N_DRAWN)
         return tuple(
             dataclasses.replace(p, low=float(low), high=float(high))
             for p, (low, high) in zip(known, ends, strict=True)
@@ -186,7 +195,7 @@ class ChoiceSource(EstimateSource):
 
     def intervals(
         self,
-        found: Sequence[Any],
+        estimates: Sequence[Any],
         names: Sequence[str],
         space: Space,
         level: float,
@@ -196,12 +205,15 @@ class ChoiceSource(EstimateSource):
     ) -> Matrix:
         """Intervals of each estimate by itself."""
         return np.array(
-            [one.source._ends(one, names, space, level, kind, rng, n_drawn) for one in found]
+            [
+                estimate.source._interval_ends(estimate, names, space, level, kind, rng, n_drawn)
+                for estimate in estimates
+            ]
         )
 
-    def _ends(
+    def _interval_ends(
         self,
-        found: EstimateFields,
+        estimate: EstimateFields,
         names: Sequence[str],
         space: Space,
         level: float,
@@ -215,91 +227,100 @@ class ChoiceSource(EstimateSource):
                     f"kind must be 'wald' for natural parameters of choices; got {kind!r}. "
                     "Ask for theta, or fit the model itself."
                 )
-            known = {p.name: p for p in self._with_intervals(found, level, "wald", None)}
+            known = {p.name: p for p in self._with_intervals(estimate, level, "wald", None)}
             return np.array([(known[name].low, known[name].high) for name in names])
-        wanted = [found.names.index(name) for name in names]
+        indices = [estimate.names.index(name) for name in names]
         if kind == "wald":
-            errors = np.sqrt(np.diag(found.covariance))
-            return wald_interval(found.theta, errors, level)[wanted]
+            errors = np.sqrt(np.diag(estimate.covariance))
+            return wald_interval(estimate.theta, errors, level)[indices]
         if kind == "profile":
-            return self._profiled(found, level, wanted)
-        plain = found.method == "maximum likelihood" and self.constraints is None
+            return self._profile_intervals(estimate, level, indices)
+        plain = estimate.method == "maximum likelihood" and self.constraints is None
         seed = check_drawing(rng, n_drawn, not plain)
-        choices = self._needed(f"interval({interval_kind_argument('calibrated')})")
-        case = LinearCase(choices, found.theta, self._unidentified(found), self.scale)
-        near, far = (self._profiled(found, at, wanted) for at in (level, further_level(level)))
-        return case.intervals(wanted, near, far, level, seed, n_drawn)
+        choices = self._require_choices(f"interval({interval_kind_argument('calibrated')})")
+        case = LinearCase(
+            choices, estimate.theta, self._unidentified_directions(estimate), self.scale
+        )
+        near, far = (
+            self._profile_intervals(estimate, at, indices) for at in (level, further_level(level))
+        )
+        return case.intervals(indices, near, far, level, seed, n_drawn)
 
-    def _profiled(self, found: EstimateFields, level: float, wanted: list[int]) -> Matrix:
+    def _profile_intervals(
+        self, estimate: EstimateFields, level: float, indices: list[int]
+    ) -> Matrix:
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
-        choices = self._needed(f"interval({interval_kind_argument('profile')})")
-        if self._nearly_dependent(found):
-            return self._whitened(found, choices, wanted, level)
+        choices = self._require_choices(f"interval({interval_kind_argument('profile')})")
+        if self._nearly_dependent(estimate):
+            return self._whitened_profile_intervals(estimate, choices, indices, level)
         profile = Profile(
             choices,
             likelihood_of(choices),
             self.quadratic or Quadratic.none(self.n_weights),
-            found.method == "Firth",
-            self._unidentified(found),
+            estimate.method == "Firth",
+            self._unidentified_directions(estimate),
             self.scale,
             self.constraints,
         )
-        return np.array([self._one(found, profile, a, level) for a in wanted])
+        return np.array([self._profile_interval(estimate, profile, a, level) for a in indices])
 
-    def _one(
-        self, found: EstimateFields, profile: Profile, parameter: int, level: float
+    def _profile_interval(
+        self, estimate: EstimateFields, profile: Profile, parameter: int, level: float
     ) -> tuple[float, float]:
-        undetermined = found.status == "separated" and np.isnan(found.theta[parameter])
+        undetermined = estimate.status == "separated" and np.isnan(estimate.theta[parameter])
         if undetermined or (profile.unidentified[:, parameter] != 0).any():
             return -np.inf, np.inf
-        error = np.sqrt(found.covariance[parameter, parameter])
+        error = np.sqrt(estimate.covariance[parameter, parameter])
         unit = error if np.isfinite(error) and error > 0 else 1.0 / self.scale[parameter]
-        top = found.log_likelihood if found.log_posterior is None else found.log_posterior
-        return profile_interval(profile, parameter, top, found.theta, unit, level)
+        top = estimate.log_likelihood if estimate.log_posterior is None else estimate.log_posterior
+        return profile_interval(profile, parameter, top, estimate.theta, unit, level)
 
-    def _nearly_dependent(self, found: EstimateFields) -> bool:
-        """Whether theta's own coordinates lose digits that others keep."""
-        plain = self.quadratic is None and self.constraints is None and found.method != "Firth"
-        known = bool(np.isfinite(found.inverse_information).all())
-        return plain and known and found.diagnostics.condition > ILL_CONDITIONED
+    def _nearly_dependent(self, estimate: EstimateFields) -> bool:
+        """Whether profiles lose digits in the coordinates of theta that whitened ones keep."""
+        plain = self.quadratic is None and self.constraints is None and estimate.method != "Firth"
+        known = bool(np.isfinite(estimate.inverse_information).all())
+        return plain and known and estimate.diagnostics.condition > MAX_PLAIN_CONDITION
 
-    def _whitened(
-        self, found: EstimateFields, choices: Choices, wanted: list[int], level: float
+    def _whitened_profile_intervals(
+        self, estimate: EstimateFields, choices: Choices, indices: list[int], level: float
     ) -> Matrix:
         """Profile intervals in coordinates in which the information is the identity."""
-        inverse, errors = found.inverse_information, np.sqrt(np.diag(found.covariance))
+        inverse, errors = estimate.inverse_information, np.sqrt(np.diag(estimate.covariance))
         own = np.sqrt(np.diag(inverse))
         correlation = inverse / np.outer(own, own)
-        # of columns equal to 8 digits it rounds to 1: coordinates need be good, not exact
+        # correlations of 1 - 1e-16 round to 1 and have no Cholesky factor: coordinates need only
+        # be good, not exact
         correlation += len(own) * np.finfo(float).eps * np.eye(len(own))
         factor = np.linalg.cholesky(correlation) * errors[:, None]
-        profile = LinearProfile(likelihood_of(in_coordinates(choices, factor)), factor, found.theta)
-        top = found.log_likelihood
-        return np.array([linear_interval(profile, a, top, errors[a], level) for a in wanted])
+        profile = LinearProfile(
+            likelihood_of(in_coordinates(choices, factor)), factor, estimate.theta
+        )
+        top = estimate.log_likelihood
+        return np.array([linear_interval(profile, a, top, errors[a], level) for a in indices])
 
-    def _unidentified(self, found: EstimateFields) -> Matrix:
+    def _unidentified_directions(self, estimate: EstimateFields) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
-        directions = () if self.quadratic is not None else found.diagnostics.null_directions
-        rows = [[v.get(name, 0.0) for name in found.names] for v in directions]
-        return np.array(rows).reshape(len(rows), len(found.names))
+        directions = () if self.quadratic is not None else estimate.diagnostics.null_directions
+        rows = [[v.get(name, 0.0) for name in estimate.names] for v in directions]
+        return np.array(rows).reshape(len(rows), len(estimate.names))
 
     # -- covariances, tests, predictions ---------------------------------------------------------
 
-    def robust(self, found: EstimateFields) -> Matrix:
+    def robust(self, estimate: EstimateFields) -> Matrix:
         """Sandwich covariance (HC0)."""
-        theta = _finite(found, "robust()")
+        theta = _finite_theta(estimate, "robust()")
         if self.chunked is not None:
-            return self.chunked.robust(theta, found.inverse_information)
-        choices = self._needed("robust()")
-        return robust_covariance(theta, found.inverse_information, choices)
+            return self.chunked.robust(theta, estimate.inverse_information)
+        choices = self._require_choices("robust()")
+        return robust_covariance(theta, estimate.inverse_information, choices)
 
-    def clustered(self, found: EstimateFields, cluster: Any) -> Matrix:
+    def clustered(self, estimate: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by subject, or by labels given."""
         if self.chunked is not None and cluster is None:
-            theta = _finite(found, "clustered()")
-            return self.chunked.clustered(theta, found.inverse_information)
-        choices = self._needed("clustered()")
+            theta = _finite_theta(estimate, "clustered()")
+            return self.chunked.clustered(theta, estimate.inverse_information)
+        choices = self._require_choices("clustered()")
         labels = choices.subject if cluster is None else cluster
         if labels is None:
             raise DataError(
@@ -307,28 +328,28 @@ class ChoiceSource(EstimateSource):
                 "subject; got None. "
                 + either("Pass one label per decision.", "Name its column with --subject.")
             )
-        theta = _finite(found, "clustered()")
-        return clustered_covariance(theta, found.inverse_information, choices, labels)
+        theta = _finite_theta(estimate, "clustered()")
+        return clustered_covariance(theta, estimate.inverse_information, choices, labels)
 
-    def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
+    def likelihood_ratio_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
         """Likelihood-ratio test of R theta = r."""
-        choices = self._needed("likelihood_ratio_test()")
-        if found.method != "maximum likelihood" or self.constraints is not None:
+        choices = self._require_choices("likelihood_ratio_test()")
+        if estimate.method != "maximum likelihood" or self.constraints is not None:
             raise DataError(
                 "likelihood_ratio_test() must have plain maximum likelihood; got a prior, a "
                 "penalty or constraints. Fit without them, or use the Wald test."
             )
-        asked = Hypothesis.of(hypothesis, found.names)
-        free = self._unidentified(found)
-        return likelihood_ratio_test(found.log_likelihood, choices, asked, free, self.scale)
+        asked = Hypothesis.of(hypothesis, estimate.names)
+        free = self._unidentified_directions(estimate)
+        return likelihood_ratio_test(estimate.log_likelihood, choices, asked, free, self.scale)
 
-    def score_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
+    def score_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
         """Score test of R theta = r."""
-        choices = self._needed("score_test()")
-        asked = Hypothesis.of(hypothesis, found.names)
-        return score_test(choices, asked, self._unidentified(found), self.scale)
+        choices = self._require_choices("score_test()")
+        asked = Hypothesis.of(hypothesis, estimate.names)
+        return score_test(choices, asked, self._unidentified_directions(estimate), self.scale)
 
-    def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
+    def predict(self, estimate: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities, Eq. (3)."""
         if average:
             raise DataError(
@@ -336,40 +357,40 @@ class ChoiceSource(EstimateSource):
                 "parameters of a model."
             )
         if data is None and self.chunked is not None:
-            return predicted(found.theta, found.names, self.chunked.chunks, None)
-        choices = self._needed("predict()") if data is None else data
-        return predicted(found.theta, found.names, choices, available)
+            return predict_probabilities(estimate.theta, estimate.names, self.chunked.chunks, None)
+        choices = self._require_choices("predict()") if data is None else data
+        return predict_probabilities(estimate.theta, estimate.names, choices, available)
 
-    def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
+    def log_likelihoods(self, estimate: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision."""
-        theta = _finite(found, "log_likelihoods()")
+        theta = _finite_theta(estimate, "log_likelihoods()")
         if data is None and self.chunked is not None:
             data = self.chunked.chunks
         if isinstance(data, Chunks):
-            return data.map_chunks(LogLikelihoodsAt(theta, found.names), "Predicting")
-        choices = self._needed("log_likelihoods()") if data is None else data
-        return decision_log_likelihoods(theta, choices.select(found.names))
+            return data.map_chunks(LogLikelihoodsAt(theta, estimate.names), "Predicting")
+        choices = self._require_choices("log_likelihoods()") if data is None else data
+        return decision_log_likelihoods(theta, choices.select(estimate.names))
 
-    def bias(self, found: EstimateFields) -> Vector:
+    def bias(self, estimate: EstimateFields) -> Vector:
         """First-order bias of maximum likelihood at theta."""
-        theta = _finite(found, "bias")
-        return first_order_bias(theta, self._needed("bias"), found.inverse_information)
+        theta = _finite_theta(estimate, "bias")
+        return first_order_bias(theta, self._require_choices("bias"), estimate.inverse_information)
 
-    def attached(self, found: EstimateFields, data: Any) -> ChoiceSource:
-        """The same with its choices."""
-        choices = data.select(found.names)
-        if choices.n_decisions != found.n_decisions:
+    def attached(self, estimate: EstimateFields, data: Any) -> ChoiceSource:
+        """Source with its choices."""
+        choices = data.select(estimate.names)
+        if choices.n_decisions != estimate.n_decisions:
             raise DataError(
-                f"choices must be those of the fit ({found.n_decisions} decisions); "
+                f"choices must be those of the fit ({estimate.n_decisions} decisions); "
                 f"got {choices.n_decisions}. Attach the data that the estimate was made from."
             )
         return dataclasses.replace(self, data=choices)
 
     def stored(self) -> ChoiceSource:
-        """The same without the choices."""
+        """Source without the choices."""
         return dataclasses.replace(self, data=None, chunked=None)
 
-    def _needed(self, what: str) -> Choices:
+    def _require_choices(self, what: str) -> Choices:
         if self.chunked is not None:
             raise DataError(
                 f"{what} must have choices in memory; got a scan. Pass some of them, or fit them."
@@ -382,10 +403,10 @@ class ChoiceSource(EstimateSource):
         return self.data
 
 
-def _finite(found: EstimateFields, what: str) -> Vector:
-    if np.isfinite(found.theta).all():
-        return found.theta
+def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
+    if np.isfinite(estimate.theta).all():
+        return estimate.theta
     raise DataError(
-        f"{what} must have a finite estimate; got status {found.status!r}. Use "
+        f"{what} must have a finite estimate; got status {estimate.status!r}. Use "
         f"{argument('method', 'firth')} or {either('a parameter_prior', '--prior weak')}."
     )

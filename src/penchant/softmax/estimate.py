@@ -59,7 +59,7 @@ def _better() -> str:
 
 
 class Estimate(EstimateFields, FrameExport):
-    """What decisions tell of theta: the result of every fit.
+    """Estimate of theta from decisions: the result of every fit.
 
     Of choices, theta are the weights of the variables, and the estimate is read by them. Of a
     model, theta are its linear weights and then its shape parameters psi, and the estimate is read
@@ -216,12 +216,14 @@ class Estimate(EstimateFields, FrameExport):
             raise DataError(
                 f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
             )
-        space, names = self._asked(of)
+        space, names = self._requested_parameters(of)
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
         return found
 
-    def _asked(self, of: str | Sequence[str] | None) -> tuple[Space, tuple[str, ...]]:
-        """Which parameters, and whether they are theta or natural ones."""
+    def _requested_parameters(
+        self, of: str | Sequence[str] | None
+    ) -> tuple[Space, tuple[str, ...]]:
+        """Names of the requested parameters, and whether they are theta or natural ones."""
         known = {"theta": self.names, "parameters": self.natural_names}
         if of is None:
             return self.source.space, known[self.source.space]
@@ -241,7 +243,7 @@ class Estimate(EstimateFields, FrameExport):
         )
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
-        """Where all these names are: where the estimate is read first, then the other one."""
+        """Space that has all these names: that in which the estimate is read, or the other one."""
         spaces: list[tuple[Space, tuple[str, ...]]] = [("parameters", self.natural_names)]
         spaces.insert(self.source.space != "theta", ("theta", self.names))
         asked = [name if isinstance(name, str) else None for name in names]
@@ -268,7 +270,7 @@ class Estimate(EstimateFields, FrameExport):
 
         Those of an estimate that was read from a file have the intervals that were written.
         """
-        return self.parameters_at(*self.source.usual)
+        return self.parameters_at(*self.source.default_interval)
 
     def parameters_at(
         self, level: float, kind: IntervalKind = "wald", rng: Rng = None
@@ -342,12 +344,12 @@ class Estimate(EstimateFields, FrameExport):
     # -- other covariances ------------------------------------------------------------------------
 
     def robust(self) -> Estimate:
-        """The same estimate with the sandwich covariance (HC0)."""
+        """Estimate with the sandwich covariance (HC0)."""
         covariance = self.source.robust(self)
         return dataclasses.replace(self, covariance=covariance, covariance_kind="robust (HC0)")
 
     def clustered(self, cluster: Any = None) -> Estimate:
-        """The same estimate with a covariance clustered by subject, or by labels given."""
+        """Estimate with a covariance clustered by subject, or by labels given."""
         covariance = self.source.clustered(self, cluster)
         return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
 
@@ -440,11 +442,11 @@ class Estimate(EstimateFields, FrameExport):
         return self.source.profile
 
     def attach(self, data: Any) -> Estimate:
-        """The same estimate with its data, after it was read from a file."""
+        """Estimate with its data, after it was read from a file."""
         return dataclasses.replace(self, source=self.source.attached(self, data))
 
-    def kept(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
-        """The same estimate without data and model, with natural parameters that are known."""
+    def detached(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
+        """Estimate without data and model, with these natural parameters."""
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
         source = DetachedSource(found, level, kind, words, self.natural_covariance, n, ratios)
@@ -475,10 +477,16 @@ class Estimate(EstimateFields, FrameExport):
         words = f"Intervals: {self.interval_words(kind)}{better}."
         notes = (*said, f"Model: {self.source.model_words}.", words, *self.notes)
         header = ("", "estimate", "std. error", f"{percent} low", "high")
-        return Table(f"Exact {self._how()}{self._whose()}", self._facts(), header, rows, notes)
+        return Table(
+            f"Exact {self._method_words()}{self._subject_words()}",
+            self._facts(),
+            header,
+            rows,
+            notes,
+        )
 
     def interval_words(self, kind: IntervalKind) -> str:
-        """How intervals of natural parameters were made; those of ratios are Fieller's."""
+        """Words for the method of intervals of natural parameters; Fieller's for ratios."""
         ratios = kind == "wald" and self.source.has_ratios(self)
         return f"{INTERVAL_WORDS[kind]}, of ratios Fieller's" if ratios else INTERVAL_WORDS[kind]
 
@@ -502,17 +510,17 @@ class Estimate(EstimateFields, FrameExport):
         notes = self._notes(level)
         if kind != "wald":  # those follow from the standard errors beside them
             notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
-        caption = f"Softmax choices{self._whose()}: {self._how()}"
+        caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
         if self.validity is not None:
             about = nominal_words(self.validity.nominal)
-            caption = f"Linearised about {about}: maximum likelihood{self._whose()}"
+            caption = f"Linearised about {about}: maximum likelihood{self._subject_words()}"
             notes = (*notes, f"Model: {self.source.model_words}.")
         return Table(caption, self._facts(), header, tuple(rows), notes)
 
-    def _how(self) -> str:
+    def _method_words(self) -> str:
         return self.method if self.prior is None else f"{self.method}, {self.prior} prior"
 
-    def _whose(self) -> str:
+    def _subject_words(self) -> str:
         return "" if self.subject is None else f" of {self.subject}"
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
@@ -556,7 +564,7 @@ class Estimate(EstimateFields, FrameExport):
         return self.table(level, kind, rng).text()
 
     def __str__(self) -> str:
-        return self.summary(*self.source.usual)
+        return self.summary(*self.source.default_interval)
 
     def __repr__(self) -> str:
         if self.validity is not None:
@@ -569,7 +577,7 @@ class Estimate(EstimateFields, FrameExport):
         return f"<Estimate {self.status}: {values}>"
 
     def _repr_html_(self) -> str:
-        return self.table(*self.source.usual).html()
+        return self.table(*self.source.default_interval).html()
 
     def to_latex(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
         """The table for a paper (booktabs)."""
@@ -582,7 +590,7 @@ class Estimate(EstimateFields, FrameExport):
         kind: IntervalKind = "wald",
         rng: Rng = None,
     ) -> Any:
-        """One row per parameter: estimate, standard error, interval; z and p of theta.
+        """Table with a row per parameter: estimate, standard error, interval; z and p of theta.
 
         The parameters are theta of choices, and else the natural ones; those of a linearised fit
         with the ratio that says how far to trust them.

@@ -1,8 +1,8 @@
-"""What stands behind an estimate: the data of the fit, or what was kept without them.
+"""Source of an estimate: the data of the fit, or the parameters stored without them.
 
-An `Estimate` has numbers; its source knows how intervals, tests and predictions follow from the
-data that the numbers were found in. There are three: choices, a model with the episodes it
-explains (in `inference`), and what was kept in a file.
+An `Estimate` holds numbers; its source knows how intervals, tests and predictions follow from the
+data that it was fitted to. There are three: choices (`ChoiceSource`), a model with its episodes (in
+`inference`), and parameters read from a file (`DetachedSource`).
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Rng = np.random.Generator | None
 
 
 class EstimateSource:
-    """What stands behind estimates, and answers what needs the data, or says that they lack.
+    """Source of estimates: answers what needs the data, or raises that they are missing.
 
     Attributes
     ----------
     space
         What an estimate is read by: theta, or the natural parameters of a model.
-    usual
+    default_interval
         Level and kind of intervals that are shown if nobody asks for others.
     n_weights
         How many of theta are linear weights; None if that was not kept.
@@ -50,22 +50,22 @@ class EstimateSource:
     data: Any
 
     @property
-    def usual(self) -> tuple[float, IntervalKind]:
-        """95 %, from standard errors."""
+    def default_interval(self) -> tuple[float, IntervalKind]:
+        """Level and kind of intervals shown by default: 95 %, from standard errors."""
         return 0.95, "wald"
 
     @property
     def n_weights(self) -> int | None:
-        """Not known."""
+        """Number of linear weights; None if it is not known."""
         return None
 
     @property
     def model_words(self) -> str:
-        """None."""
+        """Name of the model; empty for choices."""
         return ""
 
     def doubts(self, sources: Iterable[EstimateSource]) -> tuple[str, ...]:
-        """Settings of the model that the data of all these sources speak against, in sentences."""
+        """Sentences about settings of the model that the data of these sources speak against."""
         return ()
 
     @property
@@ -73,21 +73,21 @@ class EstimateSource:
         """The objective on the grid of a model's shape parameters."""
         self._lacks("profile")
 
-    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
         raise NotImplementedError
 
-    def natural_names(self, found: EstimateFields) -> tuple[str, ...]:
+    def natural_names(self, estimate: EstimateFields) -> tuple[str, ...]:
         """Names of the natural parameters."""
-        return self.natural(found)[0]
+        return self.natural(estimate)[0]
 
-    def has_ratios(self, found: EstimateFields) -> bool:
+    def has_ratios(self, estimate: EstimateFields) -> bool:
         """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
         return False
 
     def intervals(
         self,
-        found: Sequence[Any],
+        estimates: Sequence[Any],
         names: Sequence[str],
         space: Space,
         level: float,
@@ -99,49 +99,49 @@ class EstimateSource:
         raise NotImplementedError
 
     def parameters(
-        self, found: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
+        self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
         """Natural parameters of each estimate, with intervals."""
         raise NotImplementedError
 
-    def robust(self, found: EstimateFields) -> Matrix:
+    def robust(self, estimate: EstimateFields) -> Matrix:
         """Sandwich covariance."""
         self._lacks("robust()")
 
-    def clustered(self, found: EstimateFields, cluster: Any) -> Matrix:
+    def clustered(self, estimate: EstimateFields, cluster: Any) -> Matrix:
         """Sandwich covariance by clusters."""
         self._lacks("clustered()")
 
-    def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
-        """Against the best estimate that obeys the hypothesis."""
+    def likelihood_ratio_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
+        """Likelihood-ratio test against the best estimate under the hypothesis."""
         self._lacks("likelihood_ratio_test()")
 
-    def score_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
-        """By the slope at the best estimate that obeys the hypothesis."""
+    def score_test(self, estimate: EstimateFields, hypothesis: Any) -> TestResult:
+        """Score test, by the gradient at the best estimate under the hypothesis."""
         self._lacks("score_test()")
 
-    def predict(self, found: EstimateFields, data: Any, available: Any, average: bool) -> Any:
+    def predict(self, estimate: EstimateFields, data: Any, available: Any, average: bool) -> Any:
         """Choice probabilities, of the data or of new ones."""
         self._lacks("predict()")
 
-    def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
+    def log_likelihoods(self, estimate: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision, of the data or of new ones."""
         self._lacks("log_likelihoods()")
 
-    def bias(self, found: EstimateFields) -> Vector:
+    def bias(self, estimate: EstimateFields) -> Vector:
         """First-order bias of theta."""
         self._lacks("bias")
 
-    def belief_map(self, found: EstimateFields) -> Any:
-        """The map that somebody had in mind before play."""
+    def belief_map(self, estimate: EstimateFields) -> Any:
+        """Map of beliefs before the first choice."""
         self._lacks("belief_map()")
 
-    def attached(self, found: EstimateFields, data: Any) -> EstimateSource:
-        """The same with the data of the fit."""
+    def attached(self, estimate: EstimateFields, data: Any) -> EstimateSource:
+        """Source with the data of the fit."""
         self._lacks("attach()")
 
     def stored(self) -> EstimateSource:
-        """The same without the data, to be pickled."""
+        """Source without the data, to be pickled."""
         return self
 
     def _lacks(self, what: str) -> NoReturn:
@@ -150,7 +150,7 @@ class EstimateSource:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimateFields:
-    """The numbers of an estimate, which `Estimate` describes."""
+    """Fields of an estimate, described in `Estimate`; a base class, so that sources can use it."""
 
     status: Status
     message: str
@@ -177,11 +177,11 @@ class EstimateFields:
 
 @dataclass(frozen=True, eq=False)
 class DetachedSource(EstimateSource):
-    """Natural parameters of a model as they were kept.
+    """Natural parameters of a model, stored without its data.
 
     Attributes
     ----------
-    kept
+    stored_parameters
         The parameters, with intervals.
     level, kind
         Of these intervals.
@@ -195,7 +195,7 @@ class DetachedSource(EstimateSource):
         Whether some are ratios, whose intervals are Fieller's.
     """
 
-    kept: tuple[Parameter, ...]
+    stored_parameters: tuple[Parameter, ...]
     level: float
     kind: IntervalKind
     model_words: str = ""
@@ -206,29 +206,29 @@ class DetachedSource(EstimateSource):
     model = data = None
     space: ClassVar[Space] = "parameters"
 
-    def has_ratios(self, found: EstimateFields) -> bool:
-        """As it was kept."""
+    def has_ratios(self, estimate: EstimateFields) -> bool:
+        """Whether some parameter is a ratio, as stored."""
         return self.ratios
 
     @property
-    def usual(self) -> tuple[float, IntervalKind]:
-        """Those that were kept."""
+    def default_interval(self) -> tuple[float, IntervalKind]:
+        """Level and kind of the stored intervals."""
         return self.level, self.kind
 
-    def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
+    def natural(self, estimate: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
-        names = tuple(p.name for p in self.kept)
+        names = tuple(p.name for p in self.stored_parameters)
         covariance = self.covariance
         if covariance is None:
             covariance = np.full((len(names), len(names)), np.nan)
-            np.fill_diagonal(covariance, [p.standard_error**2 for p in self.kept])
-        return names, np.array([p.estimate for p in self.kept]), covariance
+            np.fill_diagonal(covariance, [p.standard_error**2 for p in self.stored_parameters])
+        return names, np.array([p.estimate for p in self.stored_parameters]), covariance
 
     def parameters(
-        self, found: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
+        self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
     ) -> list[tuple[Parameter, ...]]:
-        """As they were kept."""
-        return [one.source.at(level, kind) for one in found]
+        """Parameters as stored."""
+        return [estimate.source.at(level, kind) for estimate in estimates]
 
     def at(self, level: float, kind: IntervalKind) -> tuple[Parameter, ...]:
         """The parameters, if these are their level and kind."""
@@ -237,11 +237,11 @@ class DetachedSource(EstimateSource):
                 f"level and kind must be those that were kept ({self.level:g}, {self.kind!r}); "
                 f"got {level:g}, {kind!r}. Fit again for others."
             )
-        return self.kept
+        return self.stored_parameters
 
     def intervals(
         self,
-        found: Sequence[Any],
+        estimates: Sequence[Any],
         names: Sequence[str],
         space: Space,
         level: float,
@@ -249,8 +249,8 @@ class DetachedSource(EstimateSource):
         rng: Rng,
         n_drawn: int,
     ) -> Matrix:
-        """Intervals as they were kept."""
+        """Intervals as stored."""
         if space == "theta":
             self._lacks("intervals of theta")
-        known = [{p.name: p for p in mine} for mine in self.parameters(found, level, kind, rng)]
+        known = [{p.name: p for p in mine} for mine in self.parameters(estimates, level, kind, rng)]
         return np.array([[(mine[n].low, mine[n].high) for n in names] for mine in known])

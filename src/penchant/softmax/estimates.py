@@ -1,4 +1,7 @@
-"""One estimate per subject: a sequence that is read by position or by label."""
+"""Estimates of many subjects: a sequence that is read by position or by label.
+
+It holds the numbers of all subjects as arrays, and makes the `Estimate` of one when asked.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from penchant.softmax.estimate_source import IntervalKind, Rng
 from penchant.softmax.hypotheses import Parameter, wald_interval
 
 FORMAT, VERSION = "penchant-estimates", 1
-MOST_ROWS = 20  # shown in a notebook
+MAX_NOTEBOOK_ROWS = 20  # of the table shown in a notebook: one screen
 
 
 def check_estimates(given: Any) -> None:
@@ -43,7 +46,7 @@ def check_estimates(given: Any) -> None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimates(Sequence[Estimate], FrameExport):
-    """One estimate per subject, of choices or of a model, exact or linearised.
+    """Estimates of subjects, one each, of choices or of a model, exact or linearised.
 
     `estimates[0]` is the first, `estimates["s01"]` and `estimates.of("s01")` that of a subject. A
     whole number is always a position: where labels are whole numbers themselves, use `of`.
@@ -103,9 +106,9 @@ class Estimates(Sequence[Estimate], FrameExport):
         return len(self.subjects)
 
     def __iter__(self) -> Iterator[Estimate]:
-        return (self._at(i) for i in range(len(self)))
+        return (self._estimate_at(i) for i in range(len(self)))
 
-    def _at(self, i: int) -> Estimate:
+    def _estimate_at(self, i: int) -> Estimate:
         """The estimate at a place, which comes as the same kind of frame."""
         return with_frame_backend(self.estimate(i), frame_backend(self))
 
@@ -122,11 +125,11 @@ class Estimates(Sequence[Estimate], FrameExport):
         if isinstance(index, (int, np.integer)):
             if not -len(self) <= index < len(self):
                 raise IndexError(self._no_position(index))
-            return self._at(range(len(self))[index])
+            return self._estimate_at(range(len(self))[index])
         return self.of(index)
 
     def _no_position(self, index: int) -> str:
-        """What to write instead of a whole number that is no position."""
+        """Message for a whole number that is no position."""
         said = f"index must be a position from 0 to {len(self) - 1}; got {index}."
         known = index in self.subjects or str(index) in map(str, self.subjects)
         return f"{said} It is the label of a subject: use of({index})." if known else said
@@ -136,12 +139,12 @@ class Estimates(Sequence[Estimate], FrameExport):
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]
             if known.count(str(subject)) == 1:
-                return self._at(known.index(str(subject)))
+                return self._estimate_at(known.index(str(subject)))
             raise DataError(
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
                 f"{closest_match_hint(str(subject), known) or ' See `estimates.subjects`.'}"
             )
-        return self._at(self.subjects.index(subject))
+        return self._estimate_at(self.subjects.index(subject))
 
     # -- of all subjects -------------------------------------------------------------------------
 
@@ -152,11 +155,11 @@ class Estimates(Sequence[Estimate], FrameExport):
 
     @property
     def n_valid(self) -> int:
-        """How many linearised estimates lie inside their range of validity."""
+        """Number of linearised estimates inside their range of validity."""
         return sum(e.validity is not None and e.validity.valid for e in self)
 
     def counts(self) -> dict[str, int]:
-        """How many subjects have each status."""
+        """Number of subjects with each status."""
         return {status: self.status.count(status) for status in sorted(set(self.status))}
 
     def parameters_at(
@@ -181,7 +184,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         first = self[0] if len(self) else None
         return first is None or (first.source.space == "theta" and first.validity is None)
 
-    def _shown(
+    def _columns_by_parameter(
         self, level: float, kind: IntervalKind, rng: Rng
     ) -> dict[str, tuple[Sequence[float], ...]]:
         """Estimates, standard errors and ends of intervals, by name of the parameter."""
@@ -213,7 +216,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         kind: IntervalKind = "wald",
         rng: Rng = None,
     ) -> Any:
-        """One row per subject: status, parameters, errors, intervals, diagnostics."""
+        """Table with a row per subject: status, parameters, errors, intervals, diagnostics."""
         columns: dict[str, Sequence[Any]] = {
             "subject": list(self.subjects),
             "status": list(self.status),
@@ -227,7 +230,9 @@ class Estimates(Sequence[Estimate], FrameExport):
             columns["ratio"] = [v.ratio for v in linear]
             columns["ratio_low"] = [v.bounds[0] for v in linear]
             columns["ratio_high"] = [v.bounds[1] for v in linear]
-        for name, (values, errors, low, high) in self._shown(level, kind, rng).items():
+        for name, (values, errors, low, high) in self._columns_by_parameter(
+            level, kind, rng
+        ).items():
             columns[name] = values
             columns[f"{name}_standard_error"] = errors
             columns[f"{name}_low"], columns[f"{name}_high"] = low, high
@@ -249,7 +254,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         most: int | None = None,
         errors: bool = False,
     ) -> Table:
-        """One row per subject: status, log-likelihood, parameters and how well they are known.
+        """Table with a row per subject: status, log-likelihood, parameters and their errors.
 
         Parameters
         ----------
@@ -261,7 +266,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             Standard errors instead of intervals.
         """
         shown = self if most is None or most >= len(self) else self[:most]
-        found = shown._shown(level, "wald" if errors else kind, rng)
+        found = shown._columns_by_parameter(level, "wald" if errors else kind, rng)
         header = ["subject", "status", "n", "log-lik."]
         for name in found:
             header += [name, "(s.e.)" if errors else f"({100 * level:g} %)"]
@@ -279,7 +284,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         facts = tuple((status, str(count)) for status, count in self.counts().items())
         made = INTERVAL_WORDS[kind] if self._of_theta else self[0].interval_words(kind)
         words = () if errors else (f"Intervals: {made}.",)
-        notes = (*self._doubts(len(shown)), *self._about(bool(linear)), *words)
+        notes = (*self._doubt_notes(len(shown)), *self._model_notes(bool(linear)), *words)
         return Table(self._caption(), facts, tuple(header), tuple(rows), notes)
 
     def _caption(self) -> str:
@@ -293,8 +298,8 @@ class Estimates(Sequence[Estimate], FrameExport):
             return f"MAP, {first.prior} prior, {who}"
         return f"Exact maximum likelihood {who}"
 
-    def _doubts(self, most: int) -> list[str]:
-        """How many rows are not shown, and an example of every doubt."""
+    def _doubt_notes(self, most: int) -> list[str]:
+        """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:
             more = either("`to_frame()` has", "--output FILE.csv keeps")
@@ -304,7 +309,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             notes.append(f"For example {self.subjects[i]}: {self.messages[i]}")
         return notes
 
-    def _about(self, linear: bool) -> list[str]:
+    def _model_notes(self, linear: bool) -> list[str]:
         """The model, and how far linearised estimates can be trusted."""
         if self._of_theta:
             return []
@@ -313,7 +318,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return [self.validity_words(), *said] if linear else said
 
     def validity_words(self) -> str:
-        """How far linearised estimates can be trusted, in a sentence."""
+        """Sentence on how far linearised estimates can be trusted."""
         every = [v for v in (e.validity for e in self) if v is not None]
         far = len(self) - self.n_valid
         bounds = f"bounds {every[0].bounds[0]:.4g} and {min(v.bounds[1] for v in every):.4g}"
@@ -329,7 +334,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
-        """All subjects as text."""
+        """Text of the table of all subjects."""
         return self.table(level, kind, rng).text()
 
     def to_latex(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:
@@ -337,14 +342,14 @@ class Estimates(Sequence[Estimate], FrameExport):
         return self.table(level, kind, rng).latex()
 
     def __str__(self) -> str:
-        return self.summary(*self._usual)
+        return self.summary(*self._default_interval)
 
     def _repr_html_(self) -> str:
-        return self.table(*self._usual, most=MOST_ROWS).html()
+        return self.table(*self._default_interval, most=MAX_NOTEBOOK_ROWS).html()
 
     @property
-    def _usual(self) -> tuple[float, IntervalKind]:
-        return self[0].source.usual if len(self) else (0.95, "wald")
+    def _default_interval(self) -> tuple[float, IntervalKind]:
+        return self[0].source.default_interval if len(self) else (0.95, "wald")
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {status}" for status, count in self.counts().items())

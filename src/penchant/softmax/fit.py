@@ -29,7 +29,13 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import Method
 from penchant.softmax.identification import Identification, reduced_echelon
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import UNDECIDED, Quadratic, Restricted, maximise
+from penchant.softmax.newton import (
+    SLOW_DECREMENT_TOL,
+    UNDECIDED,
+    Quadratic,
+    Restricted,
+    maximise,
+)
 from penchant.softmax.prior import ParameterPrior, maximise_firth
 from penchant.softmax.probabilities import log_probabilities
 from penchant.softmax.solution import (
@@ -80,7 +86,7 @@ def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = N
 
 
 def _start(choices: Choices, likelihood: Likelihood, threads: int | None) -> Vector | None:
-    """Where to begin: at 0, or at the maximum of the likelihood where offsets leave 0 no slope."""
+    """Start of Firth's search: None for 0, or the ML estimate if offsets leave 0 no information."""
     if choices.offset is None:
         return None
     at_zero = likelihood.moments(np.zeros(likelihood.n_parameters)).information
@@ -139,10 +145,10 @@ def whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
     return np.hstack([known.basis, (null / size[:, None]).T])
 
 
-NEWTON_STEPS = 100
-FIRTH_STEPS = 2000
-WEAK = 1e8  # condition number of the scaled information beyond which it is called weak
-SETTLED = 1e-7  # a decrement at which only rounding keeps Newton from going on
+MAX_NEWTON_STEPS = 100  # a maximum takes 5 to 20; the rest is for offsets and huge weights
+MAX_FIRTH_STEPS = 2000  # scoring converges linearly where choices are nearly separated
+# Of the scaled information: beyond, half the digits of the standard errors are rounding.
+WEAK_CONDITION = 1e8
 
 
 class EachOptions(TypedDict, total=False):
@@ -179,7 +185,7 @@ def fit_choices(
     _check(choices, method, parameter_prior, constraints, max_steps)
     check_covariance(covariance)
     begin = checked_start(start, choices.n_parameters)
-    steps = max_steps or (FIRTH_STEPS if method == "firth" else NEWTON_STEPS)
+    steps = max_steps or (MAX_FIRTH_STEPS if method == "firth" else MAX_NEWTON_STEPS)
     work, unit = unit_weights(choices)
     if parameter_prior is not None:
         solution = maximum_a_posteriori(
@@ -252,7 +258,7 @@ def _check(
 
 
 def checked_start(start: Any, n_parameters: int) -> Vector | None:
-    """Where to begin, as an array."""
+    """Start as an array, after a check."""
     if start is None:
         return None
     begin = np.asarray(start, dtype=np.float64)
@@ -272,9 +278,9 @@ def estimate_from(
     constraints: Constraints | None = None,
     subject: Any = None,
 ) -> Estimate:
-    """Put what the estimator found into words and numbers for the user."""
+    """Build the user's estimate from a solution and its choices."""
     sizes, people = choices.n_options, choices.subject
-    facts = DataSummary(
+    summary = DataSummary(
         names=choices.names,
         n_decisions=choices.n_decisions,
         total_weight=choices.total_weight,
@@ -288,13 +294,13 @@ def estimate_from(
         quadratic = prior.quadratic(choices.n_parameters, solution.known.scale)
     source = ChoiceSource(choices, solution.known.scale, quadratic, constraints, choices.natural)
     separation = _separation(solution, choices)
-    found = build_estimate(solution, facts, separation, source, prior, method, constraints)
+    found = build_estimate(solution, summary, separation, source, prior, method, constraints)
     return found if subject is None else replace(found, subject=subject)
 
 
 @dataclass(frozen=True)
 class DataSummary:
-    """What an estimate says of its data."""
+    """Facts about the data that an estimate reports."""
 
     names: tuple[str, ...]
     n_decisions: int
@@ -307,17 +313,17 @@ class DataSummary:
 
 def build_estimate(
     solution: Solution,
-    facts: DataSummary,
+    summary: DataSummary,
     separation: Separation | None,
     source: ChoiceSource,
     prior: ParameterPrior | None = None,
     method: str = "ml",
     constraints: Constraints | None = None,
 ) -> Estimate:
-    """The same for data of which only these facts are known."""
-    has_prior, most = prior is not None, facts.n_options[1]
-    checks = _diagnostics(solution, facts.names, most, separation, constraints, has_prior)
-    status, message = status_of(solution, checks, facts.names, has_prior)
+    """Build the estimate from a solution and a summary of the data."""
+    has_prior, most = prior is not None, summary.n_options[1]
+    checks = _diagnostics(solution, summary.names, most, separation, constraints, has_prior)
+    status, message = status_of(solution, checks, summary.names, has_prior)
     if constraints is not None and status == "not identified":
         message += " The constraints were not applied."
     covariance = solution.covariance
@@ -331,22 +337,22 @@ def build_estimate(
     return Estimate(
         status=status,
         message=message,
-        names=facts.names,
+        names=summary.names,
         theta=solution.theta,
         covariance=covariance,
         inverse_information=covariance,
         log_likelihood=solution.log_likelihood,
-        null_log_likelihood=facts.null_log_likelihood,
+        null_log_likelihood=summary.null_log_likelihood,
         log_posterior=solution.log_posterior,
         diagnostics=checks,
-        n_decisions=facts.n_decisions,
-        total_weight=facts.total_weight,
-        n_options=facts.n_options,
+        n_decisions=summary.n_decisions,
+        total_weight=summary.total_weight,
+        n_options=summary.n_options,
         source=source,
         method=label,
         prior=None if prior is None else str(prior),
-        notes=(*pooled_notes(facts.n_subjects), *facts.notes),
-        n_subjects=facts.n_subjects,
+        notes=(*pooled_notes(summary.n_subjects), *summary.notes),
+        n_subjects=summary.n_subjects,
     )
 
 
@@ -435,7 +441,7 @@ def _separation(solution: Solution, choices: Choices) -> Separation | None:
     if solution.recession is None or solution.resolved is None:
         return None
     touched = np.logical_or.reduceat(solution.resolved, choices.first_row[:-1])
-    # Every option but the chosen one excluded, in every decision: nothing is left to chance.
+    # complete: every option but the chosen one is resolved, in every decision
     complete = int(solution.resolved.sum()) == int((choices.n_options - 1).sum())
     return Separation(
         kind="complete" if complete else "quasi-complete",
@@ -448,7 +454,7 @@ def _separation(solution: Solution, choices: Choices) -> Separation | None:
 def status_of(
     solution: Solution, checks: Diagnostics, names: tuple[str, ...], has_prior: bool
 ) -> tuple[Status, str]:
-    """The worst that can be said of the solution, and the sentence that goes with it."""
+    """Status of the solution and its sentence; of several problems, the gravest one."""
     if checks.rank < len(names) and not has_prior:
         sentence = words.not_identified_sentence(
             checks.rank, len(names), checks.null_directions, checks.decisions_needed
@@ -458,13 +464,14 @@ def status_of(
         return "separated", words.separated_sentence(checks.separation)
     if solution.ending == UNDECIDED:
         return "stopped early", words.undecided_sentence()
-    if solution.ending != "converged" and not solution.decrement < SETTLED:
+    # a decrement this small is as good as converged: rounding kept the last steps up
+    if solution.ending != "converged" and not solution.decrement < SLOW_DECREMENT_TOL:
         return "stopped early", words.stopped_sentence(solution.n_steps, solution.decrement)
     if checks.bounds:
         return "at a bound", words.bound_sentence(checks.bounds)
     if checks.near_separation is not None:
         return "weakly identified", words.near_separation_sentence(checks.near_separation)
-    if checks.condition > WEAK and not has_prior:
+    if checks.condition > WEAK_CONDITION and not has_prior:
         weak = _weakest(solution, names)
         return "weakly identified", words.weak_sentence(checks.condition, weak)
     return "converged", "The maximum exists and was reached."

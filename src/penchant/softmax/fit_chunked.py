@@ -33,7 +33,7 @@ from penchant.softmax.chunked_likelihood import (
 from penchant.softmax.diagnostics import Separation
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
-    NEWTON_STEPS,
+    MAX_NEWTON_STEPS,
     DataSummary,
     build_estimate,
     check_covariance,
@@ -447,7 +447,7 @@ def fit_chunks(
         )
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
-    steps = max_steps or NEWTON_STEPS
+    steps = max_steps or MAX_NEWTON_STEPS
     reducer = ChunkReducer(chunks)
     given = summarize_chunks(reducer)
     if given.n_single == given.n_decisions:
@@ -629,7 +629,7 @@ def _estimate(
 ) -> Estimate:
     """Build the user's estimate from the solution and the summaries."""
     solution = in_given_weights(found.solution, unit)
-    facts = DataSummary(
+    reported = DataSummary(
         names=chunks.names,
         n_decisions=given.n_decisions,
         total_weight=given.total_weight,
@@ -642,7 +642,7 @@ def _estimate(
     scale = solution.known.scale
     quadratic = None if prior is None else prior.quadratic(len(chunks.names), scale)
     source = ChoiceSource(None, scale, quadratic, chunked=ChunkedSource(reducer, unit))
-    return build_estimate(solution, facts, separation, source, prior)
+    return build_estimate(solution, reported, separation, source, prior)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""`fit_each`: one estimate per subject, many small problems in one compiled, parallel call."""
+"""Estimates of many subjects at once: many small problems in one compiled, parallel call.
+
+Newton's method runs for all subjects in `_kernels.fit_subjects`; those whose maximum is proven by
+vectorised checks are done, and the others are fitted one by one by `fit_choices`, with the same
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +24,13 @@ from penchant.softmax import separation
 from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.fit import NEWTON_STEPS, WEAK, EachOptions, estimate_from, fit_choices
+from penchant.softmax.fit import (
+    MAX_NEWTON_STEPS,
+    WEAK_CONDITION,
+    EachOptions,
+    estimate_from,
+    fit_choices,
+)
 from penchant.softmax.identification import EPSILON, MIN_SAFE_EIGENVALUE, Identification
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
@@ -41,7 +52,7 @@ from penchant.softmax.separation import (
 )
 from penchant.softmax.solution import Solution, check_units, weight_unit
 
-SUBJECTS_PER_TASK = 64
+SUBJECTS_PER_TASK = 64  # some milliseconds of work: more than a thread's overhead, and even loads
 
 
 @dataclass(frozen=True)
@@ -56,11 +67,11 @@ class Batch:
     largest: Matrix
 
     def take(self, which: IntVector) -> Batch:
-        """Some of the rows."""
+        """Rows of these subjects."""
         return Batch(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
     @classmethod
-    def joined(cls, parts: Sequence[Batch]) -> Batch:
+    def concatenated(cls, parts: Sequence[Batch]) -> Batch:
         """Rows of several, one after another."""
         names = cls.__dataclass_fields__
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
@@ -92,7 +103,7 @@ class Batch:
 
     @property
     def surely_identified(self) -> BoolVector:
-        """All variables vary inside sets, and no combination of them nearly does not."""
+        """Whether all variables vary inside sets, and no combination of them is near constant."""
         varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
         varies &= np.isfinite(self.spread).all(axis=(1, 2))
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
@@ -112,7 +123,7 @@ class Batch:
         fine &= values[:, 0] > 0
         values = np.where(fine[:, None], values, np.nan)
         inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
-        with np.errstate(over="ignore"):  # far out, where no choice is left to chance
+        with np.errstate(over="ignore"):  # variances are infinite where all choices are certain
             inverse = inverse / scale[:, :, None] / scale[:, None, :]
         inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2
         fine &= np.isfinite(inverse).all(axis=(1, 2))
@@ -221,19 +232,19 @@ def _fit(
     given = table, kernel, groups.order, groups.bounds, blocks
     added = _compiled_prior(prior, d, max_steps)
 
-    scratch = _Scratch.of(*blocks)
+    scratch = _ScratchSizes.of(*blocks)
 
-    def work(begin: int, room: Any = None) -> None:
+    def work(begin: int, workspace: Any = None) -> None:
         end = min(begin + SUBJECTS_PER_TASK, n)
-        mine = scratch.room(kernel) if room is None else room
+        mine = scratch.workspace(kernel) if workspace is None else workspace
         kernels.fit_subjects(*given, added, results, begin, end, *mine)
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
     if threads == 1:
-        room = scratch.room(kernel)
+        workspace = scratch.workspace(kernel)
         for begin in starts:
-            work(begin, room)
+            work(begin, workspace)
     else:
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(work, starts))
@@ -250,21 +261,21 @@ def _blocks(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
 
 
 @dataclass(frozen=True)
-class _Scratch:
-    """Sizes of the largest subject: its blocks, their rows together, and those of one block."""
+class _ScratchSizes:
+    """Sizes of the largest subject: number of blocks, rows of all blocks, rows of one block."""
 
     n_blocks: int
     n_rows: int
     most_rows: int
 
     @classmethod
-    def of(cls, rows: IntVector, first: IntVector) -> _Scratch:
-        together = np.diff(np.append(0, np.cumsum(rows))[first])
-        most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), together, rows))
+    def of(cls, rows: IntVector, first: IntVector) -> _ScratchSizes:
+        rows_of_subjects = np.diff(np.append(0, np.cumsum(rows))[first])
+        most = (int(sizes.max(initial=1)) for sizes in (np.diff(first), rows_of_subjects, rows))
         return cls(*most)
 
-    def room(self, kernel: MomentKernel) -> Any:
-        """Room for a subject's packed decisions, and for what stands between sums and steps."""
+    def workspace(self, kernel: MomentKernel) -> Any:
+        """Packed arrays for one subject, and the workspace of `_kernels.fit_subjects`."""
         _, _, d, n_columns = kernel
         side = aligned_vectors(2 * self.n_blocks).reshape(self.n_blocks, 2 * LANES)
         starts = np.empty(self.n_blocks + 1, dtype=np.int64)
@@ -286,7 +297,7 @@ def _compiled_prior(
     return np.zeros((d, d)), np.zeros(d), float(c), max_steps
 
 
-def settled(
+def proven_maxima(
     batch: Batch,
     covariances: Matrix,
     conditions: Vector,
@@ -294,15 +305,15 @@ def settled(
     has_prior: bool,
     negligible: Callable[[IntVector], Vector] | None = None,
 ) -> BoolVector:
-    """Subjects whose maximum is proven; the others are looked at one by one.
+    """Whether the maximum of each subject is proven to exist and to be well identified.
 
-    `totals` are the weights of all decisions of each subject, or their number; `negligible` tells
-    of some subjects what `may_depend_on_small` asks for, sharper than by the totals.
+    `totals` are the weights of all decisions of each subject, or their number; `negligible` gives
+    the argument of `may_depend_on_small` for some subjects, a sharper bound than the totals.
     """
     good = batch.converged & batch.surely_identified
     if has_prior:
         return np.asarray(good)
-    good &= conditions <= WEAK
+    good &= conditions <= WEAK_CONDITION
     doubtful = np.flatnonzero(good)
     for bound in filter(None, ((NEGLIGIBLE_DIFFERENCE * totals).__getitem__, negligible)):
         bounds = batch.largest[doubtful, 1], batch.information[doubtful]
@@ -340,24 +351,24 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         batch = None
         good = np.zeros(n, dtype=bool)
         if compiled:
-            batch = fit_batch(work, groups, prior, max_steps or NEWTON_STEPS, workers, advance)
+            batch = fit_batch(work, groups, prior, max_steps or MAX_NEWTON_STEPS, workers, advance)
             check_units(batch.largest.max(axis=0), choices.names)
             covariances, conditions = batch.covariances()
             totals = _totals(work, groups)
-            good = settled(
+            good = proven_maxima(
                 batch,
                 covariances,
                 conditions,
                 totals,
                 prior is not None,
-                _negligible(work, groups, batch),
+                _small_difference_bounds(work, groups, batch),
             )
-            with np.errstate(over="ignore"):  # infinite, where no number is as large
+            with np.errstate(over="ignore"):  # an infinite variance is the right answer there
                 batch.progress[:, kernels.BEST_VALUE] *= units
                 covariances = covariances / units[:, None, None]
         others = {}
         for i in np.flatnonzero(~good):
-            others[int(i)] = _one(choices, int(i), options)
+            others[int(i)] = _fit_subject(choices, int(i), options)
             if not compiled:
                 advance(1)
     if batch is None:
@@ -365,8 +376,10 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     return _estimates(choices, groups, batch, covariances, conditions, others, prior)
 
 
-def _negligible(choices: Choices, groups: Grouping, batch: Batch) -> Callable[[IntVector], Vector]:
-    """What `may_depend_on_small` asks of some subjects at their estimates."""
+def _small_difference_bounds(
+    choices: Choices, groups: Grouping, batch: Batch
+) -> Callable[[IntVector], Vector]:
+    """Argument `negligible` of `may_depend_on_small` at the estimates, by subjects."""
 
     def of_some(some: IntVector) -> Vector:
         if not len(some):
@@ -385,7 +398,7 @@ def _totals(choices: Choices, groups: Grouping) -> Vector:
 
 
 def _unit_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
-    """The same choices with weights of mean about 1 for each subject, and the units of these."""
+    """Choices with weights of mean about 1 for each subject, and the units of these."""
     units = np.ones(n_subjects)
     if choices.weights is None or choices.subject is None:
         return choices, units
@@ -398,8 +411,8 @@ def _unit_weights(choices: Choices, n_subjects: int) -> tuple[Choices, Vector]:
     return replace(choices, weights=choices.weights / units[choices.subject]), units
 
 
-def _one(choices: Choices, i: int, options: EachOptions) -> Estimate:
-    """Fit one subject by itself."""
+def _fit_subject(choices: Choices, i: int, options: EachOptions) -> Estimate:
+    """Fit one subject by `fit_choices`."""
     assert choices.subject_labels is not None
     mine = choices.subset(choices.subject == i)
     return replace(fit_choices(mine, **options), subject=choices.subject_labels[i])
@@ -414,7 +427,7 @@ def _estimates(
     others: dict[int, Estimate],
     prior: ParameterPrior | None,
 ) -> Estimates:
-    """Compiled results, with the subjects that were looked at one by one put in."""
+    """Estimates from the compiled results and those of subjects fitted one by one."""
     assert choices.subject_labels is not None and choices.subject is not None
     labels = choices.subject_labels
     decisions_of = _decisions_by_subject(choices)
@@ -460,7 +473,7 @@ def _n_decisions(choices: Choices, groups: Grouping) -> IntVector:
 
 
 def _decisions_by_subject(choices: Choices) -> Callable[[int], IntVector]:
-    """Look up the decisions of a subject, in their order; they are sorted when first asked for."""
+    """Function that returns the decisions of a subject in order; sorted at the first call."""
     assert choices.subject is not None
     subject = choices.subject
 
@@ -477,7 +490,7 @@ def _decisions_by_subject(choices: Choices) -> Callable[[int], IntVector]:
 
 
 def _log_likelihood(batch: Batch, i: int, prior: ParameterPrior) -> float:
-    """The objective less the prior's part, as `solve` computes it."""
+    """Objective less the prior's part, in the order of additions of `maximum_a_posteriori`."""
     quadratic = prior.quadratic(batch.theta.shape[1], np.sqrt(np.diag(batch.spread[i])))
     return float(batch.value[i]) + quadratic.constant - quadratic(batch.theta[i])
 
@@ -485,7 +498,7 @@ def _log_likelihood(batch: Batch, i: int, prior: ParameterPrior) -> float:
 def batch_solution(
     batch: Batch, covariances: Matrix, conditions: Vector, i: int, prior: ParameterPrior | None
 ) -> Solution:
-    """What `solve` would have returned for this subject."""
+    """Solution of one subject, as `solve` would return it."""
     d = batch.theta.shape[1]
     scale = np.sqrt(np.diag(batch.spread[i]))
     value, posterior = float(batch.value[i]), None

@@ -1,4 +1,9 @@
-"""Inference from theta: intervals, robust covariances, functions of theta, linear hypotheses."""
+"""Inference from theta: intervals, robust covariances, functions of theta, linear hypotheses.
+
+Wald and profile-likelihood intervals (Venzon and Moolgavkar, 1988), sandwich covariances (White,
+1982), the delta method, Fieller's intervals of ratios, and the Wald, likelihood-ratio and score
+tests of R theta = r.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +30,19 @@ from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
 from penchant.tails import chi_square_isf, chi_square_sf, normal_isf
 
-FURTHEST = 1e8  # objective differences beyond this are certainty for every purpose
-PROFILE_STEPS = 3000  # parameters that run to infinity go one unit a step
+
+@dataclass(frozen=True, slots=True)
+class ProfileOptions:
+    """Limits and tolerances of profile-likelihood intervals."""
+
+    max_utility: float = 1e8  # difference of utilities: every choice is certain long before
+    max_steps: int = 3000  # of Newton's method; parameters that diverge go one unit a step
+    root_tol: float = 1e-12  # of the unit of the parameter, such as its standard error
+    infeasible_height: float = -1e6  # finite, as the root search interpolates
+    max_root_steps: int = 200  # bisection alone would take 50
+
+
+PROFILE = ProfileOptions()
 
 
 def wald_interval(theta: Vector, standard_errors: Vector, level: float) -> Matrix:
@@ -78,7 +94,7 @@ class Profile:
         plane = Restricted(self.likelihood, origin, basis)
         quadratic = self.quadratic.within(origin, basis)
         if left is None:
-            inner = maximise(plane, quadratic, max_steps=PROFILE_STEPS, patient=True)
+            inner = maximise(plane, quadratic, max_steps=PROFILE.max_steps, patient=True)
         else:
             inner, _ = maximise_constrained(plane, left, quadratic)
         return inner.value, origin + basis @ inner.theta
@@ -101,7 +117,7 @@ class LinearProfile:
         if not basis.shape[1]:
             return self.likelihood.moments(origin).log_likelihood
         plane = Restricted(self.likelihood, origin, basis)
-        return maximise(plane, max_steps=PROFILE_STEPS, patient=True).value
+        return maximise(plane, max_steps=PROFILE.max_steps, patient=True).value
 
 
 def linear_interval(
@@ -114,10 +130,10 @@ def linear_interval(
     def height(value: float) -> float:
         return profile.at(parameter, value) - (top - drop)
 
-    limit = abs(centre) + FURTHEST * unit
+    limit = abs(centre) + PROFILE.max_utility * unit
     return (
-        _crossing(height, centre, -1.0, unit, limit),
-        _crossing(height, centre, 1.0, unit, limit),
+        _find_crossing(height, centre, -1.0, unit, limit),
+        _find_crossing(height, centre, 1.0, unit, limit),
     )
 
 
@@ -139,29 +155,29 @@ def profile_interval(
     drop = float(chi_square_isf(1 - level, 1)) / 2
     start = np.where(np.isfinite(theta), theta, 0.0)
     centre = theta[parameter]
-    limit = FURTHEST / max(float(profile.likelihood.largest[1][parameter]), 1e-300)
-    seen = [start]
+    limit = PROFILE.max_utility / max(float(profile.likelihood.largest[1][parameter]), 1e-300)
+    start_of_next = [start]
 
     def height(value: float) -> float:
         try:
-            found, seen[0] = profile.at(parameter, value, seen[0])
+            found, start_of_next[0] = profile.at(parameter, value, start_of_next[0])
         except InfeasibleError:  # no theta with this value satisfies the constraints
-            return -1e6
+            return PROFILE.infeasible_height
         return found - (top - drop)
 
     return (
-        _crossing(height, centre, -1.0, unit, limit),
-        _crossing(height, centre, 1.0, unit, limit),
+        _find_crossing(height, centre, -1.0, unit, limit),
+        _find_crossing(height, centre, 1.0, unit, limit),
     )
 
 
-def _crossing(
+def _find_crossing(
     height: Callable[[float], float], centre: float, side: float, unit: float, limit: float
 ) -> float:
-    """Where a concave height falls through 0 on one side of its centre; infinite if nowhere."""
+    """Root of a concave height on one side of its centre; infinite if there is none."""
     if centre == side * np.inf:
         return side * np.inf
-    inside = centre if np.isfinite(centre) else _inside(height, -side, unit, limit)
+    inside = centre if np.isfinite(centre) else _find_inside(height, -side, unit, limit)
     if inside is None:
         return side * np.inf
     step = 2.0 * unit
@@ -172,22 +188,22 @@ def _crossing(
         outside = inside + side * step
         if abs(outside) > limit:
             return side * np.inf
-    return falling_through(height, inside, outside, 1e-12 * unit)
+    return illinois_root(height, inside, outside, PROFILE.root_tol * unit)
 
 
-def falling_through(
+def illinois_root(
     height: Callable[[float], float], inside: float, outside: float, close: float
 ) -> float:
     """Root between inside (height positive) and outside (not), to about `close`.
 
-    False position that halves the height of an end kept twice; heights are never asked for again,
-    so that small inconsistencies of an inner maximum cannot lose the root.
+    The Illinois method: false position that halves the height of an end kept twice. Heights are
+    never asked for again, so that small inconsistencies of an inner maximum cannot lose the root.
     """
     height_in, height_out = height(inside), height(outside)
     if height_in <= 0:
         return inside
-    kept = 0
-    for _ in range(200):
+    last_side = 0
+    for _ in range(PROFILE.max_root_steps):
         share = height_in / (height_in - height_out)
         middle = inside + (outside - inside) * min(max(share, 0.001), 0.999)
         found = height(middle)
@@ -195,16 +211,16 @@ def falling_through(
             return float(middle)
         if found > 0:
             inside, height_in = middle, found
-            height_out = height_out / 2 if kept == 1 else height_out
-            kept = 1
+            height_out = height_out / 2 if last_side == 1 else height_out
+            last_side = 1
         else:
             outside, height_out = middle, found
-            height_in = height_in / 2 if kept == -1 else height_in
-            kept = -1
+            height_in = height_in / 2 if last_side == -1 else height_in
+            last_side = -1
     return float(middle)
 
 
-def _inside(
+def _find_inside(
     height: Callable[[float], float], towards: float, unit: float, limit: float
 ) -> float | None:
     """A finite value where the height is positive, on the way to its maximum at infinity."""
@@ -236,7 +252,7 @@ def robust_covariance(theta: Vector, bread: Matrix, choices: Choices) -> Matrix:
 
 
 def meat(theta: Vector, choices: Choices) -> Matrix:
-    """Sum of the outer products of scores, each as often as its weight and its kind say."""
+    """Sum of the outer products of scores, weighted as the kind of the weights says."""
     s = scores(theta, choices)
     weights = np.ones(len(s)) if choices.weights is None else choices.weights
     if choices.weight_kind == "frequency":
@@ -245,17 +261,17 @@ def meat(theta: Vector, choices: Choices) -> Matrix:
 
 
 def clustered_covariance(theta: Vector, bread: Matrix, choices: Choices, cluster: Any) -> Matrix:
-    """Sandwich covariance with scores summed within clusters, such as subjects."""
+    """Sandwich covariance with scores sum_by_cluster within clusters, such as subjects."""
     choices, unit = unit_weights(choices)
     s = scores(theta, choices)
     if choices.weights is not None:
         s = s * choices.weights[:, None]
-    sums = summed(s, cluster)
+    sums = sum_by_cluster(s, cluster)
     return sandwich(bread * unit, sums.T @ sums)
 
 
-def summed(scores: Matrix, cluster: Any) -> Matrix:
-    """Scores summed within clusters."""
+def sum_by_cluster(scores: Matrix, cluster: Any) -> Matrix:
+    """Scores sum_by_cluster within clusters."""
     codes, n_clusters = _cluster_codes(cluster, len(scores))
     sums = np.zeros((n_clusters, scores.shape[1]))
     np.add.at(sums, codes, scores)
@@ -285,7 +301,7 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
 
 
 def check_clusters(known: list[Any]) -> None:
-    """Whether there are several clusters."""
+    """Raise `DataError` unless there are several clusters."""
     if len(known) < 2:
         raise DataError(
             f"{either('cluster', '--subject')} must name at least two clusters; got only "
@@ -295,7 +311,7 @@ def check_clusters(known: list[Any]) -> None:
 
 
 def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
-    """Bread times meat times bread, NaN where the bread has none."""
+    """Product bread @ meat @ bread, NaN for parameters without a variance in the bread."""
     known = np.isfinite(np.diag(bread))
     result = np.full_like(bread, np.nan)
     inner = bread[np.ix_(known, known)]
@@ -305,7 +321,7 @@ def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter with its standard error and interval."""
+    """Parameter with its standard error and interval."""
 
     name: str
     estimate: float
@@ -322,29 +338,33 @@ def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit
     """
     h = np.where(unit > 0, 1e-2 * unit, 1e-3 * np.maximum(np.abs(theta), 1e-8))
     columns = [
-        _refined(function, theta, a, h[a]) if np.isfinite(theta[a]) else _unused(function, theta, a)
+        _richardson(function, theta, a, h[a])
+        if np.isfinite(theta[a])
+        else _zero_or_nan(function, theta, a)
         for a in range(len(theta))
     ]
     return np.column_stack(columns)
 
 
-def _at(function: Callable[[Vector], Vector], theta: Vector, a: int, value: float) -> Vector:
+def _with_value(
+    function: Callable[[Vector], Vector], theta: Vector, a: int, value: float
+) -> Vector:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.atleast_1d(function(np.where(np.arange(len(theta)) == a, value, theta)))
 
 
-def _refined(function: Callable[[Vector], Vector], theta: Vector, a: int, h: float) -> Vector:
+def _richardson(function: Callable[[Vector], Vector], theta: Vector, a: int, h: float) -> Vector:
     def difference(size: float) -> Vector:
-        up = _at(function, theta, a, theta[a] + size)
-        down = _at(function, theta, a, theta[a] - size)
+        up = _with_value(function, theta, a, theta[a] + size)
+        down = _with_value(function, theta, a, theta[a] - size)
         with np.errstate(invalid="ignore"):
             return np.asarray((up - down) / (2 * size))
 
     return np.asarray((4 * difference(h / 2) - difference(h)) / 3)
 
 
-def _unused(function: Callable[[Vector], Vector], theta: Vector, a: int) -> Vector:
-    zero, one = _at(function, theta, a, 0.0), _at(function, theta, a, 1.0)
+def _zero_or_nan(function: Callable[[Vector], Vector], theta: Vector, a: int) -> Vector:
+    zero, one = _with_value(function, theta, a, 0.0), _with_value(function, theta, a, 1.0)
     return np.where(zero == one, 0.0, np.nan)
 
 
@@ -445,7 +465,7 @@ class Hypothesis:
 
     @classmethod
     def of(cls, hypothesis: Any, names: Sequence[str]) -> Hypothesis:
-        """From names (all 0), {name: value}, a matrix R (r = 0), or a pair (R, r)."""
+        """Hypothesis from names (all 0), {name: value}, a matrix R (r = 0), or a pair (R, r)."""
         if isinstance(hypothesis, str):
             hypothesis = [hypothesis]
         if hasattr(hypothesis, "__len__") and len(hypothesis) == 0:
@@ -484,7 +504,7 @@ class Hypothesis:
         return cls(rows, right)
 
     def point(self) -> Vector:
-        """Some theta that satisfies it."""
+        """Point theta that satisfies it: that of least norm."""
         return np.asarray(np.linalg.lstsq(self.matrix, self.values, rcond=None)[0])
 
 
@@ -517,8 +537,9 @@ def identified_plane(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matri
     null, _ = np.linalg.qr((unidentified * unit).T)
     inside = plane * unit[:, None]
     _, singular, right = np.linalg.svd(inside - null @ (null.T @ inside))
-    kept = int((singular > 1e-9).sum())
-    return np.ascontiguousarray(plane @ right[:kept].T)
+    # of unit directions: smaller parts of them are rounding of the null directions
+    rank = int((singular > 1e-9).sum())
+    return np.ascontiguousarray(plane @ right[:rank].T)
 
 
 def restricted_maximum(

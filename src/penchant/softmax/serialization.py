@@ -1,4 +1,7 @@
-"""An estimate as plain numbers and text, and back."""
+"""Serialization of an estimate to plain numbers and text for JSON, and back.
+
+`check` names the first field of a file that is wrong; `fields` makes the arguments of `Estimate`.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,7 @@ def _covariance(content: Mapping[str, Any], field: str) -> None:
 
 
 def _of_choices(content: Mapping[str, Any]) -> None:
-    """What an estimate of choices has besides."""
+    """Check the fields that only estimates of choices have."""
     d = len(content["names"])
     _one_of(content, "method", METHODS)
     _one_of(content, "covariance_kind", COVARIANCES)
@@ -76,7 +79,7 @@ def _of_choices(content: Mapping[str, Any]) -> None:
 
 
 def _parameters(content: Mapping[str, Any]) -> None:
-    """Natural parameters, each with its numbers."""
+    """Check the natural parameters, each with its numbers."""
     found = content["parameters"]
     _must(isinstance(found, list), "parameters", "be a list", found)
     for one in found:
@@ -87,7 +90,7 @@ def _parameters(content: Mapping[str, Any]) -> None:
 
 
 def _added(content: Mapping[str, Any], d: int) -> None:
-    """What was added to the likelihood: a prior, or constraints."""
+    """Check the prior's quadratic and the constraints."""
     quadratic, rows = content["quadratic"], content["constraints"]
     if quadratic is not None:
         _mapping(quadratic, "quadratic")
@@ -236,7 +239,7 @@ def to_dict(
         Its natural parameters, and of what level and kind their intervals are.
     """
     source = estimate.source
-    is_kept = isinstance(source, DetachedSource) and source.covariance is not None
+    is_detached = isinstance(source, DetachedSource) and source.covariance is not None
     of_choices = isinstance(source, ChoiceSource)
     first = {"penchant": __version__} if of_choices else {}
     content = {
@@ -266,7 +269,11 @@ def to_dict(
         "notes": list(estimate.notes),
         **({"n_subjects": estimate.n_subjects} if of_choices else {}),
         **({"ratios": True} if source.has_ratios(estimate) else {}),
-        **({"natural_covariance": to_json_numbers(estimate.natural_covariance)} if is_kept else {}),
+        **(
+            {"natural_covariance": to_json_numbers(estimate.natural_covariance)}
+            if is_detached
+            else {}
+        ),
     }
     return content if estimate.validity is None else content | _validity(estimate)
 
@@ -408,13 +415,13 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         "n_subjects": content.get("n_subjects", 1),
         "validity": _read_validity(content) if "ratio" in content else None,
     }
-    kept = tuple(
+    stored = tuple(
         Parameter(one["name"], *(float(from_json_numbers(one[word])) for word in NUMBERS))
         for one in content["parameters"]
     )
     spread = content.get("natural_covariance")
     source = DetachedSource(
-        kept,
+        stored,
         content["level"],
         content.get("intervals", "wald"),
         content.get("model", ""),
@@ -430,7 +437,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
             "prior": content.get("prior"),
             "source": source,
         }
-    own = [p.name for p in kept] == content["names"]
+    own = [p.name for p in stored] == content["names"]
     return shared | {
         "inverse_information": from_json_numbers(content["inverse_information"]),
         "total_weight": content["total_weight"],
@@ -442,7 +449,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _read_choices(content: Mapping[str, Any], kept: DetachedSource | None) -> ChoiceSource:
+def _read_choices(content: Mapping[str, Any], stored: DetachedSource | None) -> ChoiceSource:
     quadratic, rows = content["quadratic"], content["constraints"]
     return ChoiceSource(
         data=None,
@@ -461,7 +468,7 @@ def _read_choices(content: Mapping[str, Any], kept: DetachedSource | None) -> Ch
             from_json_numbers(quadratic["linear"]),
             from_json_numbers(quadratic["constant"]),
         ),
-        map=kept,
+        map=stored,
         model_words=content.get("model", ""),
     )
 

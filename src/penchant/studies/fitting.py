@@ -190,18 +190,20 @@ class SubjectFit:
 
 def _kept(fit: Estimate) -> dict[str, Any]:
     """What a file holds of it; whose it is, the file knows already."""
-    return serialization.to_dict(fit, parameters_of(fit), *fit.source.usual) | {"subject": None}
+    return serialization.to_dict(fit, parameters_of(fit), *fit.source.default_interval) | {
+        "subject": None
+    }
 
 
 def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:
     """Natural parameters as they were kept, those of a deviation that is not small included."""
-    return fit.source.parameters([fit], *fit.source.usual, None)[0]
+    return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 
 
 def of_linearized(found: Estimate, level: float) -> Estimate:
     """What is kept of a linearised fit: all that the paper's map gives, with standard errors."""
     names, values, covariance = found.source.natural(found)
-    return found.kept(transformed(values, covariance, names, level), level, "wald")
+    return found.detached(transformed(values, covariance, names, level), level, "wald")
 
 
 def validity_of(fit: Estimate) -> Validity:
@@ -397,7 +399,7 @@ class _Fitter:
     def _with_intervals(self, estimates: Estimates) -> list[Estimate]:
         asked = self.plan.level, self.plan.intervals
         found = estimates.parameters_at(*asked)
-        return [one.kept(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
+        return [one.detached(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
 
     def _linearized(self, subject: Any) -> Estimate | None:
         category = self.categories[subject]

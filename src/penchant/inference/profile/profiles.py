@@ -812,7 +812,7 @@ class Profiles:
             limits, away = ignored * some.largest[:, 1], np.empty_like(x)
             compiled.zero_small_differences(x, rows.chosen, rows.events, limits, away)
             parts.append(fit_table(away, rows.chosen, rows.grouping, None, some.theta))
-        return Batch.joined(parts)
+        return Batch.concatenated(parts)
 
     def partial_gradient(self, subject: IntVector, psi: Matrix, theta: Matrix) -> Matrix:
         """Derivative of the objective in psi at fixed weights, in unconstrained units."""
