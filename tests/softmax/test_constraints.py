@@ -208,7 +208,7 @@ def test_constraints_of_another_size_are_refused():
 def test_a_value_that_the_constraints_exclude_is_infeasible_on_its_plane():
     limits = pn.Constraints([[1.0, 0.0]], [0.5])
     with pytest.raises(InfeasibleError, match="constraints must hold on the plane asked for"):
-        limits.within(np.array([0.2, 0.0]), np.array([[0.0], [1.0]]))
+        limits.restricted_to(np.array([0.2, 0.0]), np.array([[0.0], [1.0]]))
 
 
 def test_copies_of_a_variable_leave_the_bounds_of_the_others_named():

@@ -41,7 +41,7 @@ def test_one_pass_settles_that_strong_effects_hang_on_nothing_small(monkeypatch,
 
 def test_people_with_strong_effects_are_settled_together(monkeypatch):
     x, chosen = _strong(*STRONG[0][:3], n=20 * 90)
-    monkeypatch.setattr(fit_each, "_one", _refuse)
+    monkeypatch.setattr(fit_each, "_fit_subject", _refuse)
     choices = pn.Choices.from_arrays(x, chosen, subject=np.repeat(np.arange(20), 90))
     assert set(pn.fit_each(choices).status) == {"converged"}
 

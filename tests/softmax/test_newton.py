@@ -25,7 +25,7 @@ def test_the_maximum_is_that_of_the_reference():
 
 def test_a_quadratic_is_added_once():
     data = case()
-    quadratic = Quadratic.around(MEAN, PRECISION)
+    quadratic = Quadratic.from_precision(MEAN, PRECISION)
     found = maximise(likelihood_of(data.choices), quadratic)
     expected = reference.newton(data.sets, data.chosen, precision=PRECISION, mean=MEAN)
     np.testing.assert_allclose(found.theta, expected, rtol=1e-10)
@@ -35,7 +35,7 @@ def test_a_quadratic_is_added_once():
 
 
 def test_the_log_density_of_a_quadratic_is_that_of_the_normal():
-    quadratic = Quadratic.around(MEAN, PRECISION)
+    quadratic = Quadratic.from_precision(MEAN, PRECISION)
     for theta in (np.zeros(3), np.array([0.3, 2.0, -0.7])):
         gap = theta - MEAN
         assert quadratic(theta) == pytest.approx(-0.5 * gap @ PRECISION @ gap, rel=1e-12)
@@ -43,9 +43,9 @@ def test_the_log_density_of_a_quadratic_is_that_of_the_normal():
 
 def test_a_quadratic_on_a_plane_takes_the_values_of_the_whole():
     basis = np.array([[1.0, 0.2], [0.5, -1.0], [0.0, 2.0]])
-    quadratic = Quadratic.around(MEAN, PRECISION)
+    quadratic = Quadratic.from_precision(MEAN, PRECISION)
     phi = np.array([0.7, -0.4])
-    inside = quadratic.within(MEAN + 1.0, basis)
+    inside = quadratic.restricted_to(MEAN + 1.0, basis)
     assert inside(phi) == pytest.approx(quadratic(MEAN + 1.0 + basis @ phi), rel=1e-12)
 
 

@@ -235,6 +235,7 @@ class ChoiceSource(EstimateSource):
             return wald_interval(estimate.theta, errors, level)[indices]
         if kind == "profile":
             return self._profile_intervals(estimate, level, indices)
+        # draws from a penalised or bounded estimate would not be draws from the model
         plain = estimate.method == "maximum likelihood" and self.constraints is None
         seed = check_drawing(rng, n_drawn, not plain)
         choices = self._require_choices(f"interval({interval_kind_argument('calibrated')})")
@@ -252,7 +253,7 @@ class ChoiceSource(EstimateSource):
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
         choices = self._require_choices(f"interval({interval_kind_argument('profile')})")
-        if self._nearly_dependent(estimate):
+        if self._nearly_dependent(estimate):  # profile in coordinates of unit information
             return self._whitened_profile_intervals(estimate, choices, indices, level)
         profile = Profile(
             choices,
@@ -269,9 +270,11 @@ class ChoiceSource(EstimateSource):
         self, estimate: EstimateFields, profile: Profile, parameter: int, level: float
     ) -> tuple[float, float]:
         undetermined = estimate.status == "separated" and np.isnan(estimate.theta[parameter])
+        # a parameter of an unidentified direction can take any value
         if undetermined or (profile.unidentified[:, parameter] != 0).any():
             return -np.inf, np.inf
         error = np.sqrt(estimate.covariance[parameter, parameter])
+        # without a standard error: the change by which a typical utility changes by 1
         unit = error if np.isfinite(error) and error > 0 else 1.0 / self.scale[parameter]
         top = estimate.log_likelihood if estimate.log_posterior is None else estimate.log_posterior
         return profile_interval(profile, parameter, top, estimate.theta, unit, level)
@@ -301,6 +304,7 @@ class ChoiceSource(EstimateSource):
 
     def _unidentified_directions(self, estimate: EstimateFields) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
+        # with a prior every direction has curvature
         directions = () if self.quadratic is not None else estimate.diagnostics.null_directions
         rows = [[v.get(name, 0.0) for name in estimate.names] for v in directions]
         return np.array(rows).reshape(len(rows), len(estimate.names))

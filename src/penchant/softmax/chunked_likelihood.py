@@ -79,11 +79,11 @@ class ChunkReducer:
 
     def map_chunks(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
         """Results of the work on each chunk, in their order; `what` is shown as progress."""
-        again = bool(self.counter)
+        validated = bool(self.counter)  # the first pass has checked all chunks
         self.counter.append(what)
         words = f"Pass {self.n_passes}: {what}"
         return self.chunks.map_chunks(
-            TransformedWork(work, self.transforms) if self.transforms else work, words, again
+            TransformedWork(work, self.transforms) if self.transforms else work, words, validated
         )
 
     def with_transform(self, transform: Transform) -> ChunkReducer:
@@ -168,6 +168,7 @@ class ChunkSummary:
             sizes=sizes,
             largest=np.maximum(self.largest, other.largest),
             whole=self.whole & other.whole,
+            # running mean: a sum of squares over billions of rows would lose digits
             spread=self.spread + share * (other.spread - self.spread),
             total_rows=rows,
             at_zero=merge_moments(self.at_zero, other.at_zero),
@@ -181,6 +182,7 @@ class ChunkSummary:
     @property
     def start(self) -> Vector | None:
         """Mean of the chunks' own maxima, each weighted by its information; a good start."""
+        # minimises the sum of the chunks' quadratic approximations
         inverse, condition = scaled_inverse(self.information)
         if not condition < MAX_CHUNK_CONDITION:
             return None
@@ -217,7 +219,7 @@ class ChunkSummarizer:
 
     def __call__(self, choices: Choices) -> ChunkSummary:
         """Summarize these choices."""
-        likelihood = likelihood_of(choices, 1)
+        likelihood = likelihood_of(choices, 1)  # one thread: engines run chunks side by side
         d, sizes, weights = choices.n_parameters, choices.n_options, choices.weights
         pull, information = np.zeros(d), np.zeros((d, d))
         if self.with_start:
@@ -323,7 +325,7 @@ class ChunkedLikelihood:
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
-        if not theta.any():
+        if not theta.any():  # Newton's method starts there: saves a pass
             return self.summary.at_zero
         parts = self.reducer.map_chunks(MomentsAt(theta.copy()), "likelihood")
         return reduce(merge_moments, parts)
@@ -407,7 +409,7 @@ class ChunkedStableLikelihood:
         """Sums over chunks, rescaled from the unit of each to the largest unit."""
         work = StableMomentsAt(theta.copy(), self.largest, self.share)
         parts = list(self.reducer.map_chunks(work, "careful steps"))
-        unit = max(part.log_unit for part in parts)
+        unit = max(part.log_unit for part in parts)  # shares are at most 1: none overflows
         shares = [float(np.exp(part.log_unit - unit)) for part in parts]
         d = len(theta)
         value, gradient, noise, information = 0.0, np.zeros(d), np.zeros(d), np.zeros((d, d))
@@ -421,7 +423,7 @@ class ChunkedStableLikelihood:
 
 def null_log_likelihood(summary: ChunkSummary) -> float:
     """Log-likelihood at theta = 0."""
-    if summary.largest_offset is None:
+    if summary.largest_offset is None:  # exact: sets of m options contribute -log m
         return -float(summary.sizes[1:] @ np.log(np.arange(1, len(summary.sizes))))
     return summary.at_zero.log_likelihood
 
@@ -436,6 +438,8 @@ def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
     d, has_offset = len(choices.variables), choices.offset is not None
     columns = [*choices.variables, *([] if choices.offset is None else [choices.offset])]
     columns = [np.ascontiguousarray(column, dtype=np.float64) for column in columns]
+    # addresses instead of a matrix: copying columns would cost more than the sums. `columns`
+    # keeps the arrays alive during the call.
     addresses = np.array([column.ctypes.data for column in columns], dtype=np.int64)
     most = max(int(rows[-1]), 1) if len(rows) else 1  # decisions are in order of size
     places = (

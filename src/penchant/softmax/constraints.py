@@ -165,17 +165,19 @@ class Constraints:
         if not len(null_directions):
             return self
         size = np.abs(self.matrix) @ np.abs(null_directions).T
+        # a constraint that changes along an unidentified direction can always be satisfied
         applies = (np.abs(self.matrix @ null_directions.T) <= 1e-9 * size).all(axis=1)
         if not applies.any():
             return None
         labels = tuple(np.array(self.labels)[applies].tolist())
         return Constraints(self.matrix[applies], self.bound[applies], labels)
 
-    def within(self, origin: Vector, basis: Matrix) -> Constraints | None:
+    def restricted_to(self, origin: Vector, basis: Matrix) -> Constraints | None:
         """Constraints on phi, where theta = origin + basis phi; None if none is left."""
         matrix = self.matrix @ basis
         bound = self.bound - self.matrix @ origin
         size = np.abs(self.matrix) @ np.abs(origin) + np.abs(self.bound)
+        # the others are constant on the plane: satisfied everywhere or nowhere
         open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
         if (bound[~open_] > 1e-12 * size[~open_]).any():
             raise InfeasibleError(
@@ -201,7 +203,7 @@ def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
     goal[-1] = 1.0
     multipliers, _ = scipy.optimize.nnls(system, goal)
     residual = system @ multipliers - goal
-    if abs(residual[-1]) < 1e-12:
+    if abs(residual[-1]) < 1e-12:  # the dual fits exactly: no feasible point (Farkas' lemma)
         raise InfeasibleError(
             f"{either('constraints', '--constraint')} must leave some theta; got inequalities that "
             "contradict each other. Remove one."
@@ -276,14 +278,14 @@ def maximise_on_plane(
 ) -> Maximum:
     """Maximise over origin + basis rho; unidentified directions stay at the origin."""
     whole = plane.basis @ basis
-    around = quadratic.within(origin, basis)
+    around = quadratic.restricted_to(origin, basis)
     part = Restricted(plane.likelihood, plane.origin + plane.basis @ origin, whole)
     curved = _curved_directions(part.spread() + around.precision)
     if not curved.shape[1]:
         return Maximum(origin, 0.0, np.zeros(len(origin)), around.precision, 0.0, 0, "fixed")
     if curved.shape[1] < basis.shape[1]:
         part = replace(part, basis=whole @ curved)
-        around, basis = around.within(np.zeros(len(curved)), curved), basis @ curved
+        around, basis = around.restricted_to(np.zeros(len(curved)), curved), basis @ curved
     found = maximise(part, around, max_steps=max_steps, patient=True)
     if found.ending != "converged" and part.origin.any():
         found = _continuation_outwards(part, around, found)
@@ -379,15 +381,15 @@ def constrained(
     work = likelihood
     if known.basis is not None:
         work = likelihood_of(in_coordinates(choices, basis))
-        inside = applied.within(np.zeros(len(basis)), basis)
+        inside = applied.restricted_to(np.zeros(len(basis)), basis)
     else:
         work = Restricted(likelihood, np.zeros(len(basis)), basis)
-        inside = applied.within(np.zeros(len(basis)), basis)
+        inside = applied.restricted_to(np.zeros(len(basis)), basis)
     assert inside is not None  # it concerns identified parameters
     none = Quadratic.none(basis.shape[1])
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum, active = maximise_constrained(work, inside, none, max_steps, begin)
-    if known.complete:
+    if known.complete:  # else a recession direction may be an unidentified one
         try:
             found = separating.recession(choices, known.scale, cone=constraints.matrix)
         except UnsolvedProgramError:
@@ -423,7 +425,7 @@ def constrained_maximum(
     theta = basis @ on_face.point
     certainty = basis @ on_face.certainty @ basis.T
     unit = 1.0 / np.where(known.scale > 0, known.scale, 1.0)
-    free = np.diag(certainty) > (1e-9 * unit) ** 2
+    free = np.diag(certainty) > (1e-9 * unit) ** 2  # less is rounding of a fixed parameter
     shown, covariance = blank(theta, certainty, known.identified)
     covariance = np.where(np.outer(free, free), covariance, np.nan)
     return replace(

@@ -30,7 +30,7 @@ from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng
 from penchant.softmax.hypotheses import Parameter, wald_interval
 
-FORMAT, VERSION = "penchant-estimates", 1
+FORMAT, ESTIMATES_VERSION = "penchant-estimates", 1
 MAX_NOTEBOOK_ROWS = 20  # of the table shown in a notebook: one screen
 
 
@@ -138,7 +138,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """The estimate of one subject, by label; also by how one label alone is written."""
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]
-            if known.count(str(subject)) == 1:
+            if known.count(str(subject)) == 1:  # "7" for 7, if no other label reads the same
                 return self._estimate_at(known.index(str(subject)))
             raise DataError(
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
@@ -365,7 +365,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """Plain numbers and text, ready for JSON; `from_dict` reads it back."""
         return {
             "format": FORMAT,
-            "version": VERSION,
+            "version": ESTIMATES_VERSION,
             "estimates": [e.to_dict(level, kind, rng) for e in self],
             "without_decisions": list(self.without_decisions),
         }

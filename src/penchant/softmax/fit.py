@@ -58,7 +58,7 @@ def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = N
     likelihood, known = prepared(choices, threads)
     if known.rank == 0:
         return nothing_identified(likelihood, known)
-    if known.basis is None:
+    if known.basis is None:  # well conditioned: theta's own coordinates will do
         begin = _start(choices, likelihood, threads)
         maximum = maximise_firth(choices, likelihood, begin, max_steps=max_steps)
         at_maximum = likelihood.moments(maximum.theta).log_likelihood
@@ -116,9 +116,9 @@ def maximum_a_posteriori(
     work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
     if known.basis is not None:
         work = likelihood_of(in_coordinates(choices, basis, known.rank), threads)
-    within = quadratic.within(np.zeros(d), basis)
+    within = quadratic.restricted_to(np.zeros(d), basis)
     if constraints is not None:
-        inside = constraints.within(np.zeros(d), basis)
+        inside = constraints.restricted_to(np.zeros(d), basis)
         assert inside is not None  # the basis spans everything
         maximum, active = maximise_constrained(work, inside, within, max_steps)
         return replace(
@@ -141,6 +141,7 @@ def whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
     if known.basis is None:
         return np.eye(d)
     null = known.null_directions
+    # scaled to prior standard deviations, so that the whole problem is well conditioned
     size = np.sqrt(np.einsum("na,ac,nc->n", null, quadratic.precision, null))
     return np.hstack([known.basis, (null / size[:, None]).T])
 
@@ -327,7 +328,7 @@ def build_estimate(
     if constraints is not None and status == "not identified":
         message += " The constraints were not applied."
     covariance = solution.covariance
-    if status == "stopped early":
+    if status == "stopped early":  # not at a maximum: the curvature is no standard error
         covariance = np.full_like(covariance, np.nan)
     label: Method = "maximum likelihood"
     if prior is not None:
@@ -359,7 +360,7 @@ def build_estimate(
 def null_log_likelihood(choices: Choices) -> float:
     """Log-likelihood at theta = 0."""
     choices, unit = unit_weights(choices)
-    if choices.offset is None:
+    if choices.offset is None:  # exact: sets of m options contribute -log m
         counts = np.bincount(choices.n_options, choices.weights)
         return -float(counts[1:] @ np.log(np.arange(1, len(counts)))) * unit
     weights = np.ones(choices.n_decisions) if choices.weights is None else choices.weights
@@ -397,6 +398,7 @@ def _diagnostics(
         rank=known.rank,
         null_directions=tuple(named(v, names) for v in known.null_directions),
         combinations=_combinations(solution, names) if missing and not has_prior else (),
+        # a set of m options adds at most m - 1 directions
         decisions_needed=-(-missing // (largest_set - 1)),
         separation=separation,
         near_separation=None if solution.near is None else named(solution.near, names),
@@ -484,6 +486,7 @@ def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
         return list(names)
     _, vectors = np.linalg.eigh(solution.certainty * np.outer(scale, scale))
     size = np.abs(vectors[:, -1])
+    # a tenth of the largest: variables that a reader would see as part of the direction
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]
 
 

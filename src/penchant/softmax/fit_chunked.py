@@ -89,7 +89,7 @@ class Histogram:
     def __call__(self, choices: Choices) -> tuple[int, list[tuple[Bits, IntVector]]]:
         """Number of rows, and for each variable leading bits with counts."""
         sizes = separation.sizes_of_differences(choices)
-        bits = np.ascontiguousarray(sizes + 0.0).view(np.uint64)
+        bits = np.ascontiguousarray(sizes + 0.0).view(np.uint64)  # + 0.0 makes -0.0 positive
         found = []
         for a, mine in enumerate(bits):
             if self.prefix is not None:
@@ -117,7 +117,7 @@ def typical_difference(reducer: ChunkReducer, scale: Vector) -> Vector:
         if not n:
             return np.where(scale > 0, scale, 1.0)
         if prefix is None:
-            rank[:] = int(np.floor((n - 1) * 0.99))
+            rank[:] = int(np.floor((n - 1) * 0.99))  # as `separation.typical_difference` counts
         prefix = tuple(_bin(counts[a], rank, a) for a in range(d))
     size = np.array(prefix, dtype=np.uint64).view(np.float64)
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
@@ -155,6 +155,7 @@ class SampledRows:
     def __call__(self, choices: Choices) -> tuple[int, Vector, Matrix, Vector]:
         """Number, sum, sampled rows and their rounding."""
         found = self.differences(choices)
+        # evenly spaced, not the first rows: data are often sorted by subject or condition
         some = slice(None, None, max(1, len(found.values) // self.n_rows))
         return (
             len(found.values),
@@ -335,7 +336,7 @@ def parameter_limits(
         goal = -sign * np.eye(len(direction))[a]
         try:
             opposite = goal @ cone.furthest(goal)[0] > SEPARATION.min_rise
-        except UnsolvedProgramError:
+        except UnsolvedProgramError:  # undecided: report NaN rather than a wrong infinity
             opposite = True
         result[a] = np.nan if opposite else sign * np.inf
     return result
@@ -450,10 +451,11 @@ def fit_chunks(
     steps = max_steps or MAX_NEWTON_STEPS
     reducer = ChunkReducer(chunks)
     given = summarize_chunks(reducer)
-    if given.n_single == given.n_decisions:
+    if given.n_single == given.n_decisions:  # raises the same error as choices in memory
         single_option_notes(np.ones(given.n_decisions, dtype=np.int64))
     if given.weighted and not given.largest_weight > 0:
         raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
+    # unusual weights are rescaled by a power of 2, which needs a second first pass
     mean = given.relative_weight / given.n_decisions
     unit = unit_of_weights(given.largest_weight, mean) if given.weighted else 1.0
     work, summary = reducer, given
@@ -509,6 +511,7 @@ def _maximum_likelihood(
         found, decided = recession(reducer, summary, known.scale, basis), True
     except UnsolvedProgramError:
         found, decided = None, False
+    # the order of checks is that of `solve.maximum_likelihood`, so that statuses agree
     if found is not None and found.proven:
         return _separated(reducer, known, found, names, max_steps)
     largest = inner.largest[1]
@@ -536,6 +539,7 @@ def _separated(
     """Limit along the recession direction: the fit to the options that it does not resolve."""
     direction = found.direction if known.basis is None else known.basis @ found.direction
     direction = clean_direction(direction, known)
+    # a first pass over what is left, without the resolved options; it may be separated again
     left = reducer.with_transform(found.excluding)
     rest = _maximum_likelihood(left, summarize_chunks(left), names, None, max_steps)
     plain = replace(found.excluding.differences, basis=None)
@@ -576,7 +580,7 @@ def _posterior(
     if known.basis is not None:
         turned = reducer.with_transform(InCoordinates(basis, known.rank))
         work = ChunkedLikelihood(turned, summarize_chunks(turned, with_start=False))
-    within = quadratic.within(np.zeros(d), basis)
+    within = quadratic.restricted_to(np.zeros(d), basis)
     near = summary.start if start is None else start
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum = maximise(work, within, begin, max_steps, patient=True)
@@ -670,7 +674,7 @@ class ChunkedSource:
         """Sandwich covariance by subject."""
         sums: dict[Any, Vector] = {}
         for labels, parts in self.reducer.map_chunks(ScoresBySubject(theta), "clustered errors"):
-            for label, part in zip(labels, parts, strict=True):
+            for label, part in zip(labels, parts, strict=True):  # a subject may span chunks
                 sums[label] = sums[label] + part if label in sums else part
         check_clusters(list(sums))
         rows = np.array(list(sums.values()))

@@ -104,6 +104,7 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
+        # the tests of `identification.from_spread`, for all subjects at once
         varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
         varies &= np.isfinite(self.spread).all(axis=(1, 2))
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
@@ -125,7 +126,7 @@ class Batch:
         inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
         with np.errstate(over="ignore"):  # variances are infinite where all choices are certain
             inverse = inverse / scale[:, :, None] / scale[:, None, :]
-        inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2
+        inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2  # halved first: no overflow
         fine &= np.isfinite(inverse).all(axis=(1, 2))
         inverse[~fine] = np.nan
         return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
@@ -241,7 +242,7 @@ def _fit(
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
-    if threads == 1:
+    if threads == 1:  # one workspace for all tasks
         workspace = scratch.workspace(kernel)
         for begin in starts:
             work(begin, workspace)
@@ -311,9 +312,10 @@ def proven_maxima(
     the argument of `may_depend_on_small` for some subjects, a sharper bound than the totals.
     """
     good = batch.converged & batch.surely_identified
-    if has_prior:
+    if has_prior:  # a proper prior guarantees a maximum
         return np.asarray(good)
     good &= conditions <= WEAK_CONDITION
+    # the bound by totals is free and clears most subjects; the sharper one costs a pass
     doubtful = np.flatnonzero(good)
     for bound in filter(None, ((NEGLIGIBLE_DIFFERENCE * totals).__getitem__, negligible)):
         bounds = batch.largest[doubtful, 1], batch.information[doubtful]
@@ -336,10 +338,10 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     prior, threads = given.get("parameter_prior"), given.get("threads")
     max_steps = given.get("max_steps")
     workers = available_threads() if threads is None else threads
-    options: EachOptions = {**given, "threads": 1}
+    options: EachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
     n = len(choices.subject_labels)
     work, units = _unit_weights(choices, n)
-    compiled = (
+    compiled = (  # what the compiled batch can do; everything else goes subject by subject
         given.get("method", "ml") == "ml"
         and (prior is None or (units == 1.0).all())
         and given.get("constraints") is None
@@ -352,7 +354,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
         good = np.zeros(n, dtype=bool)
         if compiled:
             batch = fit_batch(work, groups, prior, max_steps or MAX_NEWTON_STEPS, workers, advance)
-            check_units(batch.largest.max(axis=0), choices.names)
+            check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
             covariances, conditions = batch.covariances()
             totals = _totals(work, groups)
             good = proven_maxima(
@@ -432,7 +434,7 @@ def _estimates(
     labels = choices.subject_labels
     decisions_of = _decisions_by_subject(choices)
 
-    def estimate(i: int) -> Estimate:
+    def estimate(i: int) -> Estimate:  # made on demand: thousands of objects take seconds
         if i in others:
             return others[i]
         mine = choices.subset(decisions_of(i))

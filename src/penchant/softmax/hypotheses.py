@@ -82,17 +82,18 @@ class Profile:
         """Maximum with theta[parameter] = value, and where it is."""
         d = self.likelihood.n_parameters
         origin = np.where(np.arange(d) == parameter, value, start)
+        # unidentified directions are fixed too: along them the objective is flat
         fixed = np.vstack([np.eye(d)[parameter], self.unidentified])
         basis = null_basis(fixed, d, self.scale)
         if self.firth:
             found = maximise_firth(self.choices, self.likelihood, origin, basis)
             return found.value, found.theta
-        left = None if self.constraints is None else self.constraints.within(origin, basis)
+        left = None if self.constraints is None else self.constraints.restricted_to(origin, basis)
         if not basis.shape[1]:
             moments = self.likelihood.moments(origin)
             return moments.log_likelihood + self.quadratic(origin), origin
         plane = Restricted(self.likelihood, origin, basis)
-        quadratic = self.quadratic.within(origin, basis)
+        quadratic = self.quadratic.restricted_to(origin, basis)
         if left is None:
             inner = maximise(plane, quadratic, max_steps=PROFILE.max_steps, patient=True)
         else:
@@ -112,6 +113,7 @@ class LinearProfile:
         """Maximum with theta[parameter] = value."""
         row = self.factor[parameter]
         start = np.linalg.solve(self.factor, self.centre)
+        # the nearest point of the plane theta[parameter] = value to the maximum
         origin = start + row * (value - self.centre[parameter]) / (row @ row)
         basis = null_basis(row[None], len(row))
         if not basis.shape[1]:
@@ -180,7 +182,7 @@ def _find_crossing(
     inside = centre if np.isfinite(centre) else _find_inside(height, -side, unit, limit)
     if inside is None:
         return side * np.inf
-    step = 2.0 * unit
+    step = 2.0 * unit  # of standard errors: just beyond the usual end at 1.96
     outside = inside + side * step
     while height(outside) > 0:
         inside = outside
@@ -205,6 +207,7 @@ def illinois_root(
     last_side = 0
     for _ in range(PROFILE.max_root_steps):
         share = height_in / (height_in - height_out)
+        # away from the ends: a root at an end would never shrink the bracket
         middle = inside + (outside - inside) * min(max(share, 0.001), 0.999)
         found = height(middle)
         if abs(outside - inside) <= close + 1e-14 * abs(middle) or abs(found) < 1e-13:
@@ -336,6 +339,7 @@ def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit
     Steps are a hundredth of `unit`, such as the standard errors. An infinite or missing parameter
     has derivative 0 where the function does not use it, else NaN.
     """
+    # 1e-2 standard errors: truncation of order 1e-8, rounding of order 1e-14
     h = np.where(unit > 0, 1e-2 * unit, 1e-3 * np.maximum(np.abs(theta), 1e-8))
     columns = [
         _richardson(function, theta, a, h[a])
@@ -370,7 +374,7 @@ def _zero_or_nan(function: Callable[[Vector], Vector], theta: Vector, a: int) ->
 
 def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
     """Covariance of a function of theta to first order; parameters it does not use may be NaN."""
-    used = (jacobian != 0).any(axis=0)
+    used = (jacobian != 0).any(axis=0)  # NaN times 0 would be NaN
     inner = covariance[np.ix_(used, used)]
     return np.asarray(jacobian[:, used] @ inner @ jacobian[:, used].T)
 
@@ -423,7 +427,7 @@ def fieller(
     c = numerator**2 - z2 * v_n
     inside = b * b - a * c
     ratio = numerator / denominator if denominator else np.nan
-    if a > 0:
+    if a > 0:  # the denominator differs from 0 at this level
         half = np.sqrt(max(inside, 0.0))
         return RatioInterval(ratio, float((b - half) / a), float((b + half) / a), "bounded")
     if inside <= 0 or a == 0:

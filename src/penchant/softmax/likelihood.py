@@ -27,7 +27,7 @@ from penchant.softmax._simd import LANES, MAX_CACHED_VECTORS, MomentKernel, mome
 _T = TypeVar("_T")
 
 MAX_PACKED_VARIABLES = 24  # with more, NumPy's matrix products are faster than the vector kernels
-MAX_ROWS_IN_MEMORY = 100_000  # rows of temporary arrays: some tens of megabytes at most
+MAX_TEMPORARY_ROWS = 100_000  # rows of temporary arrays: some tens of megabytes at most
 # A multiple of a chunk, so that tasks add up whole chunks; less work is not worth a thread.
 BLOCKS_PER_TASK = 4 * kernels.CHUNK_BLOCKS
 
@@ -236,7 +236,7 @@ class PackedLikelihood:
         full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
         d, kernel = self.n_parameters, self._kernel
         n = n_moments(d)
-        if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:
+        if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:  # no thread pays
             total = np.empty(n)
             workspace = self._take_workspace()
             kernels.sum_blocks(self.packed, kernel, full, 0, self.n_blocks, workspace, total)
@@ -272,7 +272,7 @@ class PackedLikelihood:
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
-        if not np.count_nonzero(theta):
+        if not np.count_nonzero(theta):  # cached: the scatter needs it too
             return moments_from(self._sums_at_zero, self.n_parameters)
         return moments_from(self._sums(theta), self.n_parameters)
 
@@ -284,6 +284,7 @@ class PackedLikelihood:
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
         side = self.packed[2]
+        # sets of one size without offsets: the scatter is the information at theta = 0
         if self.n_blocks and self.even and not self.has_offset:
             information = moments_from(self._sums_at_zero, self.n_parameters).information
             return np.asarray(information / side[:, :LANES].sum())
@@ -373,7 +374,7 @@ class DenseLikelihood:
     def _parts(self) -> list[slice]:
         """Slices of decisions with a bounded number of rows."""
         first_row = self.choices.first_row
-        marks = np.searchsorted(first_row, np.arange(0, first_row[-1], MAX_ROWS_IN_MEMORY))
+        marks = np.searchsorted(first_row, np.arange(0, first_row[-1], MAX_TEMPORARY_ROWS))
         edges = np.unique(np.append(marks, self.choices.n_decisions))
         edges = np.union1d(edges, [0])
         return [slice(a, b) for a, b in pairwise(edges.tolist())]

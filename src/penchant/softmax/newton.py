@@ -47,12 +47,12 @@ class Quadratic:
         return cls(np.zeros((n_parameters, n_parameters)), np.zeros(n_parameters))
 
     @classmethod
-    def around(cls, mean: Vector, precision: Matrix) -> Quadratic:
+    def from_precision(cls, mean: Vector, precision: Matrix) -> Quadratic:
         """Log-density of N(mean, precision^-1), less its normalising constant."""
         linear = precision @ mean
         return cls(precision, linear, -0.5 * float(mean @ linear))
 
-    def within(self, origin: Vector, basis: Matrix) -> Quadratic:
+    def restricted_to(self, origin: Vector, basis: Matrix) -> Quadratic:
         """Quadratic as a function of phi, where theta = origin + basis phi."""
         at_origin = self.precision @ origin
         return Quadratic(
@@ -101,7 +101,7 @@ def maximise(
     theta = np.zeros(d) if start is None else np.array(start, dtype=np.float64)
     best, step, gradient = theta.copy(), np.zeros(d), np.zeros(d)
     information, progress = np.zeros((d, d)), np.array(kernels.NEWTON_START)
-    state = (best, step, information, gradient)
+    state = (best, step, information, gradient)  # all overwritten by the kernels
     code = kernels.MOVED
     if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= MAX_COMPILED_BLOCKS:
         code = _compiled(likelihood, added, theta, state, progress, max_steps)
@@ -113,12 +113,12 @@ def maximise(
         code = kernels.advance(
             sums, added.precision, added.linear, theta, *state, progress, np.empty((d + 2, d))
         )
-    if patient and code == kernels.SLOW:
+    if patient and code == kernels.SLOW:  # the caller knows that there is a maximum
         code = kernels.CONVERGED
     if start is not None and np.any(start) and code in (kernels.SINGULAR, kernels.STALLED):
         # So far out that every choice is certain: the answer does not depend on the start.
         return maximise(likelihood, quadratic, None, max_steps, patient)
-    polished = code == kernels.CONVERGED
+    polished = code == kernels.CONVERGED  # theta is one step beyond the best point evaluated
     return Maximum(
         theta=theta if polished else best,
         value=float(progress[kernels.BEST_VALUE]) + added.constant,
@@ -164,7 +164,7 @@ def _on_plane(
     ends: tuple[int, float],
 ) -> int:
     """Take all steps on an affine subspace in one compiled call; MOVED if the problem is large."""
-    while isinstance(plane.likelihood, Restricted):
+    while isinstance(plane.likelihood, Restricted):  # compose nested subspaces into one
         outer = plane.likelihood
         origin = outer.origin + outer.basis @ plane.origin
         plane = Restricted(outer.likelihood, origin, outer.basis @ plane.basis)

@@ -60,7 +60,7 @@ class GaussianPrior:
         """Log-density as a quadratic in theta; `scale` is not needed."""
         mean = _one_per_parameter(self.mean, n_parameters, "mean")
         precision = self.precision(n_parameters)
-        return with_density(Quadratic.around(mean, precision))
+        return with_density(Quadratic.from_precision(mean, precision))
 
     def precision(self, n_parameters: int) -> Matrix:
         """Inverse of the covariance."""

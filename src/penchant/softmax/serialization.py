@@ -222,7 +222,7 @@ def _texts(value: Any) -> bool:
 
 
 FORMAT, MODEL_FORMAT = "penchant-estimate", "penchant-model-estimate"
-VERSION = 1
+ESTIMATE_VERSION = 1
 NUMBERS = ("estimate", "standard_error", "low", "high")
 
 
@@ -244,7 +244,7 @@ def to_dict(
     first = {"penchant": __version__} if of_choices else {}
     content = {
         "format": FORMAT if of_choices else MODEL_FORMAT,
-        "version": VERSION,
+        "version": ESTIMATE_VERSION,
         **first,
         "subject": to_json_label(estimate.subject),
         "status": estimate.status,
@@ -384,9 +384,10 @@ def fields(content: Any) -> dict[str, Any]:
             f"format must be {FORMAT!r}; got {content.get('format')!r}. "
             "This is not an estimate written by Penchant."
         )
-    if not isinstance(content.get("version"), int) or content["version"] > VERSION:
+    if not isinstance(content.get("version"), int) or content["version"] > ESTIMATE_VERSION:
         raise DataError(
-            f"version must be at most {VERSION}; got {content.get('version')!r}. Upgrade Penchant."
+            f"version must be at most {ESTIMATE_VERSION}; got {content.get('version')!r}. "
+            "Upgrade Penchant."
         )
     try:
         check(content)

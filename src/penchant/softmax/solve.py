@@ -24,7 +24,7 @@ from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, constrained
 from penchant.softmax.identification import EPSILON, Identification
 from penchant.softmax.likelihood import (
-    MAX_ROWS_IN_MEMORY,
+    MAX_TEMPORARY_ROWS,
     Likelihood,
     PackedLikelihood,
     likelihood_of,
@@ -344,7 +344,7 @@ class StableChoiceLikelihood:
 
     @property
     def _is_small(self) -> bool:
-        return self.choices.n_rows <= MAX_ROWS_IN_MEMORY
+        return self.choices.n_rows <= MAX_TEMPORARY_ROWS
 
     @cached_property
     def _all_relative(self) -> tuple[Matrix, Matrix]:
@@ -361,8 +361,8 @@ class StableChoiceLikelihood:
         """theta'x relative to the chosen option of each set, and a bound of its rounding."""
         c = self.choices
         q, size = np.empty(c.n_rows), np.empty(c.n_rows)
-        for begin in range(0, c.n_rows, MAX_ROWS_IN_MEMORY):
-            rows = slice(begin, begin + MAX_ROWS_IN_MEMORY)
+        for begin in range(0, c.n_rows, MAX_TEMPORARY_ROWS):
+            rows = slice(begin, begin + MAX_TEMPORARY_ROWS)
             z, of_z = self._relative(rows)
             q[rows], size[rows] = z @ theta, of_z @ np.abs(theta)
         if self.offsets is not None:
@@ -404,7 +404,7 @@ class StableChoiceLikelihood:
         c = self.choices
         if self._is_small:
             return [0, c.n_decisions]
-        inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, MAX_ROWS_IN_MEMORY))
+        inner = np.searchsorted(c.first_row, np.arange(0, c.n_rows, MAX_TEMPORARY_ROWS))
         return [int(k) for k in np.union1d(inner, [0, c.n_decisions])]
 
     def _summed(

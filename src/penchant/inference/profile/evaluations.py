@@ -291,10 +291,10 @@ def best_weights(
     if hypothesis is not None:
         origin, basis = _hyperplane(hypothesis.matrix[0] * unit, float(hypothesis.values[0]))
     plane = Restricted(likelihood, origin, basis)
-    within = quadratic.within(origin, basis)
+    within = quadratic.restricted_to(origin, basis)
     inside = None
     if limits is not None:
-        inside = replace(limits, matrix=limits.matrix * unit).within(origin, basis)
+        inside = replace(limits, matrix=limits.matrix * unit).restricted_to(origin, basis)
     found = _best(plane, within, inside)
     own = unit * (origin + basis @ found.theta)
     if limits is not None:
