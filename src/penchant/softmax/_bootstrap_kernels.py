@@ -30,7 +30,7 @@ def log_sums(x, offset, theta, work, gradient, information):
             information[a, c] = 0.0
     mean = work[m:]
     for t in range(n):
-        top, at = -np.inf, 0
+        top, at = -np.inf, 0  # relative to the largest utility: no exponential overflows
         for i in range(m):
             q = offset[t, i]
             for a in range(d):
@@ -136,7 +136,7 @@ def solve_pairs(x, offset, chosen, draw, point, positive, sums, values, thetas):
             known += offset[g, t, options[t]]
             for a in range(d):
                 s[a] += x[g, t, options[t], a]
-        if d == 0:
+        if d == 0:  # A is the same for all draws: computed once per point
             if math.isnan(sums[g]):
                 sums[g] = log_sums(x[g], offset[g], thetas[k], workspace[0], state[2], state[3])
             values[k] = known - sums[g]

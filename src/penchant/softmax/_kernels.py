@@ -86,7 +86,7 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
                 for r in range(first_row[k], first_row[k + 1]):
-                    sources[used, lane] = r * d
+                    sources[used, lane] = r * d  # overwritten if this row does not count
                     used += r != c and (not available.size or available[r])
                 uniform = uniform and used == most
             side[b, LANES + lane] = n_rows - used
@@ -227,6 +227,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
             pull += precision[a, c] * theta[c]
         value += theta[a] * (linear[a] - 0.5 * pull)
         work[d, a] = pull
+    # a fall by rounding of the sum is none
     least = progress[BEST_VALUE] - 1e-13 * (1.0 + abs(progress[BEST_VALUE]))
     if progress[N_STEPS] > 0.0:  # there was a step; the slope along it is decrement^2
         least += SUFFICIENT_GAIN * progress[FRACTION] * (progress[DECREMENT] * progress[DECREMENT])
@@ -234,7 +235,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
         progress[FRACTION] *= 0.5
         for a in range(d):
             theta[a] = best[a] + progress[FRACTION] * step[a]
-        return MOVED if progress[FRACTION] > 1e-12 else STALLED
+        return MOVED if progress[FRACTION] > 1e-12 else STALLED  # 40 halvings: no step helps
     progress[BEST_VALUE] = value
     for a in range(d):
         best[a] = theta[a]

@@ -151,7 +151,7 @@ class VectorBuilder:
 
         x = k log 2 + r; exp x = 2^k exp r.
         """
-        inside = self.max(x, self.splat(_MIN_EXP_ARGUMENT))
+        inside = self.max(x, self.splat(_MIN_EXP_ARGUMENT))  # keeps the exponent bits in range
         shifted = self.fma(inside, self.splat(_LOG2_E), self.splat(_ROUNDING_SHIFT))
         k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
         r = self.fma(k, self.splat(-_LN2_HIGH), inside)
@@ -192,6 +192,7 @@ class VectorBuilder:
         )
         f = self.builder.fdiv(self.sub(m, self.splat(1.0)), self.add(m, self.splat(1.0)))
         square = self.mul(f, f)
+        # |f| <= 0.172, so that ten terms of the series reach the last digit
         tail = self.polynomial([2.0 / (2 * j + 3) for j in range(10)], square)
         exponent = self.builder.sitofp(k, self.vector)
         small = self.fma(exponent, self.splat(_LN2_LOW), self.mul(self.mul(f, square), tail))
@@ -330,13 +331,13 @@ def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
     key = n_parameters, has_offset
     if key in _moment_kernels:
         return _moment_kernels[key][0]
-    with _lock:
+    with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
             variables, offset = (0,) * n_parameters, (0,) * has_offset
             moments, rows = _moments_of(variables, offset), _rows_of(variables, offset)
             addresses = address_of(moments, _MOMENTS_SIGNATURE), address_of(rows, _ROWS_SIGNATURE)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
-            _moment_kernels[key] = kind, (moments, rows)  # code goes when its function does
+            _moment_kernels[key] = kind, (moments, rows)  # keeps the machine code alive
         return _moment_kernels[key][0]
 
 
@@ -350,6 +351,7 @@ def pair_moments_kernel(n_parameters: int) -> int:
 def pair_slopes_kernel(n_parameters: int, n_shape: int) -> int:
     """Address of `pair_slopes` for variables and slopes of each; 0 if sums exceed registers."""
     n_sums = n_slope_sums(n_parameters, n_shape)
+    # short or too few registers: sums would spill to memory in every row
     if REGISTER_LANES == 2 or n_sums > N_REGISTERS - EXP_REGISTERS or not n_shape:
         return 0
     return _compiled_once(n_parameters, n_shape, _slopes_of, _PAIR_SLOPES_SIGNATURE)
@@ -859,7 +861,7 @@ def _prefetch_schedule(d, n_columns, of_pairs):
 
 def _moments(builder, pointers, sizes, d, n_columns):
     """Emit `block_moments` for d variables."""
-    if d > MAX_FUSED_VARIABLES:
+    if d > MAX_FUSED_VARIABLES:  # no separate code for pairs of options: it would gain little
         _add_moments(builder, pointers, sizes, d, n_columns)
         return
     n_rows, n_blocks = sizes
@@ -911,6 +913,7 @@ def _pair_probabilities(emit, weights, x):
     lowest = emit.splat(_MIN_EXP_ARGUMENT / _LN2)
     e = emit.power_of_two(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
     mass = emit.add(one, e)
+    # p of the likelier option is 1 / mass, of the other e / mass: neither cancels
     inverse_mass = builder.fdiv(one, mass)
     rest = emit.mul(e, inverse_mass)
     p = builder.select(builder.fcmp_ordered(">", q, zero), inverse_mass, rest)
@@ -943,7 +946,7 @@ def _pair_moments(builder, arguments, d):
 
     def of_block(k, sums):
         first = builder.mul(k, i64(d * LANES))
-        for lane in range(0, LANES, REGISTER_LANES):
+        for lane in range(0, LANES, REGISTER_LANES):  # unrolled: the parts of a block overlap
             sums = some_lanes(builder.add(first, i64(lane)), sums)
         return sums
 
@@ -1339,7 +1342,7 @@ class _BlockMoments:
             product = emit.mul(product, self.mass_if_unit_weight(k, mass))
             return [emit.sub(value, emit.mul(self.weight(k), loss)), product]
 
-        product = emit.max(emit.load(*of_product), emit.splat(1.0))
+        product = emit.max(emit.load(*of_product), emit.splat(1.0))  # 0 before the first block
         ends = emit.loop_rows(self.n_blocks, of_block, [emit.load(*of_value), product])
         for position, end in zip((of_value, of_product), ends, strict=True):
             emit.store(end, *position)

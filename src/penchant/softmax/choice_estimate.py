@@ -64,6 +64,7 @@ def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, ava
         return choices.map_chunks(ProbabilitiesAt(theta, tuple(names)), "Predicting")
     if not isinstance(choices, Choices):
         choices = Choices.from_arrays(choices, None, available=available, names=list(names))
+    # by name: new data may have more variables, or another order
     unknown = [name for name in names if name not in choices.names]
     if unknown:
         raise DataError(
@@ -242,6 +243,7 @@ class ChoiceSource(EstimateSource):
         case = LinearCase(
             choices, estimate.theta, self._unidentified_directions(estimate), self.scale
         )
+        # the slope of the profile between two levels is the pace of the search
         near, far = (
             self._profile_intervals(estimate, at, indices) for at in (level, further_level(level))
         )
@@ -383,6 +385,7 @@ class ChoiceSource(EstimateSource):
     def attached(self, estimate: EstimateFields, data: Any) -> ChoiceSource:
         """Source with its choices."""
         choices = data.select(estimate.names)
+        # a cheap check; other choices of the same number cannot be told apart
         if choices.n_decisions != estimate.n_decisions:
             raise DataError(
                 f"choices must be those of the fit ({estimate.n_decisions} decisions); "

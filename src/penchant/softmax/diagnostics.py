@@ -215,6 +215,7 @@ def not_identified_sentence(
     rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
 ) -> str:
     """Why theta is not identified, and what to do."""
+    # directions of one variable: it is constant within sets; of several: they are collinear
     alone = [next(iter(_parts(v))) for v in null if len(_parts(v)) == 1]
     joint = [v for v in null if len(_parts(v)) > 1]
     reasons = []
@@ -244,6 +245,7 @@ def separated_sentence(separation: Separation) -> str:
     """Sentence for separated choices: along which direction, and what to do."""
     constants = [name for name in _parts(separation.direction) if name.startswith("constant:")]
     why = ""
+    # only constants of options diverge: the commonest case, with a simpler explanation
     if constants and len(constants) == len(_parts(separation.direction)):
         why = " An option is always or never chosen: its constant goes to infinity."
     return (

@@ -286,7 +286,7 @@ class Estimate(EstimateFields, FrameExport):
         if rng is None and asked in self._read:
             return self._read[asked]
         found = self.meaningful(self.source.parameters([self], level, kind, rng)[0])
-        if rng is None:
+        if rng is None:  # with an rng every call is a new simulation
             self._read[asked] = found
         return found
 
@@ -321,6 +321,7 @@ class Estimate(EstimateFields, FrameExport):
         """Functions of theta with delta-method standard errors."""
         values = np.atleast_1d(np.asarray(function(self.theta), dtype=np.float64))
         labels = tuple(names) or tuple(f"f{i + 1}" for i in range(len(values)))
+        # steps of differences in standard errors; 0 lets the size of theta decide
         unit = np.where(np.isfinite(self.standard_errors), self.standard_errors, 0.0)
         jacobian = numerical_jacobian(
             lambda t: np.asarray(function(t), dtype=np.float64), self.theta, unit
@@ -453,6 +454,7 @@ class Estimate(EstimateFields, FrameExport):
         return dataclasses.replace(self, source=source)
 
     def __getstate__(self) -> dict[str, Any]:
+        # data may be large or hold open files; `attach` brings them back
         return {**self.__dict__, "source": self.source.stored()}
 
     # -- for reading ------------------------------------------------------------------------------

@@ -220,6 +220,7 @@ class DetachedSource(EstimateSource):
         names = tuple(p.name for p in self.stored_parameters)
         covariance = self.covariance
         if covariance is None:
+            # without it standard errors are all that is known: covariances are NaN, not 0
             covariance = np.full((len(names), len(names)), np.nan)
             np.fill_diagonal(covariance, [p.standard_error**2 for p in self.stored_parameters])
         return names, np.array([p.estimate for p in self.stored_parameters]), covariance
@@ -250,7 +251,7 @@ class DetachedSource(EstimateSource):
         n_drawn: int,
     ) -> Matrix:
         """Intervals as stored."""
-        if space == "theta":
+        if space == "theta":  # only natural parameters are stored with intervals
             self._lacks("intervals of theta")
         known = [{p.name: p for p in mine} for mine in self.parameters(estimates, level, kind, rng)]
         return np.array([[(mine[n].low, mine[n].high) for n in names] for mine in known])

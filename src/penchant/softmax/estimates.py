@@ -123,6 +123,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             some = Estimates.of_each([self.subjects[i] for i in kept], made)
             return with_frame_backend(some, frame_backend(self))
         if isinstance(index, (int, np.integer)):
+            # the message says so if the number is the label of a subject
             if not -len(self) <= index < len(self):
                 raise IndexError(self._no_position(index))
             return self._estimate_at(range(len(self))[index])

@@ -274,6 +274,7 @@ def _newton_step(
     """Newton step with the penalised Hessian by differences; the scoring step if not concave."""
     columns = []
     for direction in plane.T:
+        # central differences: error of order 1e-8, in units of the direction
         size = 1e-4 * max(abs(float(direction @ theta)), 1e-2 / max(np.abs(direction).max(), 1e-9))
         up = _penalised_moments(theta + size * direction, choices, likelihood)[1]
         down = _penalised_moments(theta - size * direction, choices, likelihood)[1]
@@ -305,6 +306,7 @@ def _penalised_moments(
     scale = np.sqrt(np.maximum(np.diag(moments.information), 0.0))
     if not (scale > 1e-150).all():  # the square of less underflows
         return -np.inf, moments.gradient, moments.information
+    # of the correlation: units of variables do not matter
     sign, log_determinant = np.linalg.slogdet(moments.information / np.outer(scale, scale))
     if not sign > 0:
         return -np.inf, moments.gradient, moments.information

@@ -57,7 +57,7 @@ def check(content: Mapping[str, Any]) -> None:
 def _covariance(content: Mapping[str, Any], field: str) -> None:
     d = len(content["names"])
     _shaped(content, field, (d, d))
-    variances = np.diag(_numbers(content[field]))
+    variances = np.diag(_numbers(content[field]))  # NaN is allowed: no standard error
     _must(not (variances < 0).any(), field, "have no negative variance", variances.min())
 
 
@@ -199,6 +199,7 @@ def _numbers(value: Any) -> Any:
 def _is_number(value: Any) -> bool:
     """A number as JSON has it, or "inf" or "-inf"."""
     return value in ("inf", "-inf") or (
+        # bool is a subclass of int
         isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     )
 
@@ -222,7 +223,7 @@ def _texts(value: Any) -> bool:
 
 
 FORMAT, MODEL_FORMAT = "penchant-estimate", "penchant-model-estimate"
-ESTIMATE_VERSION = 1
+ESTIMATE_VERSION = 1  # of the file format; newer files are refused, older ones must stay readable
 NUMBERS = ("estimate", "standard_error", "low", "high")
 
 
@@ -392,7 +393,7 @@ def fields(content: Any) -> dict[str, Any]:
     try:
         check(content)
         return _fields(content)
-    except KeyError as missing:
+    except KeyError as missing:  # a missing field is one message, wherever it is first needed
         raise DataError(
             f"an estimate must have the field {missing}; got none. The file is damaged: fit again."
         ) from None
@@ -429,7 +430,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         None if spread is None else from_json_numbers(spread),
         ratios=bool(content.get("ratios")),
     )
-    if content["format"] == MODEL_FORMAT:
+    if content["format"] == MODEL_FORMAT:  # the model itself is not stored: fields it would give
         return shared | {
             "inverse_information": shared["covariance"],
             "total_weight": float(content["n_decisions"]),
@@ -438,7 +439,7 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
             "prior": content.get("prior"),
             "source": source,
         }
-    own = [p.name for p in stored] == content["names"]
+    own = [p.name for p in stored] == content["names"]  # natural parameters are theta itself
     return shared | {
         "inverse_information": from_json_numbers(content["inverse_information"]),
         "total_weight": content["total_weight"],

@@ -201,7 +201,7 @@ def unit_of_weights(largest: float, relative: float) -> float:
     power = int(np.frexp(largest)[1]) + int(np.frexp(relative)[1]) - 1
     if abs(power) <= MAX_ORDINARY_POWER:
         return 1.0
-    return float(np.ldexp(1.0, min(max(power, -1021), 1023)))
+    return float(np.ldexp(1.0, min(max(power, -1021), 1023)))  # inside the normal numbers
 
 
 def unit_weights(choices: Choices) -> tuple[Choices, float]:
