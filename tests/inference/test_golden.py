@@ -8,7 +8,7 @@ from scipy import special
 
 import belief_reference as dense
 import penchant as pn
-from penchant.models.simulate import weights_and_shape
+from penchant.models.model import weights_and_shape
 
 pytestmark = pytest.mark.evidence
 CASES = ["ucl_lam1", "ucl_lam1b", "ucl_lam0"]

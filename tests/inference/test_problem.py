@@ -8,7 +8,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.inference.profile.profiles import Problem
-from penchant.models.simulate import weights_and_shape
+from penchant.models.model import weights_and_shape
 
 EPISODE = played.ucl_episode(seed=1)
 CASES = {

@@ -11,8 +11,8 @@ import clinic_reference as literal
 import penchant as pn
 from clinic_cases import CASES
 from penchant.inference.profile.profiles import Problem
+from penchant.models.model import weights_and_shape
 from penchant.models.record import Record
-from penchant.models.simulate import weights_and_shape
 
 NAMES = sorted(CASES)
 # Three shape parameters of models that are fitted with two elsewhere.

@@ -13,8 +13,8 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
+from penchant.models.model import weights_and_shape
 from penchant.models.record import Record
-from penchant.models.simulate import weights_and_shape
 
 KERNELS = {kernel.name: kernel for kernel in (GAUSSIAN, MATERN32, MATERN52, EXPONENTIAL)}
 TERMS = ("distance", "log_distance", "same", "visited")

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 import penchant as pn
-from penchant.models.simulate import weights_and_shape
+from penchant.models.model import weights_and_shape
 
 pytestmark = pytest.mark.evidence
 MODEL = pn.GPUCB(pn.grid(11, 11), prior_mean=50.0, prior_sd=100.0, noise_ratio=1e-4)

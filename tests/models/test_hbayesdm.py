@@ -14,7 +14,7 @@ from scipy import special
 
 import penchant as pn
 from penchant.models.catalogue import HBAYESDM
-from penchant.models.simulate import weights_and_shape
+from penchant.models.model import weights_and_shape
 
 
 def log_share(values, taken):

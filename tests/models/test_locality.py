@@ -10,7 +10,7 @@ from scipy import special, stats
 
 import penchant as pn
 import played
-from penchant.models.simulate import weights_and_shape
+from penchant.models.model import weights_and_shape
 
 TERMS = ("distance", "log_distance", "same", "visited")
 SPACING = min(

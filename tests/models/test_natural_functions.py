@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import penchant as pn
+from penchant.models.model import weights_and_shape
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
-from penchant.models.simulate import weights_and_shape
 
 SUM = Natural("sum", "function", 1, parts=(0, 2))
 SHARE = Natural("share", "function", 0, parts=(0,), over=(0, 2), low=0.0, high=1.0)

@@ -10,9 +10,8 @@ from scipy import stats
 
 import offered
 import penchant as pn
-from penchant.models.model import Model, natural_parameters, positive_weights
+from penchant.models.model import Model, natural_parameters, positive_weights, weights_and_shape
 from penchant.models.record import Record
-from penchant.models.simulate import weights_and_shape
 
 EACH = pytest.mark.parametrize("name", list(offered.STATIC))
 

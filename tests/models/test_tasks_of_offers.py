@@ -7,8 +7,8 @@ import pytest
 import penchant as pn
 from offered_tasks import MODELS, delayed, hidden, ultimatum
 from penchant.errors import DataError
+from penchant.models.model import weights_and_shape
 from penchant.models.record import Record
-from penchant.models.simulate import weights_and_shape
 
 M = pn.models
 

@@ -13,7 +13,7 @@ import belief_reference as dense
 import penchant as pn
 import played
 from penchant.bandit.beliefs import EXPONENTIAL, GAUSSIAN, MATERN32, MATERN52
-from penchant.models.simulate import weights_and_shape
+from penchant.models.model import weights_and_shape
 
 
 def refused(message):

@@ -201,6 +201,29 @@ def natural_parameters(model: Model) -> tuple[Natural, ...]:
     return (*weights, *(Natural(s.name, "shape", a) for a, s in enumerate(model.shape)))
 
 
+def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Vector, Vector]:
+    """Weights theta and shape parameters psi at which natural parameters have these values."""
+    parameters = {**Declared(model).usual_parameters, **parameters}
+    theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
+    every = natural_parameters(model)
+    sums = [natural for natural in every if natural.is_curve and not natural.is_shape]
+    with np.errstate(divide="ignore"):
+        for natural in sorted(every, key=lambda one: one.is_ratio):
+            if natural not in sums:
+                natural.put(parameters[natural.name], theta, psi)
+    if sums:
+        theta[:] = _solved(every, parameters, len(theta))
+    return theta, psi
+
+
+def _solved(naturals: Sequence[Natural], parameters: Mapping[str, float], d: int) -> Vector:
+    """Weights at which all natural parameters have their values: each says a plane."""
+    planes = [n.plane(np.array([parameters[n.name]]), d) for n in naturals if not n.is_shape]
+    rows = np.concatenate([row for _, _, row, _ in planes])
+    right = np.concatenate([right for _, _, _, right in planes])
+    return np.asarray(np.linalg.lstsq(rows, right, rcond=None)[0])
+
+
 def positive_weights(model: Model) -> tuple[int, ...]:
     """Weights that must be positive."""
     return tuple(model.weights.index(name) for name in Declared(model).positive)

@@ -27,10 +27,11 @@ from penchant.models.model import (
     SeeingAgents,
     natural_parameters,
     softmax,
+    weights_and_shape,
 )
-from penchant.models.natural import Natural
 from penchant.models.offers.offers import Offers, decision_places, read_offers
 from penchant.models.record import refuse_no_model
+from penchant.models.recursion import RecursionAgents
 from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.softmax.probabilities import drawn_choices
@@ -566,7 +567,7 @@ def agents_of(model: Any, parameters: Rule, n_agents: int) -> Any:
 
 def _show(agents: Any, options: IntVector, rewards: Vector, takes_no_time: bool) -> None:
     """Show agents an option and what it pays: it is learnt from."""
-    if isinstance(agents, RememberingAgents):
+    if isinstance(agents, RememberingAgents | RecursionAgents):
         agents.observe(options, rewards, is_choice=False)
         return
     agents.observe(options, rewards)
@@ -576,7 +577,7 @@ def _show(agents: Any, options: IntVector, rewards: Vector, takes_no_time: bool)
 
 def _miss(agents: Any, n_agents: int) -> None:
     """Let agents run out of time."""
-    if isinstance(agents, RememberingAgents):
+    if isinstance(agents, RememberingAgents | RecursionAgents):
         agents.observe(np.full(n_agents, NOTHING), np.full(n_agents, np.nan))
     else:
         _turn_clock(agents, 1)
@@ -611,26 +612,3 @@ def _check_finite(parameters: Rule) -> None:
         if not np.isfinite(value) or (name == TEMPERATURE and value < 0):
             rule = "not be negative" if name == TEMPERATURE and value < 0 else "be finite"
             raise DataError(f"{name} must {rule}; got {value}. Correct it.")
-
-
-def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Vector, Vector]:
-    """Theta and psi of natural parameters."""
-    parameters = {**Declared(model).usual_parameters, **parameters}
-    theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
-    every = natural_parameters(model)
-    sums = [natural for natural in every if natural.is_curve and not natural.is_shape]
-    with np.errstate(divide="ignore"):
-        for natural in sorted(every, key=lambda one: one.is_ratio):
-            if natural not in sums:
-                natural.put(parameters[natural.name], theta, psi)
-    if sums:
-        theta[:] = _solved(every, parameters, len(theta))
-    return theta, psi
-
-
-def _solved(naturals: Sequence[Natural], parameters: Rule, d: int) -> Vector:
-    """Weights at which all natural parameters have their values: each says a plane."""
-    planes = [n.plane(np.array([parameters[n.name]]), d) for n in naturals if not n.is_shape]
-    rows = np.concatenate([row for _, _, row, _ in planes])
-    right = np.concatenate([right for _, _, _, right in planes])
-    return np.asarray(np.linalg.lstsq(rows, right, rcond=None)[0])

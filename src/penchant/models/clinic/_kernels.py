@@ -174,49 +174,6 @@ def stay(chosen, rewards, state, starts, which, win_above, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def go_no_go(chosen, rewards, cue, starts, which, psi, columns, value, slope, x, dx):
-    """Values of no-go and go, of gains and of losses; of the cue; 1 for go.
-
-    psi: rate, and the weight of the cue's value in that of go, if it is searched. columns: where
-    values of losses go, the first having those of gains; where the 1 goes; where the cue's values
-    of gains and losses go; or -1. value: of every cue no-go, go and the cue itself, each of gains
-    and losses.
-    """
-    row, w = 0, x.shape[1] // 2
-    searched = psi.shape[1] > 1
-    for k in range(len(which)):
-        rate = psi[k, 0]
-        clear(value, slope)
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            c, j, r = cue[t], chosen[t], rewards[t]
-            blank(x, dx, row)
-            if columns[1] >= 0:
-                x[row, w + columns[1]] = 1.0
-            if c >= 0:
-                pull = psi[k, 1] if searched else 0.0
-                for v in range(2):
-                    at, own = v * columns[0], value[6 * c + 4 + v]
-                    x[row, at] += value[6 * c + v]
-                    x[row, w + at] += value[6 * c + 2 + v] + pull * own
-                    if columns[2] >= 0:
-                        x[row, w + columns[2 + v]] += own
-                    if dx is not None:
-                        rise = slope[0, 6 * c + 4 + v]
-                        dx[0, row, at] += slope[0, 6 * c + v]
-                        dx[0, row, w + at] += slope[0, 6 * c + 2 + v] + pull * rise
-                        if columns[2] >= 0:
-                            dx[0, row, w + columns[2 + v]] += rise
-                        if searched:
-                            dx[1, row, w + at] += own
-                if j >= 0 and r == r:
-                    for v in range(2):
-                        part = max(r, 0.0) if v == 0 else min(r, 0.0)
-                        approach(value, slope, 6 * c + 4 + v, part, rate, 0)
-                        approach(value, slope, 6 * c + 2 * j + v, part, rate, 0)
-            row += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def gain_loss(chosen, gains, losses, starts, which, psi, index, value, slope, x, dx):
     """Traces of gains and of losses, or their sum.
 

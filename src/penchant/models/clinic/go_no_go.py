@@ -29,14 +29,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import go_no_go
-from penchant.models.clinic.recursion import Recursion, codes, given, in_turn, rates, shapes
-from penchant.models.model import finite, share, softmax
+from penchant.models.clinic.recursion import rates, shapes
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import Record
+from penchant.models.recursion import Recursion
 
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")
@@ -134,30 +132,48 @@ class GoNoGo(Recursion):
             found.append(Natural("pavlovian", "ratio", len(names) - 1, 0))
         return (*found, *shapes(self))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values of the cue's responses, of the cue, and 1 for go, and their derivatives."""
-        cue = codes(record.before("cue"), "cue", 0, self.n_cues - 1, record)
-        size, n_slopes = (2, len(self.weights)), psi.shape[1] * with_slopes
-        given = record, which, psi, n_slopes, size, 6 * self.n_cues
-        seen, columns = (record.chosen, record.rewards, cue), (np.array(self._columns),)
-        return in_turn(go_no_go, *given, *seen, settings=columns)
+    def codes(self) -> Mapping[str, int]:
+        """Cues."""
+        return {"cue": self.n_cues}
 
-    @property
-    def _columns(self) -> tuple[int, int, int, int]:
-        """Where values of losses go, the 1 for go, and values of the cue; -1 for nowhere."""
+    def state(self) -> Mapping[str, Matrix]:
+        """Values of responses and of cues, each learnt from gains and from losses."""
+        return {"q": np.zeros((self.n_cues, 2, 2)), "v": np.zeros((self.n_cues, 2))}
+
+    def held_fixed(self) -> Mapping[str, float]:
+        """No Pavlovian weight, where it is a weight or left out."""
+        return {"pavlovian": 0.0}
+
+    def settings(self) -> Mapping[str, int]:
+        """Columns of losses, of the bias, of the cue's gains and losses; -1 for none."""
         names = self.weights
         bias = names.index("bias") if self.bias else -1
-        if self.pavlovian == "by valence":
-            return 1, bias, len(names) - 2, len(names) - 1
-        told = self.pavlovian and not self.two_sensitivities
-        cue = len(names) - 1 if told else -1
-        return int(self.two_sensitivities), bias, cue, cue
+        gain = loss = -1
+        if self.pavlovian and not self._searched:
+            loss = len(names) - 1
+            gain = loss - (self.pavlovian == "by valence")
+        return {"loss": int(self.two_sensitivities), "bias": bias, "v_gain": gain, "v_loss": loss}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> GoNoGoAgents:
-        """Agents who play so."""
-        return GoNoGoAgents(self, parameters, n_agents)
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values of both responses to the cue, that of the cue for go, and 1 for go."""
+        if c.bias >= 0:
+            x[1, c.bias] = 1.0
+        if e.cue >= 0:
+            for v in range(2):
+                x[0, v * c.loss] += s.q[e.cue, 0, v]
+                x[1, v * c.loss] += s.q[e.cue, 1, v] + psi.pavlovian * s.v[e.cue, v]
+            if c.v_loss >= 0:
+                x[1, c.v_gain] += s.v[e.cue, 0]
+                x[1, c.v_loss] += s.v[e.cue, 1]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Delta rule for the cue and for the response to it."""
+        for v in range(2):
+            r = max(e.reward, 0.0) if v == 0 else min(e.reward, 0.0)
+            s.v[e.cue, v] += psi.learning_rate * (r - s.v[e.cue, v])
+            s.q[e.cue, e.choice, v] += psi.learning_rate * (r - s.q[e.cue, e.choice, v])
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Value of each response, and of the cue, in units of outcomes."""
@@ -173,38 +189,3 @@ class GoNoGo(Recursion):
             words.append("Pavlovian bias" + (" by valence" if self.pavlovian != 1 else ""))
         words += ["sensitivities of gains and losses"] if self.two_sensitivities else []
         return ", ".join(words)
-
-
-class GoNoGoAgents:
-    """Agents in play: values of cues and of responses to them, as felt, in log-odds."""
-
-    def __init__(self, model: GoNoGo, parameters: Mapping[str, float], n_agents: int) -> None:
-        names = TWO if model.two_sensitivities else ONE * 2
-        self.sensitivity = [finite(parameters, name) for name in names]
-        if model.pavlovian == "by valence":
-            self.pi = [finite(parameters, name) for name in VALENCE]
-        else:
-            self.pi = [given(parameters, "pavlovian", 0.0)] * 2
-        self.bias = given(parameters, "bias", 0.0)
-        self.rate = share(parameters, "learning_rate")
-        self.who = np.arange(n_agents)
-        self.responses = np.zeros((n_agents, model.n_cues, 2))
-        self.pull = np.zeros((n_agents, model.n_cues))
-        self.cue = np.zeros(n_agents, dtype=np.int64)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent at its cue."""
-        self.cue = np.asarray(before["cue"]).astype(np.int64)
-        q = self.responses[self.who, self.cue].copy()
-        q[:, 1] += self.pull[self.who, self.cue] + self.bias
-        return softmax(q)
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Learn what the response and the cue are worth."""
-        gain, loss = np.maximum(rewards, 0.0), np.minimum(rewards, 0.0)
-        felt = self.sensitivity[0] * gain + self.sensitivity[1] * loss
-        pulls = self.pi[0] * self.sensitivity[0] * gain + self.pi[1] * self.sensitivity[1] * loss
-        at = self.who, self.cue, chosen
-        self.responses[at] += self.rate * (felt - self.responses[at])
-        cues = self.who, self.cue
-        self.pull[cues] += self.rate * (pulls - self.pull[cues])

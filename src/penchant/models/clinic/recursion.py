@@ -14,7 +14,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import SIDE_BY_SIDE, group, groups_of
-from penchant.models.model import positive, softmax
+from penchant.models.model import Model, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record, empty
 
@@ -206,7 +206,7 @@ def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
     return tuple(Shape(name, LEAST, 1.0, n_grid=N_GRID[of or len(names)]) for name in names)
 
 
-def shapes(model: Recursion) -> tuple[Natural, ...]:
+def shapes(model: Model) -> tuple[Natural, ...]:
     """Natural parameters that are the shape parameters of a model."""
     return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
 

@@ -1,0 +1,429 @@
+"""Models of learning, defined by what is seen before a decision and what is learnt after it.
+
+Such a model declares its weights, its shape parameters, its state before the first event, and two
+functions of scalars:
+
+    features(s, e, psi, c, x)   fill x[option, weight], the attributes before a decision
+    update(s, e, psi, c)        learn from what was chosen and received
+
+with the state `s`, the event `e`, the shape parameters `psi` and settings `c` of the model, all by
+name. Attributes of any number of (episode, psi) pairs, their derivatives in psi, and agents that
+play follow from these: the source of the two functions is put into a loop over pairs and events,
+with its tangents (`penchant.models.tangents`), and compiled once (`penchant.models.generated`).
+
+Pairs that share an episode, such as points of a grid of psi, run side by side: every update waits
+for the one before it, and a processor fills the time with other pairs.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from penchant._typing import IntVector, Matrix, Vector
+from penchant.errors import DataError
+from penchant.models.clinic.recursion import codes
+from penchant.models.generated import generated_module
+from penchant.models.model import Declared, softmax, weights_and_shape
+from penchant.models.record import CompiledModel, Record
+from penchant.models.tangents import Names, Tangents, tangent_name
+
+Field = Vector | IntVector  # of all events, or of all agents
+# Pairs side by side: enough to hide the latency of an update, few enough to share many episodes.
+N_LANES = 8
+# Lower ends of ranges below this stand for 0, where a profile would be searched in vain.
+SMALLEST_RATE = 1e-6
+
+_HEAD = '''"""Attributes of {name}, generated from its features and update."""
+
+from math import exp, log, sqrt
+
+import numpy as np
+
+from penchant._compiled import njit
+
+'''
+
+_PAIRS = """
+@njit(cache=True, nogil=True, error_model="numpy")
+def {function}({arguments}):
+    k = first = 0
+    {states}
+    while k < len(which):
+        lanes = 1
+        while lanes < {n_lanes} and k + lanes < len(which) and which[k + lanes] == which[k]:
+            lanes += 1
+        begin, end = starts[which[k]], starts[which[k] + 1]
+        for lane in range(lanes):
+            {resets}
+        for t in range(begin, end):
+            {events}
+            is_known = {known}
+            for lane in range(lanes):
+                row = first + lane * (end - begin) + t - begin
+                {parameters}
+                {features}
+                if is_known:
+                    {update}
+        first += lanes * (end - begin)
+        k += lanes
+"""
+
+_AGENTS = """
+@njit(cache=True, nogil=True, error_model="numpy")
+def {function}({arguments}):
+    for lane in range(len(psi)):
+        row = lane
+        {events}
+        {parameters}
+        if {known}:
+            {body}
+"""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The compiled loops of a model, and the names of what they take, in order.
+
+    Attributes
+    ----------
+    module
+        Functions `attributes`, `attributes_and_slopes`, `show` and `learn`.
+    states, events, fixed, settings
+        State arrays; fields of an event; shape parameters that are held fixed; settings.
+    seen, learnt
+        Fields of an event that features read, and those that update reads.
+    """
+
+    module: Any
+    states: tuple[str, ...]
+    events: tuple[str, ...]
+    fixed: tuple[str, ...]
+    settings: tuple[str, ...]
+    seen: tuple[str, ...]
+    learnt: tuple[str, ...]
+
+
+class Recursion(CompiledModel):
+    """Base of models that are defined by `state`, `features` and `update`."""
+
+    n_options: int
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    features: ClassVar[Callable[..., None]]
+    update: ClassVar[Callable[..., None]]
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """Names of the linear weights."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Shape parameters."""
+        raise NotImplementedError
+
+    def state(self) -> Mapping[str, ArrayLike]:
+        """State before the first event: arrays or numbers, by name."""
+        raise NotImplementedError
+
+    def settings(self) -> Mapping[str, float]:
+        """Numbers of the model that `features` and `update` read as c."""
+        return {}
+
+    def held_fixed(self) -> Mapping[str, float]:
+        """Shape parameters that the functions read as psi, but that are not estimated."""
+        return {}
+
+    def codes(self) -> Mapping[str, int]:
+        """Fields of an event that are whole numbers from 0, with how many values each has."""
+        return {}
+
+    def events(self, record: Record) -> Mapping[str, Field]:
+        """Fields of all events: NaN where a number is missing, -1 where a whole number is."""
+        found: dict[str, Field] = {
+            "choice": record.chosen,
+            "reward": record.rewards,
+            "is_choice": record.is_choice.astype(np.int64),  # 0 where an option was only shown
+        }
+        sizes = self.codes()
+        for role, names in (("before", self.before), ("after", self.after)):
+            for name in names:
+                values = getattr(record, role)(name)
+                if name in sizes:
+                    values = codes(values, name, 0, sizes[name] - 1, record)
+                found[name] = values
+        return found
+
+    def explanatory_many(
+        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
+    ) -> tuple[Matrix, Matrix | None]:
+        """Attributes of every event of every pair, and their derivatives in psi if asked for."""
+        record.check_options(self.n_options)
+        program = self._program()
+        events = self.events(record)
+        rows = int(record.lengths(which).sum())
+        x = np.zeros((rows, self.n_options, len(self.weights)))
+        given = (
+            np.asarray(which),
+            record.starts,
+            np.ascontiguousarray(psi, dtype=np.float64),
+            *(events[name] for name in program.events),
+            *self._numbers(program),
+            *(np.asarray(value, dtype=np.float64) for value in self._start(program)),
+        )
+        if not with_slopes:
+            program.module.attributes(*given, x)
+            return x, None
+        slopes = np.zeros((psi.shape[1], *x.shape))
+        program.module.attributes_and_slopes(*given, x, slopes)
+        return x, slopes
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> RecursionAgents:
+        """Agents with these natural parameters, before the first event."""
+        theta, psi = weights_and_shape(self, parameters)
+        check_range(self, theta, psi)
+        return RecursionAgents(self, theta, psi, n_agents)
+
+    def _program(self) -> Program:
+        kind = type(self)
+        shape = tuple(one.name for one in self.shape)
+        whole = ("choice", *self.codes())
+        states = tuple(self.state())
+        return compiled_program(kind.__name__, kind.features, kind.update, shape, states, whole)
+
+    def _numbers(self, program: Program) -> tuple[float, ...]:
+        fixed, settings = self.held_fixed(), self.settings()
+        return (
+            *(float(fixed[name]) for name in program.fixed),
+            *(settings[name] for name in program.settings),
+        )
+
+    def _start(self, program: Program) -> list[Any]:
+        state = self.state()
+        return [state[name] for name in program.states]
+
+
+def check_range(model: Recursion, theta: Vector, psi: Vector) -> None:
+    """Raise an error where a parameter is outside the model: a rate above 1, a negative weight.
+
+    The search begins a little above 0 where 0 itself is a limit of the model; agents may be there.
+    """
+    for shape, value in zip(model.shape, psi, strict=True):
+        low = min(shape.low, 0.0) if shape.low < SMALLEST_RATE else shape.low
+        if not low <= value <= shape.high:
+            raise DataError(
+                f"{shape.name} must lie in {low:g}..{shape.high:g}; got {value}. Correct it."
+            )
+    for name, value in zip(model.weights, theta, strict=True):
+        if not np.isfinite(value) or (value < 0 and name in Declared(model).positive):
+            rule = "be finite" if not np.isfinite(value) else "not be negative"
+            raise DataError(f"{name} must {rule}; got {value}. Correct it.")
+
+
+class RecursionAgents:
+    """Agents in play, who see and learn as the model does.
+
+    Parameters
+    ----------
+    model
+        A model defined by features and update.
+    theta, psi
+        Weights and shape parameters that all agents have.
+    n_agents
+        How many agents play.
+    """
+
+    def __init__(self, model: Recursion, theta: Vector, psi: Vector, n_agents: int) -> None:
+        self.model, self.theta, self.n_agents = model, theta, n_agents
+        self.program = model._program()
+        self.psi = np.tile(np.asarray(psi, dtype=np.float64), (n_agents, 1))
+        self.numbers = model._numbers(self.program)
+        start = (np.asarray(value, dtype=np.float64) for value in model._start(self.program))
+        self.state = [np.tile(one, (n_agents, *[1] * one.ndim)) for one in start]
+        self.before: Mapping[str, Vector] = {}
+
+    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
+        """Choice probabilities (n_agents, n_options) of agents who see this."""
+        self.before = before or {}
+        x = np.zeros((self.n_agents, self.model.n_options, len(self.model.weights)))
+        seen = self._fields(self.program.seen, self.before)
+        self.program.module.show(self.psi, *seen, *self.numbers, *self.state, x)
+        return softmax(x @ self.theta)
+
+    def observe(
+        self,
+        chosen: IntVector,
+        rewards: Vector,
+        after: Mapping[str, Vector] | None = None,
+        is_choice: bool = True,
+    ) -> None:
+        """Learn from what each agent chose, or was shown, received and was told."""
+        known: dict[str, Field] = {**self.before, **(after or {})}
+        known |= {"choice": chosen, "reward": rewards}
+        known["is_choice"] = np.full(self.n_agents, is_choice, dtype=np.int64)
+        learnt = self._fields(self.program.learnt, known)
+        self.program.module.learn(self.psi, *learnt, *self.numbers, *self.state)
+
+    def _fields(self, names: Sequence[str], known: Mapping[str, Field]) -> list[Field]:
+        whole = {"choice", "is_choice", *self.model.codes()}
+        return [np.asarray(known[name], np.int64 if name in whole else float) for name in names]
+
+
+@cache
+def compiled_program(
+    name: str,
+    features: Callable[..., None],
+    update: Callable[..., None],
+    shape: tuple[str, ...],
+    states: tuple[str, ...],
+    codes: tuple[str, ...],
+) -> Program:
+    """Generate and import the loops of a model with these shape parameters."""
+    show, seen = _plain_body(features)
+    learn, learnt = _plain_body(update)
+    fields = {key: (*dict.fromkeys((*seen[key], *learnt[key])),) for key in seen}
+    unknown = [one for one in fields["s"] if one not in states]
+    if unknown:
+        raise DataError(
+            f"features and update of {name} must use the state that is declared; got "
+            f"s.{unknown[0]}, but state() has {', '.join(states)}. Declare it."
+        )
+    fixed = tuple(one for one in fields["psi"] if one not in shape)
+    program = {
+        "states": states,
+        "events": fields["e"],
+        "fixed": fixed,
+        "settings": fields["c"],
+        "seen": tuple(seen["e"]),
+        "learnt": tuple(learnt["e"]),
+    }
+    text = _HEAD.format(name=name) + _loops(show, learn, shape, codes, program)
+    return Program(generated_module(name.lower(), text), **program)
+
+
+Fields = Mapping[str, Mapping[str, None]]
+_RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_", "x": "x"}
+
+
+def _plain_body(function: Callable[..., None]) -> tuple[list[ast.stmt], Fields]:
+    """Statements of a function with plain variables, and the fields of records that they use."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    body = [one for one in tree.body if not _is_docstring(one)]
+    names = Names(
+        {key: _RECORDS[key] for key in ["s", "e", "psi", "c"]}, {"s": ("lane",), "x": ("row",)}
+    )
+    plain = [ast.fix_missing_locations(names.visit(one)) for one in body]
+    return plain, names.found
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _loops(
+    show: list[ast.stmt],
+    learn: list[ast.stmt],
+    shape: tuple[str, ...],
+    codes: tuple[str, ...],
+    program: Mapping[str, tuple[str, ...]],
+) -> str:
+    """Source of the loops over pairs, without and with tangents, and over agents."""
+    states, events = program["states"], program["events"]
+    numbers = [
+        *(f"p_{one}" for one in program["fixed"]),
+        *(f"c_{one}" for one in program["settings"]),
+    ]
+    known = _known(program["learnt"], codes)
+    read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
+    pairs = {
+        "n_lanes": N_LANES,
+        "events": _lines([f"e_{one} = all_{one}[t]" for one in events], 12),
+        "known": known,
+        "parameters": _lines(read, 16),
+    }
+    arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
+    arguments += [f"start_{one}" for one in states]
+    plain = _PAIRS.format(
+        function="attributes",
+        arguments=", ".join([*arguments, "x"]),
+        states=_lines(_state_arrays(states), 4),
+        resets=_lines([f"s_{one}[lane] = start_{one}" for one in states], 12),
+        features=_source(show, 16),
+        update=_source(learn, 20),
+        **pairs,
+    )
+    tangents = Tangents([f"p_{name}" for name in shape], ())
+    tangents.find_active([show, learn])
+    duals = [
+        tangent_name(f"s_{one}", m)
+        for one in states
+        if f"s_{one}" in tangents.active
+        for m in range(len(shape))
+    ]
+    outputs = [f"{tangent_name('x', m)} = slopes[{m}]" for m in range(len(shape))]
+    arrays = [f"{one} = np.empty_like({one.partition('__')[0]})" for one in duals]
+    sloped = _PAIRS.format(
+        function="attributes_and_slopes",
+        arguments=", ".join([*arguments, "x", "slopes"]),
+        states=_lines([*_state_arrays(states), *arrays, *outputs], 4),
+        resets=_lines(
+            [
+                *(f"s_{one}[lane] = start_{one}" for one in states),
+                *(f"{one}[lane] = 0.0" for one in duals),
+            ],
+            12,
+        ),
+        features=_source(tangents.differentiate(show), 16),
+        update=_source(tangents.differentiate(learn), 20),
+        **pairs,
+    )
+    own = [f"p_{name} = psi[lane, {j}]" for j, name in enumerate(shape)]
+    agents = ""
+    for function, body, fields, more, test in (
+        ("show", show, program["seen"], ["x"], "True"),
+        ("learn", learn, program["learnt"], [], known),
+    ):
+        given = [
+            "psi",
+            *(f"all_{one}" for one in fields),
+            *numbers,
+            *(f"s_{one}" for one in states),
+        ]
+        agents += _AGENTS.format(
+            function=function,
+            arguments=", ".join([*given, *more]),
+            events=_lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
+            parameters=_lines(own, 8),
+            known=test,
+            body=_source(body, 12),
+        )
+    return plain + sloped + agents
+
+
+def _known(fields: Sequence[str], codes: Sequence[str]) -> str:
+    """Test that an event has everything that is learnt from."""
+    tests = [f"e_{one} >= 0" if one in codes else f"e_{one} == e_{one}" for one in fields]
+    return " and ".join(tests) or "True"
+
+
+def _state_arrays(states: Sequence[str]) -> list[str]:
+    return [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
+
+
+def _lines(lines: Sequence[str], indent: int) -> str:
+    return ("\n" + " " * indent).join(lines or ["pass"])
+
+
+def _source(body: list[ast.stmt], indent: int) -> str:
+    module = ast.fix_missing_locations(ast.Module(body, []))
+    return _lines(ast.unparse(module).splitlines(), indent)

@@ -1,0 +1,195 @@
+"""Models defined by features and update: attributes, derivatives, agents, compiled code."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+
+import penchant as pn
+from penchant.models.record import Record
+from penchant.models.recursion import Recursion
+
+
+class Everything(Recursion):
+    """Uses every operation that the generated derivatives know, and a state of each kind."""
+
+    n_options = 2
+    weights = ("first", "second")
+    shape = (pn.models.Shape("rate", 0.0, 1.0), pn.models.Shape("power", 0.2, 2.0))
+
+    def state(self):
+        return {"value": np.array([0.3, 0.6]), "seen": 0.5}
+
+    def settings(self):
+        return {"scale": 1.5}
+
+    @staticmethod
+    def features(s, e, psi, c, x):
+        for i in range(2):
+            x[i, 0] = c.scale * s.value[i] ** psi.power
+        x[1, 1] = -exp(-s.seen) + log(1.0 + s.seen) / sqrt(s.seen + psi.power)
+
+    @staticmethod
+    def update(s, e, psi, c):
+        error = e.reward - s.value[e.choice]
+        gain = psi.rate if error > 0 else psi.rate * psi.power / 2
+        s.value[e.choice] += gain * error
+        s.seen *= 1.0 - psi.rate * max(s.seen, 0.2)
+        s.seen += abs(min(error, 0.5 * psi.power))
+
+
+def literal(episode, rate, power):
+    """The same equations, event by event."""
+    value, seen, rows = [0.3, 0.6], 0.5, []
+    for choice, reward in zip(episode.chosen, episode.rewards, strict=True):
+        second = -exp(-seen) + log(1 + seen) / sqrt(seen + power)
+        rows.append([[1.5 * value[0] ** power, 0.0], [1.5 * value[1] ** power, second]])
+        if choice < 0 or np.isnan(reward):
+            continue
+        error = reward - value[choice]
+        value[choice] += (rate if error > 0 else rate * power / 2) * error
+        seen *= 1 - rate * max(seen, 0.2)
+        seen += abs(min(error, 0.5 * power))
+    return np.array(rows)
+
+
+@pytest.fixture(scope="module")
+def episode():
+    rng = np.random.default_rng(5)
+    chosen, rewards = rng.integers(0, 2, 30), rng.uniform(0.1, 1.0, 30)
+    chosen[7], rewards[7] = -1, np.nan
+    return pn.Episode(chosen, rewards)
+
+
+@pytest.mark.parametrize("psi", [(0.3, 0.8), (0.9, 1.7), (0.0, 0.2)])
+def test_attributes_are_those_of_the_equations(episode, psi):
+    found = Everything().explanatory(episode, *psi)
+    np.testing.assert_allclose(found, literal(episode, *psi), rtol=1e-14)
+
+
+@pytest.mark.parametrize("psi", [(0.3, 0.8), (0.9, 1.7)])
+def test_derivatives_are_those_of_differences(episode, psi):
+    _, slopes = Everything().explanatory_and_slopes(episode, *psi)
+    step = 1e-6
+    for m in range(2):
+        ends = [np.array(psi), np.array(psi)]
+        ends[0][m] -= step
+        ends[1][m] += step
+        below, above = (literal(episode, *end) for end in ends)
+        np.testing.assert_allclose(slopes[m], (above - below) / (2 * step), atol=1e-7)
+
+
+def test_pairs_side_by_side_are_the_pairs_one_by_one(episode):
+    model, rng = Everything(), np.random.default_rng(2)
+    short = pn.Episode(episode.chosen[:11], episode.rewards[:11])
+    record = Record.of([episode, short])
+    which = np.array([0] * 11 + [1] * 3 + [0])
+    psi = np.column_stack([rng.uniform(0, 1, 15), rng.uniform(0.3, 1.9, 15)])
+    x, slopes = model.explanatory_many(record, which, psi, True)
+    one_by_one = [
+        model.explanatory_and_slopes((episode, short)[e], *at)
+        for e, at in zip(which, psi, strict=True)
+    ]
+    assert np.array_equal(x, np.concatenate([one for one, _ in one_by_one]))
+    assert np.array_equal(slopes, np.concatenate([two for _, two in one_by_one], axis=1))
+    assert np.array_equal(x, model.explanatory_many(record, which, psi, False)[0])
+
+
+def test_agents_choose_by_the_attributes_of_their_own_play(episode):
+    model, n = Everything(), 3
+    truth = {"first": 2.0, "second": -1.0, "rate": 0.4, "power": 0.9}
+    agents = model.agents(truth, n)
+    x = model.explanatory(episode, 0.4, 0.9)
+    for t, (chosen, reward) in enumerate(zip(episode.chosen, episode.rewards, strict=True)):
+        utility = x[t] @ [2.0, -1.0]
+        expected = np.exp(utility - utility.max())
+        np.testing.assert_allclose(
+            agents.probabilities(), np.tile(expected / expected.sum(), (n, 1)), rtol=1e-12
+        )
+        agents.observe(np.full(n, chosen), np.full(n, reward))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("rate", 1.2, "rate must lie in 0..1; got 1.2"), ("first", np.inf, "first must be finite")],
+)
+def test_agents_with_parameters_outside_the_model_are_refused(name, value, words):
+    truth = {"first": 2.0, "second": -1.0, "rate": 0.4, "power": 0.9, name: value}
+    with pytest.raises(pn.DataError, match=words):
+        Everything().agents(truth, 1)
+
+
+def test_a_statement_that_has_no_derivative_is_refused():
+    class Odd(Everything):
+        @staticmethod
+        def update(s, e, psi, c):
+            while s.seen > 1:
+                s.seen *= psi.rate
+
+    with pytest.raises(pn.DataError, match="features and update must consist of assignments"):
+        Odd().explanatory(pn.Episode([0, 1], [1.0, 0.0]), 0.5, 1.0)
+
+
+USER_MODEL = """
+import numpy as np
+import penchant as pn
+from penchant.models.recursion import Recursion
+
+
+class Learner(Recursion):
+    n_options = 2
+    weights = ("inverse_temperature",)
+    shape = (pn.models.Shape("rate", 0.0, 1.0),)
+
+    def state(self):
+        return {"value": np.zeros(2)}
+
+    @staticmethod
+    def features(s, e, psi, c, x):
+        for i in range(2):
+            x[i, 0] = s.value[i]
+
+    @staticmethod
+    def update(s, e, psi, c):
+        s.value[e.choice] += psi.rate * (e.reward - s.value[e.choice])  # RULE
+"""
+SCRIPT = """
+import penchant as pn
+from learner import Learner
+
+episode = pn.Episode([0, 1, 0], [1.0, 0.5, 0.0])
+model = Learner()
+x, slopes = model.explanatory_and_slopes(episode, 0.5)
+model.explanatory(episode, 0.5)
+loops = model._program().module
+used = loops.attributes.stats, loops.attributes_and_slopes.stats
+hits = [sum(one.cache_hits.values()) for one in used]
+misses = [sum(one.cache_misses.values()) for one in used]
+print(hits, misses, x[2, 0, 0])
+"""
+
+
+def test_compiled_code_of_a_users_model_is_found_again_until_the_model_changes(tmp_path):
+    (tmp_path / "learner.py").write_text(USER_MODEL)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "compiled")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(SCRIPT)],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout.strip()
+
+    assert run() == "[0, 0] [1, 1] 0.5"
+    assert run() == "[1, 1] [0, 0] 0.5"
+    changed = USER_MODEL.replace("  # RULE", " / 2")
+    (tmp_path / "learner.py").write_text(changed)
+    assert run() == "[0, 0] [1, 1] 0.25"
