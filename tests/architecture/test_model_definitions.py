@@ -13,7 +13,6 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "Beads",
     "ConfirmationBias",
     "EWA",
-    "GainLoss",
     "GershmanHybrid",
     "HGF",
     "HiddenState",

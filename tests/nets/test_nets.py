@@ -60,7 +60,7 @@ def differences(was, now, tolerance, where=""):
 
 def comparable(answer):
     """The part of an answer that all processors agree on."""
-    if isinstance(answer, dict) and "parameters" in answer and answer["status"] != "converged":
+    if isinstance(answer, dict) and answer.get("status", "converged") != "converged":
         return {key: answer[key] for key in ("status", "log_likelihood")}
     if isinstance(answer, dict):
         return {key: comparable(part) for key, part in answer.items()}

@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
@@ -24,6 +25,8 @@ import numba
 import penchant
 from penchant._compiled import private_folder
 
+SUFFIX = ".generated"  # not .py: tools that read the source of the package pass it over
+
 
 @cache
 def generated_module(name: str, text: str) -> ModuleType:
@@ -31,15 +34,16 @@ def generated_module(name: str, text: str) -> ModuleType:
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     own = f"penchant_{name}_{digest}"
     for folder in _folders():
-        path = folder / f"{own}.py"
+        path = folder / f"{own}{SUFFIX}"
         with suppress(OSError):
             if not path.exists() or path.read_text(encoding="utf-8") != text:
                 _write_whole(path, text)
-            spec = importlib.util.spec_from_file_location(own, path)
-            assert spec is not None and spec.loader is not None
+            loader = SourceFileLoader(own, str(path))
+            spec = importlib.util.spec_from_loader(own, loader)
+            assert spec is not None
             module = importlib.util.module_from_spec(spec)
             sys.modules[own] = module
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
             return module
     module = ModuleType(own)
     exec(text.replace("cache=True, ", ""), module.__dict__)

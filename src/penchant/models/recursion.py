@@ -139,8 +139,8 @@ class Recursion(CompiledModel):
         """Numbers of the model that `features` and `update` read as c."""
         return {}
 
-    def held_fixed(self) -> Mapping[str, float]:
-        """Shape parameters that the functions read as psi, but that are not estimated."""
+    def bindings(self) -> Mapping[str, float | str]:
+        """Fields of psi that are no shape parameters: a number, or the name of one that is."""
         return {}
 
     def codes(self) -> Mapping[str, int]:
@@ -196,12 +196,12 @@ class Recursion(CompiledModel):
     def _program(self) -> Program:
         kind = type(self)
         shape = tuple(one.name for one in self.shape)
-        whole = ("choice", *self.codes())
-        states = tuple(self.state())
-        return compiled_program(kind.__name__, kind.features, kind.update, shape, states, whole)
+        bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
+        names = Declarations(shape, bound, tuple(self.state()), ("choice", *self.codes()))
+        return compiled_program(kind.__name__, kind.features, kind.update, names)
 
     def _numbers(self, program: Program) -> tuple[float, ...]:
-        fixed, settings = self.held_fixed(), self.settings()
+        fixed, settings = self.bindings(), self.settings()
         return (
             *(float(fixed[name]) for name in program.fixed),
             *(settings[name] for name in program.settings),
@@ -278,35 +278,53 @@ class RecursionAgents:
         return [np.asarray(known[name], np.int64 if name in whole else float) for name in names]
 
 
+@dataclass(frozen=True)
+class Declarations:
+    """Names that a model declares.
+
+    Attributes
+    ----------
+    shape
+        Shape parameters.
+    bound
+        Fields of psi that stand for a shape parameter of another name: (field, name).
+    states, codes
+        State arrays; fields of an event that are whole numbers.
+    """
+
+    shape: tuple[str, ...]
+    bound: tuple[tuple[str, str], ...]
+    states: tuple[str, ...]
+    codes: tuple[str, ...]
+
+
 @cache
 def compiled_program(
-    name: str,
-    features: Callable[..., None],
-    update: Callable[..., None],
-    shape: tuple[str, ...],
-    states: tuple[str, ...],
-    codes: tuple[str, ...],
+    name: str, features: Callable[..., None], update: Callable[..., None], names: Declarations
 ) -> Program:
-    """Generate and import the loops of a model with these shape parameters."""
+    """Generate and import the loops of a model."""
     show, seen = _plain_body(features)
     learn, learnt = _plain_body(update)
     fields = {key: (*dict.fromkeys((*seen[key], *learnt[key])),) for key in seen}
-    unknown = [one for one in fields["s"] if one not in states]
+    unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
         raise DataError(
             f"features and update of {name} must use the state that is declared; got "
-            f"s.{unknown[0]}, but state() has {', '.join(states)}. Declare it."
+            f"s.{unknown[0]}, but state() has {', '.join(names.states)}. Declare it."
         )
-    fixed = tuple(one for one in fields["psi"] if one not in shape)
+    bound = [(one, to) for one, to in names.bound if one in fields["psi"]]
+    estimated = {*names.shape, *(one for one, _ in bound)}
     program = {
-        "states": states,
+        "states": names.states,
         "events": fields["e"],
-        "fixed": fixed,
+        "fixed": tuple(one for one in fields["psi"] if one not in estimated),
         "settings": fields["c"],
         "seen": tuple(seen["e"]),
         "learnt": tuple(learnt["e"]),
     }
-    text = _HEAD.format(name=name) + _loops(show, learn, shape, codes, program)
+    aliases = [ast.parse(f"p_{one} = p_{to}").body[0] for one, to in bound]
+    bodies = [*aliases, *show], [*aliases, *learn]
+    text = _HEAD.format(name=name) + _loops(*bodies, names, program)
     return Program(generated_module(name.lower(), text), **program)
 
 
@@ -333,11 +351,11 @@ def _is_docstring(node: ast.stmt) -> bool:
 def _loops(
     show: list[ast.stmt],
     learn: list[ast.stmt],
-    shape: tuple[str, ...],
-    codes: tuple[str, ...],
+    names: Declarations,
     program: Mapping[str, tuple[str, ...]],
 ) -> str:
     """Source of the loops over pairs, without and with tangents, and over agents."""
+    shape, codes = names.shape, names.codes
     states, events = program["states"], program["events"]
     numbers = [
         *(f"p_{one}" for one in program["fixed"]),

@@ -174,34 +174,6 @@ def stay(chosen, rewards, state, starts, which, win_above, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def gain_loss(chosen, gains, losses, starts, which, psi, index, value, slope, x, dx):
-    """Traces of gains and of losses, or their sum.
-
-    index: which psi are the rates of both, and of options not taken, or -1: they have the same.
-    value: of all options gains, then losses.
-    """
-    m, row = len(value) // 2, 0
-    for k in range(len(which)):
-        clear(value, slope)
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            show_both(value, m, x[row])
-            if dx is not None:
-                for q in range(len(slope)):
-                    show_both(slope[q], m, dx[q, row])
-            row += 1
-            j = chosen[t]
-            if j < 0 or gains[t] != gains[t] or losses[t] != losses[t]:
-                continue
-            for v in range(2):
-                own, other = index[v], index[2] if index[2] >= 0 else index[v]
-                rate, lost = psi[k, own], psi[k, other]
-                received = gains[t] if v == 0 else losses[t]
-                for i in range(m):
-                    target, speed = (received, rate) if i == j else (0.0, lost)
-                    approach(value, slope, v * m + i, target, speed, own if i == j else other)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def prospect_traces(
     chosen, rewards, log_size, is_choice, starts, which, psi, rule, felt, value, slope, x, dx
 ):
@@ -242,17 +214,6 @@ def prospect_traces(
                     fade(value, slope, i * w + 3, psi[k, 2], 2)
                 value[j * w + 2] += 1.0 if r >= 0 else 0.0
                 value[j * w + 3] += 0.0 if r >= 0 else 1.0
-
-
-@njit(inline="always", nogil=True, error_model="numpy")
-def show_both(value, m, x):
-    """Write gains and losses of all options, or their sums, or slopes of these, into a row."""
-    if len(x) == m:
-        for i in range(m):
-            x[i] = value[i] + value[m + i]
-    else:
-        for i in range(m):
-            x[2 * i], x[2 * i + 1] = value[i], value[m + i]
 
 
 @njit(inline="always", nogil=True, error_model="numpy")

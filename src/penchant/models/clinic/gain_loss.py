@@ -20,13 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic._kernels import gain_loss
-from penchant.models.clinic.recursion import LEAST, N_GRID, Recursion, in_turn
-from penchant.models.model import finite, share, softmax
+from penchant.models.clinic.recursion import LEAST, N_GRID
 from penchant.models.natural import Shape
-from penchant.models.record import Record
+from penchant.models.recursion import Recursion
 
 
 @dataclass(frozen=True)
@@ -89,21 +87,36 @@ class GainLoss(Recursion):
             for name in names
         )
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Traces of gains and losses, or their sum, and their derivatives."""
-        n = psi.shape[1]
-        index = np.array([0, 0 if self.single_rate else 1, n - 1 if self.decay else -1])
-        gains = record.kept("gains", lambda: np.abs(record.after("gain")))
-        losses = record.kept("losses", lambda: -np.abs(record.after("loss")))
-        size = self.n_options, len(self.weights)
-        given = record, which, psi, n * with_slopes, size, 2 * self.n_options
-        return in_turn(gain_loss, *given, record.chosen, gains, losses, settings=(index,))
+    def bindings(self) -> Mapping[str, float | str]:
+        """One rate for both, and no decay of its own, where the model has none."""
+        both = {"gain_rate": "learning_rate", "loss_rate": "learning_rate"}
+        return {**(both if self.single_rate else {}), **({} if self.decay else {"decay": 0.0})}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> GainLossAgents:
-        """Agents who play so."""
-        return GainLossAgents(self, parameters, n_agents)
+    def settings(self) -> Mapping[str, int]:
+        """Number of options; whether values decay at a rate of their own; columns of losses."""
+        apart = 0 if self.single_sensitivity else 1
+        return {"n": self.n_options, "decay": int(self.decay), "loss": apart}
+
+    def state(self) -> Mapping[str, Vector]:
+        """Expected gain and loss of every option."""
+        return {"gain": np.zeros(self.n_options), "loss": np.zeros(self.n_options)}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Expected gains and losses, or their sum."""
+        for i in range(c.n):
+            x[i, 0] = s.gain[i]
+            x[i, c.loss] += s.loss[i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Delta rule towards what was won and lost; what was not chosen decays towards 0."""
+        for i in range(c.n):
+            gain = abs(e.gain) if i == e.choice else 0.0
+            loss = -abs(e.loss) if i == e.choice else 0.0
+            fades = c.decay == 1 and i != e.choice
+            s.gain[i] += (psi.decay if fades else psi.gain_rate) * (gain - s.gain[i])
+            s.loss[i] += (psi.decay if fades else psi.loss_rate) * (loss - s.loss[i])
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Gains and losses that are expected, in their own units."""
@@ -117,29 +130,3 @@ class GainLoss(Recursion):
         words += ["decay"] if self.decay else []
         words += ["one sensitivity"] if self.single_sensitivity else []
         return ", ".join(words)
-
-
-class GainLossAgents:
-    """Agents in play: what they expect of options, weighted as they feel it."""
-
-    def __init__(self, model: GainLoss, parameters: Mapping[str, float], n_agents: int) -> None:
-        names = ("sensitivity",) * 2 if model.single_sensitivity else model.weights
-        self.felt = [finite(parameters, name) for name in names]
-        rates = ("learning_rate",) * 2 if model.single_rate else ("gain_rate", "loss_rate")
-        self.rates = [share(parameters, name) for name in rates]
-        kept = share(parameters, "decay") if model.decay else None
-        self.forgetting = [rate if kept is None else kept for rate in self.rates]
-        self.values = np.zeros((2, n_agents, model.n_options))
-        self.who = np.arange(n_agents)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.values.sum(axis=0))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Learn from gain and loss."""
-        received = self.felt[0] * np.abs(after["gain"]), -self.felt[1] * np.abs(after["loss"])
-        for v in range(2):
-            own = self.values[v, self.who, chosen]
-            self.values[v] *= 1.0 - self.forgetting[v]
-            self.values[v, self.who, chosen] = own + self.rates[v] * (received[v] - own)

@@ -140,7 +140,7 @@ class GoNoGo(Recursion):
         """Values of responses and of cues, each learnt from gains and from losses."""
         return {"q": np.zeros((self.n_cues, 2, 2)), "v": np.zeros((self.n_cues, 2))}
 
-    def held_fixed(self) -> Mapping[str, float]:
+    def bindings(self) -> Mapping[str, float | str]:
         """No Pavlovian weight, where it is a weight or left out."""
         return {"pavlovian": 0.0}
 
