@@ -12,16 +12,13 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "Balloons",
     "Beads",
     "ConfirmationBias",
-    "EWA",
     "GershmanHybrid",
     "HGF",
-    "HiddenState",
     "HistoryRegression",
     "KalmanFilter",
     "KnownValues",
     "ORL",
     "PVL",
-    "PearceHall",
     "QLearning",
     "RandomChoice",
     "StayRegression",
@@ -29,7 +26,6 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "TwoStep",
     "UCB1",
     "VPP",
-    "VolatileKalman",
     "WinStayLoseShift",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
@@ -41,8 +37,9 @@ def _with_own_loops():
     for name in dir(pn.models):
         kind = getattr(pn.models, name)
         if inspect.isclass(kind) and issubclass(kind, CompiledModel):
-            is_recursion = issubclass(kind, Recursion) or name in OTHER_FORMS
-            found |= set() if is_recursion or hasattr(kind, "option_values") else {name}
+            derived = kind.explanatory_many is Recursion.explanatory_many
+            other = name in OTHER_FORMS or hasattr(kind, "option_values")
+            found |= set() if derived or other else {name}
     return found
 
 

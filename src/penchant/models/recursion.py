@@ -6,6 +6,8 @@ functions of scalars:
     features(s, e, psi, c, x)   fill x[option, weight], the attributes before a decision
     update(s, e, psi, c)        learn from what was chosen and received
 
+and, where the first state depends on the shape parameters, a third, `start(s, psi, c)`,
+
 with the state `s`, the event `e`, the shape parameters `psi` and settings `c` of the model, all by
 name. Attributes of any number of (episode, psi) pairs, their derivatives in psi, and agents that
 play follow from these: the source of the two functions is put into a loop over pairs and events,
@@ -23,28 +25,32 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic.recursion import codes
 from penchant.models.generated import generated_module
-from penchant.models.model import Declared, softmax, weights_and_shape
+from penchant.models.model import Declared, Model, softmax, weights_and_shape
+from penchant.models.natural import Natural, Shape
 from penchant.models.record import CompiledModel, Record
 from penchant.models.tangents import Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
 # Pairs side by side: enough to hide the latency of an update, few enough to share many episodes.
 N_LANES = 8
-# Lower ends of ranges below this stand for 0, where a profile would be searched in vain.
-SMALLEST_RATE = 1e-6
+# Rates are searched from here: nearer to 0 values are in proportion to the rate, as to a weight.
+MIN_RATE = 1e-8
+# Lower ends of ranges below this stand for 0 where agents are given a parameter.
+MAX_RATE_LIKE_0 = 1e-6
+# Points of the grid along a rate, by the number of shape parameters in all.
+N_RATE_GRID = {1: 33, 2: 17, 3: 13}
 
 _HEAD = '''"""Attributes of {name}, generated from its features and update."""
 
-from math import exp, log, sqrt
+from math import exp, log, nan, sqrt
 
 import numpy as np
 
@@ -63,13 +69,14 @@ def {function}({arguments}):
             lanes += 1
         begin, end = starts[which[k]], starts[which[k] + 1]
         for lane in range(lanes):
+            {parameters}
             {resets}
         for t in range(begin, end):
             {events}
             is_known = {known}
             for lane in range(lanes):
                 row = first + lane * (end - begin) + t - begin
-                {parameters}
+                {parameters_inside}
                 {features}
                 if is_known:
                     {update}
@@ -96,7 +103,7 @@ class Program:
     Attributes
     ----------
     module
-        Functions `attributes`, `attributes_and_slopes`, `show` and `learn`.
+        Functions `attributes`, `attributes_and_slopes`, and for agents `begin`, `show`, `learn`.
     states, events, fixed, settings
         State arrays; fields of an event; shape parameters that are held fixed; settings.
     seen, learnt
@@ -120,6 +127,7 @@ class Recursion(CompiledModel):
     after: tuple[str, ...] = ()
     features: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
+    start: ClassVar[Callable[..., None] | None] = None
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -198,7 +206,8 @@ class Recursion(CompiledModel):
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
         names = Declarations(shape, bound, tuple(self.state()), ("choice", *self.codes()))
-        return compiled_program(kind.__name__, kind.features, kind.update, names)
+        functions = kind.features, kind.update, kind.start
+        return compiled_program(kind.__name__, functions, names)
 
     def _numbers(self, program: Program) -> tuple[float, ...]:
         fixed, settings = self.bindings(), self.settings()
@@ -212,13 +221,70 @@ class Recursion(CompiledModel):
         return [state[name] for name in program.states]
 
 
+class ValueModel(Recursion):
+    """Base of models whose attribute is the value of every option; its weight is 1/temperature."""
+
+    reports: ClassVar[Literal["temperature", "inverse_temperature"]] = "temperature"
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """1/tau."""
+        return ("inverse_temperature",)
+
+    @property
+    def positive(self) -> tuple[str, ...]:
+        """1/tau."""
+        return self.weights
+
+    @property
+    def natural(self) -> tuple[Natural, ...]:
+        """tau or its inverse, and the shape parameters themselves."""
+        kind: Literal["reciprocal", "weight"]
+        kind = "reciprocal" if self.reports == "temperature" else "weight"
+        return (Natural(self.reports, kind, 0), *shapes(self))
+
+    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+        """Values before each event."""
+        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
+
+
+def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
+    """Shape parameters that are rates from 0 to 1, of so many shape parameters in all."""
+    return tuple(Shape(name, MIN_RATE, 1.0, n_grid=N_RATE_GRID[of or len(names)]) for name in names)
+
+
+def shapes(model: Model) -> tuple[Natural, ...]:
+    """Natural parameters that are the shape parameters of a model."""
+    return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
+
+
+def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
+    """A field of events as whole numbers from low to high; -1 where it is missing."""
+    key = "codes", name, low, high
+    return np.asarray(record.kept(key, lambda: _checked(values, name, low, high, record)))
+
+
+def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
+    there = np.isfinite(values)
+    whole = there & (values == np.floor(values)) & (values >= low) & (values <= high)
+    wrong = np.flatnonzero(there & ~whole)
+    if wrong.size:
+        k = int(wrong[0])
+        e = int(np.searchsorted(record.starts, k, side="right") - 1)
+        raise DataError(
+            f"before[{name!r}] must be a whole number in {low}..{high}; got {values[k]:g} at event "
+            f"{k - record.starts[e]} of episode {e}. Number them so."
+        )
+    return np.where(there, values, -1.0).astype(np.int64)
+
+
 def check_range(model: Recursion, theta: Vector, psi: Vector) -> None:
     """Raise an error where a parameter is outside the model: a rate above 1, a negative weight.
 
     The search begins a little above 0 where 0 itself is a limit of the model; agents may be there.
     """
     for shape, value in zip(model.shape, psi, strict=True):
-        low = min(shape.low, 0.0) if shape.low < SMALLEST_RATE else shape.low
+        low = min(shape.low, 0.0) if shape.low < MAX_RATE_LIKE_0 else shape.low
         if not low <= value <= shape.high:
             raise DataError(
                 f"{shape.name} must lie in {low:g}..{shape.high:g}; got {value}. Correct it."
@@ -249,6 +315,7 @@ class RecursionAgents:
         self.numbers = model._numbers(self.program)
         start = (np.asarray(value, dtype=np.float64) for value in model._start(self.program))
         self.state = [np.tile(one, (n_agents, *[1] * one.ndim)) for one in start]
+        self.program.module.begin(self.psi, *self.numbers, *self.state)
         self.before: Mapping[str, Vector] = {}
 
     def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
@@ -300,12 +367,11 @@ class Declarations:
 
 @cache
 def compiled_program(
-    name: str, features: Callable[..., None], update: Callable[..., None], names: Declarations
+    name: str, functions: tuple[Callable[..., None] | None, ...], names: Declarations
 ) -> Program:
-    """Generate and import the loops of a model."""
-    show, seen = _plain_body(features)
-    learn, learnt = _plain_body(update)
-    fields = {key: (*dict.fromkeys((*seen[key], *learnt[key])),) for key in seen}
+    """Generate and import the loops of a model from its features, update and start."""
+    (show, seen), (learn, learnt), (begin, first) = map(_plain_body, functions)
+    fields = {key: (*dict.fromkeys((*seen[key], *learnt[key], *first[key])),) for key in seen}
     unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
         raise DataError(
@@ -323,23 +389,23 @@ def compiled_program(
         "learnt": tuple(learnt["e"]),
     }
     aliases = [ast.parse(f"p_{one} = p_{to}").body[0] for one, to in bound]
-    bodies = [*aliases, *show], [*aliases, *learn]
+    bodies = [[*aliases, *body] for body in (show, learn, begin)]
     text = _HEAD.format(name=name) + _loops(*bodies, names, program)
     return Program(generated_module(name.lower(), text), **program)
 
 
 Fields = Mapping[str, Mapping[str, None]]
-_RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_", "x": "x"}
+_RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
-def _plain_body(function: Callable[..., None]) -> tuple[list[ast.stmt], Fields]:
+def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], Fields]:
     """Statements of a function with plain variables, and the fields of records that they use."""
+    if function is None:
+        return [], {key: {} for key in _RECORDS}
     tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     assert isinstance(tree, ast.FunctionDef)
     body = [one for one in tree.body if not _is_docstring(one)]
-    names = Names(
-        {key: _RECORDS[key] for key in ["s", "e", "psi", "c"]}, {"s": ("lane",), "x": ("row",)}
-    )
+    names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)})
     plain = [ast.fix_missing_locations(names.visit(one)) for one in body]
     return plain, names.found
 
@@ -351,6 +417,7 @@ def _is_docstring(node: ast.stmt) -> bool:
 def _loops(
     show: list[ast.stmt],
     learn: list[ast.stmt],
+    begin: list[ast.stmt],
     names: Declarations,
     program: Mapping[str, tuple[str, ...]],
 ) -> str:
@@ -367,21 +434,24 @@ def _loops(
         "n_lanes": N_LANES,
         "events": _lines([f"e_{one} = all_{one}[t]" for one in events], 12),
         "known": known,
-        "parameters": _lines(read, 16),
+        "parameters": _lines(read, 12),
+        "parameters_inside": _lines(read, 16),
     }
     arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
     arguments += [f"start_{one}" for one in states]
+    resets = [f"s_{one}[lane] = start_{one}" for one in states]
     plain = _PAIRS.format(
         function="attributes",
         arguments=", ".join([*arguments, "x"]),
         states=_lines(_state_arrays(states), 4),
-        resets=_lines([f"s_{one}[lane] = start_{one}" for one in states], 12),
+        resets=_lines([*resets, _source(begin, 12)], 12),
         features=_source(show, 16),
         update=_source(learn, 20),
         **pairs,
     )
     tangents = Tangents([f"p_{name}" for name in shape], ())
-    tangents.find_active([show, learn])
+    tangents.find_active([show, learn, begin])
+    dual_begin = tangents.differentiate(begin)
     duals = [
         tangent_name(f"s_{one}", m)
         for one in states
@@ -395,11 +465,7 @@ def _loops(
         arguments=", ".join([*arguments, "x", "slopes"]),
         states=_lines([*_state_arrays(states), *arrays, *outputs], 4),
         resets=_lines(
-            [
-                *(f"s_{one}[lane] = start_{one}" for one in states),
-                *(f"{one}[lane] = 0.0" for one in duals),
-            ],
-            12,
+            [*resets, *(f"{one}[lane] = 0.0" for one in duals), _source(dual_begin, 12)], 12
         ),
         features=_source(tangents.differentiate(show), 16),
         update=_source(tangents.differentiate(learn), 20),
@@ -408,6 +474,7 @@ def _loops(
     own = [f"p_{name} = psi[lane, {j}]" for j, name in enumerate(shape)]
     agents = ""
     for function, body, fields, more, test in (
+        ("begin", begin, (), [], "True"),
         ("show", show, program["seen"], ["x"], "True"),
         ("learn", learn, program["learnt"], [], known),
     ):

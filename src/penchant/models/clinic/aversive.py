@@ -20,16 +20,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic.recursion import OneValue, rates
 from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record, unfolded
+from penchant.models.recursion import ValueModel, rates
 
 SIZES = ("magnitude_0", "magnitude_1")
 
 
 @dataclass(frozen=True)
-class AversiveLearning(OneValue):
+class AversiveLearning(ValueModel):
     """Probability of punishment learnt, sizes shown: theta = beta, psi = (a, gamma).
 
     Examples
@@ -44,7 +44,7 @@ class AversiveLearning(OneValue):
     {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
 
-    tells = "inverse_temperature"
+    reports = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=SIZES, init=False, repr=False)
     after: tuple[str, ...] = field(default=("outcome",), init=False, repr=False)

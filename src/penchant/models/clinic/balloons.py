@@ -30,10 +30,11 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import balloons, earlier_pumps
-from penchant.models.clinic.recursion import Recursion, in_turn
+from penchant.models.clinic.recursion import in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import ONE_LESS, Natural, Shape
 from penchant.models.record import Record
+from penchant.models.recursion import Recursion
 from penchant.softmax._simd import LANES
 
 TARGET, MEAN = "target", "mean and variance"

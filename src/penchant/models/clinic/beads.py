@@ -27,14 +27,15 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import beads
-from penchant.models.clinic.recursion import OneValue, codes, in_turn
+from penchant.models.clinic.recursion import in_turn
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record, known_number
+from penchant.models.recursion import ValueModel, codes
 
 
 @dataclass(frozen=True)
-class Beads(OneValue):
+class Beads(ValueModel):
     """Costs of information: theta = 1/tau, psi = c.
 
     Parameters

@@ -30,14 +30,15 @@ import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.clinic._kernels import FELT, gaussian_filter
-from penchant.models.clinic.recursion import OneValue, given, in_groups
+from penchant.models.clinic.recursion import given, in_groups
 from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Shape
 from penchant.models.record import Record
+from penchant.models.recursion import ValueModel
 
 
 @dataclass(frozen=True)
-class HGF(OneValue):
+class HGF(ValueModel):
     """Hierarchical Gaussian filter: theta = zeta, psi = (omega2, omega3), and kappa.
 
     Parameters
@@ -62,7 +63,7 @@ class HGF(OneValue):
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)
 
-    tells = "inverse_temperature"
+    reports = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
     after: tuple[str, ...] = field(default=("input",), init=False, repr=False)
     outside: bool = field(default=True, init=False, repr=False)

@@ -22,9 +22,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic.recursion import LEAST, N_GRID
 from penchant.models.natural import Shape
-from penchant.models.recursion import Recursion
+from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ class GainLoss(Recursion):
         names = ["learning_rate"] if self.single_rate else ["gain_rate", "loss_rate"]
         names += ["decay"] if self.decay else []
         return tuple(
-            Shape(name, 0.0 if name == "decay" else LEAST, 1.0, n_grid=N_GRID[len(names)])
+            Shape(name, 0.0 if name == "decay" else MIN_RATE, 1.0, n_grid=N_RATE_GRID[len(names)])
             for name in names
         )
 

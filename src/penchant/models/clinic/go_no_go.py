@@ -32,9 +32,8 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.clinic.recursion import rates, shapes
 from penchant.models.natural import Natural, Shape
-from penchant.models.recursion import Recursion
+from penchant.models.recursion import Recursion, rates, shapes
 
 ONE = ("sensitivity",)
 TWO = ("gain_sensitivity", "loss_sensitivity")

@@ -43,17 +43,11 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import outcome_frequency, prospect_traces
-from penchant.models.clinic.recursion import (
-    LEAST,
-    N_GRID,
-    Recursion,
-    in_turn,
-    rates,
-    shapes,
-)
+from penchant.models.clinic.recursion import in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
 from penchant.models.record import Record
+from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates, shapes
 from penchant.softmax._simd import padded_length
 
 RULES = {"decay": 0, "delta": 1, "perseverance": 2}
@@ -147,7 +141,7 @@ class PVL(Decks):
     def shape(self) -> tuple[Shape, ...]:
         """A and s."""
         name = "retention" if self.rule == "decay" else "learning_rate"
-        low, high = (0.0, MOST_KEPT) if self.rule == "decay" else (LEAST, 1.0)
+        low, high = (0.0, MOST_KEPT) if self.rule == "decay" else (MIN_RATE, 1.0)
         power = Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=17)
         return (Shape(name, low, high, n_grid=17), power)
 
@@ -208,9 +202,9 @@ class VPP(Decks):
     @property
     def shape(self) -> tuple[Shape, ...]:
         """A, s and k."""
-        n = N_GRID[3]
+        n = N_RATE_GRID[3]
         return (
-            Shape("learning_rate", LEAST, 1.0, n_grid=n),
+            Shape("learning_rate", MIN_RATE, 1.0, n_grid=n),
             Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=n),
             Shape("perseverance_decay", 0.0, MOST_KEPT, n_grid=n),
         )
@@ -346,7 +340,7 @@ class ORL(Decks):
     @property
     def shape(self) -> tuple[Shape, ...]:
         """a+, a- and what is kept of perseverance, 3^-K."""
-        kept = Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_GRID[3])
+        kept = Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_RATE_GRID[3])
         return (*rates("reward_rate", "punishment_rate", of=3), kept)
 
     @property

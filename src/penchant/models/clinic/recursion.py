@@ -7,72 +7,19 @@ parameters: it carries those of all that it knows from event to event.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError
 from penchant.models.clinic._kernels import SIDE_BY_SIDE, group, groups_of
-from penchant.models.model import Model, positive, softmax
-from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record, empty
+from penchant.models.model import positive, softmax
+from penchant.models.record import Record, empty
 
 FEW = 5  # pairs, of which fewer are unfolded one after another
 # as many as a loop has lanes: its code depends on it
 ALONE: tuple[int, ...] = (0,)
 TOGETHER: tuple[int, ...] = (0,) * SIDE_BY_SIDE
-LEAST = 1e-8  # rates are looked for from here: nearer to 0 values move in proportion to the rate
-N_GRID = {1: 33, 2: 17, 3: 13}
-
-
-class Recursion(CompiledModel):
-    """Base of models whose weights and shape parameters are natural parameters, too."""
-
-    n_options: int
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Names of the linear weights."""
-        raise NotImplementedError
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Shape parameters."""
-        raise NotImplementedError
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights and the shape parameters themselves."""
-        weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
-        return (*weights, *shapes(self))
-
-
-class OneValue(Recursion):
-    """Base of models of one value of every option: theta is the inverse temperature."""
-
-    tells: ClassVar[Literal["temperature", "inverse_temperature"]] = "temperature"
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return self.weights
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau or its inverse, and the shape parameters themselves."""
-        kind: Literal["reciprocal", "weight"]
-        kind = "reciprocal" if self.tells == "temperature" else "weight"
-        return (Natural(self.tells, kind, 0), *shapes(self))
-
-    def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """Values before each event."""
-        return {"value": self.explanatory(episode, *psi)[:, :, 0]}
 
 
 class ValueAgents:
@@ -199,36 +146,6 @@ def in_turn(
     slopes = empty(n_slopes, rows, width)
     loop(*given, np.empty((n_slopes, n_state)), x, slopes)
     return x.reshape(rows, *size), slopes.reshape(n_slopes, rows, *size)
-
-
-def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
-    """Shape parameters that are rates from 0 to 1, of so many shape parameters in all."""
-    return tuple(Shape(name, LEAST, 1.0, n_grid=N_GRID[of or len(names)]) for name in names)
-
-
-def shapes(model: Model) -> tuple[Natural, ...]:
-    """Natural parameters that are the shape parameters of a model."""
-    return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
-
-
-def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
-    """What was seen as whole numbers from low to high; -1 where nothing was."""
-    key = "codes", name, low, high
-    return np.asarray(record.kept(key, lambda: _checked(values, name, low, high, record)))
-
-
-def _checked(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
-    there = np.isfinite(values)
-    whole = there & (values == np.floor(values)) & (values >= low) & (values <= high)
-    wrong = np.flatnonzero(there & ~whole)
-    if wrong.size:
-        k = int(wrong[0])
-        e = int(np.searchsorted(record.starts, k, side="right") - 1)
-        raise DataError(
-            f"before[{name!r}] must be a whole number in {low}..{high}; got {values[k]:g} at event "
-            f"{k - record.starts[e]} of episode {e}. Number them so."
-        )
-    return np.where(there, values, -1.0).astype(np.int64)
 
 
 def given(parameters: Mapping[str, float], name: str, otherwise: float) -> float:

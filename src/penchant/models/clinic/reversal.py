@@ -17,21 +17,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic._kernels import attended, hidden_state
-from penchant.models.clinic.recursion import OneValue, ValueAgents, in_lanes, rates
-from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
-from penchant.models.record import Record
+from penchant.models.recursion import ValueModel, rates
 
 
 @dataclass(frozen=True)
-class EWA(OneValue):
+class EWA(ValueModel):
     """Experience-weighted attraction: theta = 1/tau, psi = (phi, rho).
 
     Parameters
@@ -62,41 +60,35 @@ class EWA(OneValue):
         """phi and rho."""
         return rates("value_decay", "experience_decay")
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values before every event, and their derivatives."""
-        start = (0.0,) * (2 * self.n_options)
-        given = record, which, psi, 2 * with_slopes, (self.n_options, 1), start
-        return in_lanes(attended, *given, record.chosen, record.rewards, settings=(False,))
+    def state(self) -> Mapping[str, Vector]:
+        """Value and experience of every option."""
+        return {"value": np.zeros(self.n_options), "experience": np.zeros(self.n_options)}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> EWAAgents:
-        """Agents who play so."""
-        return EWAAgents(self, parameters, n_agents)
+    def settings(self) -> Mapping[str, int]:
+        """Number of options."""
+        return {"n": self.n_options}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values of all options."""
+        for i in range(c.n):
+            x[i, 0] = s.value[i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Average of decayed attraction and reward, weighted by experience."""
+        n = s.experience[e.choice]
+        more = psi.experience_decay * n + 1.0
+        value = (psi.value_decay * n * s.value[e.choice] + e.reward) * (1.0 / more)
+        s.value[e.choice] = value
+        s.experience[e.choice] = more
 
     def __str__(self) -> str:
         return f"experience-weighted attraction, {self.n_options} options"
 
 
-class EWAAgents(ValueAgents):
-    """Agents in play, each with an experience of every option."""
-
-    def __init__(self, model: EWA, parameters: Mapping[str, float], n_agents: int) -> None:
-        super().__init__(parameters, n_agents, model.n_options)
-        self.phi = share(parameters, "value_decay")
-        self.rho = share(parameters, "experience_decay")
-        self.experience = np.zeros_like(self.values)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn about the option taken."""
-        at = self.who, chosen
-        n = self.experience[at]
-        self.experience[at] = self.rho * n + 1.0
-        self.values[at] = (self.phi * n * self.values[at] + rewards) / self.experience[at]
-
-
 @dataclass(frozen=True)
-class HiddenState(OneValue):
+class HiddenState(ValueModel):
     """Belief about which of two options is good now: theta = 1/tau, psi = (hazard, reliability).
 
     Parameters
@@ -129,17 +121,32 @@ class HiddenState(OneValue):
             Shape("reliability", 0.501, 0.999, n_grid=17),
         )
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Beliefs before every event, and their derivatives."""
-        given = record, which, psi, 2 * with_slopes, (2, 1), (0.5,)
-        history, settings = (record.chosen, record.rewards), (self.log_odds,)
-        return in_lanes(hidden_state, *given, *history, settings=settings)
+    def state(self) -> Mapping[str, float]:
+        """Belief that the first option is the good one."""
+        return {"belief": 0.5}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> HiddenStateAgents:
-        """Agents who play so."""
-        return HiddenStateAgents(self.log_odds, parameters, n_agents)
+    def settings(self) -> Mapping[str, int]:
+        """Whether choices follow log-odds."""
+        return {"log_odds": int(self.log_odds)}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Belief in each option, or the log-odds of the first."""
+        if c.log_odds == 1:
+            x[0, 0] = log(s.belief) - log(1.0 - s.belief)
+        else:
+            x[0, 0] = s.belief
+            x[1, 0] = 1.0 - s.belief
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Bayes' rule, then the hazard of a reversal."""
+        speaks_for_first = (e.reward > 0) == (e.choice == 0)
+        hit = psi.reliability if speaks_for_first else 1.0 - psi.reliability
+        miss = 1.0 - psi.reliability if speaks_for_first else psi.reliability
+        good = s.belief * hit
+        bad = (1.0 - s.belief) * miss
+        s.belief = (good * (1.0 - psi.hazard) + bad * psi.hazard) * (1.0 / (good + bad))
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Belief in each option."""
@@ -148,30 +155,3 @@ class HiddenState(OneValue):
 
     def __str__(self) -> str:
         return "hidden state" + (", log-odds" if self.log_odds else "")
-
-
-class HiddenStateAgents:
-    """Agents in play: the odds that the first option is the good one."""
-
-    def __init__(self, log_odds: bool, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.log_odds = log_odds
-        self.tau = positive(parameters, "temperature")
-        self.hazard = share(parameters, "hazard")
-        self.reliability = share(parameters, "reliability")
-        self.odds = np.ones(n_agents)
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        first = self.odds / (1.0 + self.odds)
-        q = np.column_stack([first, 1.0 - first])
-        if self.log_odds:
-            q = np.column_stack([np.log(self.odds), np.zeros(len(self.odds))])
-        return softmax(q / self.tau)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Bayes' rule, then the hazard."""
-        factor = self.reliability / (1.0 - self.reliability)
-        speaks = (np.asarray(rewards) > 0) == (chosen == 0)
-        odds = self.odds * np.where(speaks, factor, 1.0 / factor)
-        h = self.hazard
-        self.odds = (odds * (1.0 - h) + h) / (odds * h + 1.0 - h)

@@ -22,19 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import nan
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic._kernels import attended
-from penchant.models.clinic.recursion import (
-    OneValue,
-    ValueAgents,
-    in_lanes,
-    rates,
-    shapes,
-)
+from penchant.models.clinic.recursion import ValueAgents
 from penchant.models.model import Habits, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
@@ -44,10 +39,11 @@ from penchant.models.record import (
     in_units_of_temperature,
     unfolded,
 )
+from penchant.models.recursion import ValueModel, rates, shapes
 
 
 @dataclass(frozen=True)
-class PearceHall(OneValue):
+class PearceHall(ValueModel):
     """Learning at a rate that follows surprise: theta = 1/tau, psi = (s, g).
 
     Parameters
@@ -85,41 +81,36 @@ class PearceHall(OneValue):
         """No: the size of an error has a kink where it is 0."""
         return False
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values before every event, and their derivatives."""
-        start = (0.0,) * self.n_options + (1.0,) * self.n_options
-        given = record, which, psi, 2 * with_slopes, (self.n_options, 1), start
-        return in_lanes(attended, *given, record.chosen, record.rewards, settings=(True,))
+    def state(self) -> Mapping[str, Vector]:
+        """Value and associability of every option."""
+        return {"value": np.zeros(self.n_options), "associability": np.ones(self.n_options)}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> PearceHallAgents:
-        """Agents who play so."""
-        return PearceHallAgents(self, parameters, n_agents)
+    def settings(self) -> Mapping[str, int]:
+        """Number of options."""
+        return {"n": self.n_options}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values of all options."""
+        for i in range(c.n):
+            x[i, 0] = s.value[i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Learn in proportion to associability, which follows the size of errors."""
+        error = e.reward - s.value[e.choice]
+        a = s.associability[e.choice]
+        value = s.value[e.choice] + psi.learning_scale * a * error
+        # At a rate above 2 errors grow without bound: there the model does not exist.
+        s.value[e.choice] = value if abs(value) < 1e100 else nan
+        s.associability[e.choice] = a + psi.associability_rate * (abs(error) - a)
 
     def __str__(self) -> str:
         return f"Pearce-Hall, {self.n_options} options"
 
 
-class PearceHallAgents(ValueAgents):
-    """Agents in play, each with an associability of every option."""
-
-    def __init__(self, model: PearceHall, parameters: Mapping[str, float], n_agents: int) -> None:
-        super().__init__(parameters, n_agents, model.n_options)
-        self.scale = share(parameters, "learning_scale")
-        self.rate = share(parameters, "associability_rate")
-        self.attention = np.ones_like(self.values)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn, then attend to what surprised."""
-        at = self.who, chosen
-        error = rewards - self.values[at]
-        self.values[at] += self.scale * self.attention[at] * error
-        self.attention[at] += self.rate * (np.abs(error) - self.attention[at])
-
-
 @dataclass(frozen=True)
-class ConfirmationBias(OneValue):
+class ConfirmationBias(ValueModel):
     """Two options, both seen: theta = 1/tau, psi = (a_c, a_d).
 
     Parameters

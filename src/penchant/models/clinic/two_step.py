@@ -41,10 +41,11 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.clinic._kernels import stay, two_step
-from penchant.models.clinic.recursion import Recursion, codes, column, in_turn, rates, shapes
+from penchant.models.clinic.recursion import column, in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import Record, blank_variables, known_number
+from penchant.models.recursion import Recursion, codes, rates, shapes
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 

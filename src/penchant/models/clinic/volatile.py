@@ -18,22 +18,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic._kernels import volatile
-from penchant.models.clinic.recursion import N_GRID, Recursion, given, in_turn, rates, shapes
-from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
-    Record,
     doubts_of_start,
     in_units_of_temperature,
     known_number,
 )
+from penchant.models.recursion import N_RATE_GRID, Recursion, rates, shapes
 
 
 @dataclass(frozen=True)
@@ -90,8 +88,8 @@ class VolatileKalman(Recursion):
         """l, v0 and sigma^2."""
         return (
             *rates("volatility_rate", of=3),
-            Shape("initial_volatility", 1e-3, 1e2, scale="log", n_grid=N_GRID[3]),
-            Shape("noise_variance", *self.noises, scale="log", n_grid=N_GRID[3]),
+            Shape("initial_volatility", 1e-3, 1e2, scale="log", n_grid=N_RATE_GRID[3]),
+            Shape("noise_variance", *self.noises, scale="log", n_grid=N_RATE_GRID[3]),
         )
 
     @property
@@ -99,18 +97,44 @@ class VolatileKalman(Recursion):
         """tau, gamma, and the shape parameters."""
         return (*in_units_of_temperature(self.weights), *shapes(self))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Means and standard deviations before every event, and their derivatives."""
-        size = self.n_options, len(self.weights)
-        given = record, which, psi, 3 * with_slopes, size, 4 * self.n_options
-        settings = (float(self.initial_value),)
-        return in_turn(volatile, *given, record.chosen, record.rewards, settings=settings)
+    def state(self) -> Mapping[str, Vector]:
+        """Mean, variance and volatility of every option; `start` fills in the last two."""
+        n = self.n_options
+        start = {"mean": np.full(n, float(self.initial_value))}
+        return start | {name: np.zeros(n) for name in ("variance", "volatility")}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> VolatileAgents:
-        """Agents who play so."""
-        return VolatileAgents(self, parameters, n_agents)
+    def settings(self) -> Mapping[str, int]:
+        """Number of options, and whether there is a bonus."""
+        return {"n": self.n_options, "bonus": int(self.bonus)}
+
+    @staticmethod
+    def start(s: Any, psi: Any, c: Any) -> None:
+        """Variance as that of the noise, volatility in units of it."""
+        for i in range(c.n):
+            s.variance[i] = psi.noise_variance
+            s.volatility[i] = psi.initial_volatility * psi.noise_variance
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Means, and standard deviations of what options pay next."""
+        for i in range(c.n):
+            x[i, 0] = s.mean[i]
+            if c.bonus == 1:
+                x[i, 1] = sqrt(s.variance[i] + s.volatility[i])
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Kalman filter; the volatility follows how far the mean is thought to have moved."""
+        old = s.variance[e.choice]
+        volatility = s.volatility[e.choice]
+        wide = old + volatility
+        gain = wide * (1.0 / (wide + psi.noise_variance))
+        step = gain * (e.reward - s.mean[e.choice])
+        new = (1.0 - gain) * wide
+        moved = step * step + old + new - 2.0 * (1.0 - gain) * old
+        s.mean[e.choice] += step
+        s.variance[e.choice] = new
+        s.volatility[e.choice] = volatility + psi.volatility_rate * (moved - volatility)
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean and standard deviation of what each option pays, before each event."""
@@ -126,37 +150,3 @@ class VolatileKalman(Recursion):
     def __str__(self) -> str:
         bonus = "" if self.bonus else ", no bonus"
         return f"volatile Kalman filter, {self.n_options} options{bonus}"
-
-
-class VolatileAgents:
-    """Agents in play: precisions, means and volatilities of every option."""
-
-    def __init__(
-        self, model: VolatileKalman, parameters: Mapping[str, float], n_agents: int
-    ) -> None:
-        self.tau = positive(parameters, "temperature")
-        self.bonus = given(parameters, "uncertainty_bonus", 0.0)
-        self.rate = share(parameters, "volatility_rate")
-        self.noise = positive(parameters, "noise_variance")
-        size = n_agents, model.n_options
-        self.mean = np.full(size, finite({"mean": model.initial_value}, "mean"))
-        self.variance = np.full(size, self.noise)
-        self.volatility = np.full(size, positive(parameters, "initial_volatility") * self.noise)
-        self.who = np.arange(n_agents)
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        spread = np.sqrt(self.variance + self.volatility)
-        return softmax((self.mean + self.bonus * spread) / self.tau)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Precisions add up; the volatility follows how far the state is thought to have moved."""
-        at = self.who, chosen
-        old_mean, old = self.mean[at], self.variance[at]
-        before = old + self.volatility[at]
-        after = 1.0 / (1.0 / before + 1.0 / self.noise)
-        mean = after * (old_mean / before + rewards / self.noise)
-        shared = old * after / before
-        moved = (mean - old_mean) ** 2 + old + after - 2.0 * shared
-        self.mean[at], self.variance[at] = mean, after
-        self.volatility[at] += self.rate * (moved - self.volatility[at])
