@@ -195,7 +195,7 @@ class Recursion(CompiledModel):
         program.module.attributes_and_slopes(*given, x, slopes)
         return x, slopes
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> RecursionAgents:
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
         """Agents with these natural parameters, before the first event."""
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)
@@ -389,7 +389,7 @@ def compiled_program(
         "learnt": tuple(learnt["e"]),
     }
     aliases = [ast.parse(f"p_{one} = p_{to}").body[0] for one, to in bound]
-    bodies = [[*aliases, *body] for body in (show, learn, begin)]
+    bodies = [*aliases, *show], [*aliases, *learn], [*aliases, *begin]
     text = _HEAD.format(name=name) + _loops(*bodies, names, program)
     return Program(generated_module(name.lower(), text), **program)
 

@@ -347,7 +347,8 @@ class ORL(Decks):
     def natural(self) -> tuple[Natural, ...]:
         """The weights, the rates, and K."""
         decay = Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3)
-        return (*super().natural[:-1], decay)
+        weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
+        return (*weights, *shapes(self)[:-1], decay)
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
