@@ -22,7 +22,6 @@ from types import ModuleType
 
 import numba
 
-import penchant
 from penchant._compiled import private_folder
 
 SUFFIX = ".generated"  # not .py: tools that read the source of the package pass it over
@@ -55,7 +54,7 @@ def _folders() -> Iterator[Path]:
     chosen = str(getattr(numba.config, "CACHE_DIR", ""))
     if chosen:
         yield Path(chosen) / "penchant"
-    yield Path(penchant.__file__).parent / "__pycache__" / "models"
+    yield Path(__file__).parents[1] / "__pycache__" / "models"
     with suppress(RuntimeError):  # a service without a home
         yield Path.home() / ".cache" / "penchant"
     own = private_folder()
