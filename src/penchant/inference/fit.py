@@ -259,7 +259,6 @@ def fit_model(
 def _with_map(
     episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Any
 ) -> Estimate:
-    """Estimate of a model with a map, with every width of its prior that was compared."""
     if not any(len(episode.scored_options) for episode in episodes):
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "

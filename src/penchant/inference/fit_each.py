@@ -227,7 +227,6 @@ def _with_maps(
     prior: MapPrior,
     workers: int,
 ) -> Estimates:
-    """Fit the map of every subject by itself: each has a width of its own."""
     with progress("Fitting subjects", len(told)) as advance:
 
         def fit_one(subject: Any) -> Estimate:

@@ -79,7 +79,6 @@ def identified_shape_parameters(
 
 
 def _shape_densities(problem: Problem) -> BoolVector:
-    """Whether the prior has a density of each shape parameter."""
     held = np.zeros(problem.n_shape, dtype=bool)
     if problem.prior is not None and isinstance(problem.prior, DensityPrior):
         named = [n for n in problem.profiles.natural if _has_density(problem, n)]
@@ -438,7 +437,6 @@ def _errors(natural: Natural, optima: Optima, covariances: Matrix, which: IntVec
 def _imprecise_ratios(
     natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
 ) -> BoolVector:
-    """Whether ratios of weights have a standard error beyond their unit."""
     largest = optima.points.largest[which, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = natural.denominator(largest) / largest[:, natural.index]

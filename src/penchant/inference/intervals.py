@@ -350,7 +350,6 @@ class _EndSearch:
         return replace(self, limit=limit, coarse=True, step=np.maximum(step - covered, step / 2))
 
     def _start_at_outermost_cell(self) -> None:
-        """Start from the outermost cell of the grid that is above the target."""
         grids = self.grids
         high = grids.solved & (
             grids.values - GRID.rough_error > (self.highest - self.drop)[:, None]
@@ -457,7 +456,6 @@ class _EndSearch:
         )
 
     def _next_position(self, active: IntVector) -> Vector:
-        """Next positions: outwards until the root is bracketed, then by regula falsi."""
         inside, outside = self.inside[active], self.outside[active]
         limit, sign = self.limit[active], self.sign[active]
         further = sign * np.minimum(sign * inside + self.step[active], sign * limit)
@@ -660,7 +658,6 @@ class _EndSearch:
     def _restarted_at(
         self, moved: IntVector, found: Vector, residual: Vector, points: Evaluations
     ) -> _EndSearch:
-        """Tasks restarted at points where the profile is above its target."""
         optima = self.optima.take(moved)
         unit = self.line.units(optima, self.subjects[moved])
         return replace(
@@ -683,7 +680,6 @@ class _EndSearch:
         )
 
     def _fixed_at(self, position: Vector) -> tuple[BoolVector | None, LinearConstraint | None]:
-        """Fixed shape parameters, or the constraint on weights, at the positions."""
         if not self.line.is_shape:
             return None, self.line.constraint(position)
         shape = np.arange(self.line.profiles.n_shape) == self.line.natural.index

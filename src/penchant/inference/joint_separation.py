@@ -91,7 +91,6 @@ def _rising_rows(
 
 
 def _utility_range(theta: Matrix, largest: Matrix) -> Vector:
-    """About the largest difference between the utilities of two options."""
     return np.asarray((np.abs(theta) * largest[:, 1]).max(axis=1, initial=0.0))
 
 

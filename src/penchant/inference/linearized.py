@@ -300,7 +300,6 @@ def _fit(
     constrained: bool,
     subject: Any = None,
 ) -> Estimate:
-    """Estimate without a warning."""
     check_coordinate(model, coordinate)
     problem = Problem(model, episodes)
     if not len(problem.chosen):
@@ -416,7 +415,6 @@ def _with_validity(
 
 
 def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str, ...]:
-    """Note on the range of validity, on every result."""
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = small_deviation(ratio, bounds)
@@ -466,7 +464,6 @@ def compare_nominals(
 
 
 def _exactly(estimate: Estimate) -> float:
-    """Exact log-likelihood of a linearised estimate; -inf outside the model's domain."""
     assert estimate.validity is not None
     return float(np.nan_to_num(estimate.validity.exact_log_likelihood, nan=-np.inf))
 
@@ -512,7 +509,6 @@ def relinearize(
 
 
 def _repeated(problem: Problem, psi: Vector, max_steps: int) -> Optimum:
-    """End of the iteration from psi."""
     low, high = problem.bounds[:, 0], problem.bounds[:, 1]
     u = np.clip(problem.to_unconstrained(psi), low, high)
     value, theta = _exact(problem, u)

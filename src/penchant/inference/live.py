@@ -221,7 +221,6 @@ class Live(Result):
         self._present = one if self._present is None else self._present.joined(one)
 
     def _check_told(self, episode: Episode) -> None:
-        """Raise an error unless all that the model must know of a decision is given."""
         told = Declared(self.model)
         for role, names, given in (
             ("before", told.before, episode.before),

@@ -73,7 +73,6 @@ def fit_map(
 
 
 def _spread(episodes: Sequence[Any]) -> float:
-    """Standard deviation of the rewards; 1 where they do not vary, or there are none."""
     rewards = rewards_of(episodes)
     return (float(np.std(rewards)) if len(rewards) else 0.0) or 1.0
 
@@ -137,7 +136,6 @@ def _fit_widths(
     nu: float,
     subject: Any,
 ) -> list[tuple[Estimate, MapFit]]:
-    """Estimates at the likeliest width of the prior, and around it if it is not known."""
     is_known = prior.sd != "evidence" or not model.n_functions
     middle = float(prior.sd) if prior.sd != "evidence" else spread
     problem, newton = _maximize_at_width(episodes, model, prior, middle, nu, None)
@@ -228,7 +226,6 @@ def _update_width(model: UCL, optimum: Optimum, width: float, nu: float, spread:
 
 
 def _grid_on_demand(problem: Problem) -> Callable[[], Grid]:
-    """Function that computes the grid of a problem on demand."""
     return lambda: full_grids(problem.profiles)[0]
 
 
@@ -263,7 +260,6 @@ def _maximize_at_width(
 
 
 def _start_psi(episodes: Sequence[Any], model: UCL) -> Matrix:
-    """Shape parameters to start from, over all that the rewards make sensible."""
     spread = _spread(episodes)
     delta = model.noise_variance / (spread * START_PRIOR_SDS) ** 2
     delta = np.clip(delta, model.precision_range[0] * 1.001, model.precision_range[1] / 1.001)

@@ -169,7 +169,6 @@ class ModelSource(EstimateSource):
         return parameters_undefined_at_limits(self.model.shape, self.optimum)
 
     def _error(self, found: EstimateFields, natural: Natural) -> float:
-        """Standard error by the delta method."""
         slope = natural.gradient(*self._split(found))
         used = np.flatnonzero(slope)
         if len(used) == 1:
@@ -238,7 +237,6 @@ class ModelSource(EstimateSource):
         return _intervals(found, [known[i] for i in posterior_sample], level, kind)
 
     def _naturals(self, space: Space) -> tuple[Natural, ...]:
-        """Natural parameters, or theta as if its entries were natural ones."""
         if space == "parameters":
             return natural_parameters(self.model)
         weights = (Natural(name, "weight", a) for a, name in enumerate(self.model.weights))
@@ -438,7 +436,6 @@ def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vecto
 
 
 def _distances_to_ends(shape: Any, value: float) -> float:
-    """Distances from a shape parameter to both ends of its range."""
     return float(min(value - shape.low, shape.high - value))
 
 
@@ -469,7 +466,6 @@ def _intervals(
     rng: Rng = None,
     n_drawn: int = N_DRAWN,
 ) -> Matrix:
-    """Intervals (n_estimates, n_natural, 2) of estimates of one model."""
     if kind == "wald":
         return _wald_intervals(found, naturals, level)
     if kind == "profile":
@@ -478,7 +474,6 @@ def _intervals(
 
 
 def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], level: float) -> Matrix:
-    """Wald intervals, or what separated choices are consistent with."""
     ends = np.array([[_source(e).wald(e, n, level) for n in naturals] for e in found])
     lost = [k for k, e in enumerate(found) if e.status == "separated" and e.episodes]
     for a, natural in enumerate(naturals if lost else ()):

@@ -260,7 +260,6 @@ def _moments(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Mat
 
 
 def _factor(curvature: Matrix) -> Matrix:
-    """Cholesky factors of the inverses, in the coordinates' own units."""
     unit = 1.0 / np.sqrt(np.einsum("naa->na", curvature))
     inverse = np.linalg.inv(curvature * unit[:, :, None] * unit[:, None, :])
     inverse = (inverse + np.swapaxes(inverse, 1, 2)) / 2

@@ -363,7 +363,6 @@ def _estimate(
     n_decisions: int,
     **others: Any,
 ) -> Estimate:
-    """Build an estimate; `log_likelihoods` are the model's and that of uniform choice."""
     model, prior = source.model, source.prior
     return Estimate(
         status=status,
@@ -410,7 +409,6 @@ def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
 
 
 def _single_weight(direction: Any) -> str | None:
-    """Name of the single weight that a direction consists of, or None."""
     parts = [name for name, value in direction.items() if value != 0]
     return parts[0] if len(parts) == 1 else None
 
@@ -584,7 +582,6 @@ class DiagnosisBatch:
 
 
 def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tuple[str, ...]:
-    """Notes on the data, and on what the model takes as known."""
     of_data = dict.fromkeys(note for e in episodes for note in e.notes)
     few = few_decisions_note(n_decisions, profiles.n_weights + profiles.n_shape)
     return (*of_data, *doubts_of(profiles.model, episodes), *few)
@@ -666,7 +663,6 @@ def _inner_solution(
 def _bounds(
     profiles: Profiles, optimum: Optimum, touched: BoolVector, unmoved: BoolVector
 ) -> tuple[str, ...]:
-    """Active bounds: ends of psi's range, weights that must be positive."""
     found = [
         f"{shape.name} = {(shape.high if upper else shape.low) if limit is None else limit.value:g}"
         for shape, upper, limit in bounds_reached(profiles.shape, optimum)

@@ -136,13 +136,11 @@ def moments(
 
 
 def _mirror(lower: Matrix) -> None:
-    """Copy the lower triangles of matrices to the upper ones."""
     for a in range(1, lower.shape[-1]):
         lower[:, :a, a] = lower[:, a, :a]
 
 
 def _probability_workspace(bounds: IntVector, n_options: int) -> Vector:
-    """Array of whole blocks of eight, enough for all options of the longest pair."""
     most = int(np.diff(bounds).max(initial=0)) * n_options
     return np.zeros(-(-most // LANES) * LANES)
 
@@ -305,7 +303,6 @@ def probabilities(x, scored, k, theta, counted, p):
 
 @fast_inner
 def _rows_of(scored, k):
-    """Decisions of pair k, with unsigned indices."""
     first, n = np.uint64(scored.first[k]), np.uint64(scored.counts[k])
     return (
         scored.chosen,
@@ -387,7 +384,6 @@ def _slopes_of_many(x, dx, m, scored, theta, gradient, curvature, kinds, workspa
 
 @fast_inner
 def _unpack_sums(k, sums, gradient, cross, mixed, fisher, information):
-    """Unpack the sums of `pair_slopes` or `set_slopes` into the arrays of pair k."""
     _, d, n_shape = cross.shape
     at = n_shape + d * n_shape
     bent = at + d * (d + 1) // 2
@@ -420,7 +416,6 @@ def to_unconstrained_derivatives(by, gradient, cross, mixed, fisher):
 
 @fast
 def _add_scatter_derivative(x, dx, scored, into):
-    """Add the scatter of variables with their derivatives within choice sets."""
     m, d = x.shape[1:]
     for k in range(len(into)):
         for j in range(scored.first[k], scored.first[k] + scored.counts[k]):
@@ -466,8 +461,8 @@ MAX_ACTIVE_SET_ROUNDS = 8  # changes of the weights held at 0, before the genera
 MAX_DECREMENT_GAIN = 2.0
 # Quadratic convergence: a squared decrement below the first, and below the second of the one
 # before, is squared by the last step. Where weights diverge it falls by 1 / e each step only.
-QUADRATIC_DECREMENT = 1e-12
-QUADRATIC_RATIO = 1e-3
+MAX_QUADRATIC_DECREMENT = 1e-12
+MAX_QUADRATIC_RATIO = 1e-3
 
 
 @compiled_inner
@@ -630,7 +625,7 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
         below = best + MAX_DECREMENT_GAIN * squared < floor
         if (
             squared < tolerance
-            or squared < min(QUADRATIC_DECREMENT, QUADRATIC_RATIO * before)
+            or squared < min(MAX_QUADRATIC_DECREMENT, MAX_QUADRATIC_RATIO * before)
             or below
         ):
             for a in range(d):
@@ -665,7 +660,7 @@ def solve_one_weight(problem, ends, least, positive, theta, workspace):
             if not squared >= 0.0:
                 return np.nan
             converged = squared < tolerance or squared < min(
-                QUADRATIC_DECREMENT, QUADRATIC_RATIO * before
+                MAX_QUADRATIC_DECREMENT, MAX_QUADRATIC_RATIO * before
             )
             if converged and not (positive and at + step <= 0.0):
                 theta[0] = at + step
@@ -828,7 +823,6 @@ def _eigen(a, n, vectors):
 
 @fast_inner
 def _clear(a, held, d):
-    """Remove a weight that is held from an information matrix."""
     for i in range(d):
         a[i, held] = 0.0
         a[held, i] = 0.0
@@ -1256,7 +1250,6 @@ def _neighbour(cell, stride, n, upper):
 
 @fast_inner
 def _is_local_maximum(values, k, cell, dimensions):
-    """Whether a cell is no lower than its neighbours along every axis."""
     height, stride = values[k, cell], 1
     top = math.isfinite(height)
     for axis in range(len(dimensions) - 1, -1, -1):

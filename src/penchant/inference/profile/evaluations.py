@@ -337,7 +337,6 @@ def _hyperplane(row: Vector, value: float) -> tuple[Vector, Matrix]:
 
 
 def _best(plane: Restricted, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
-    """Maximum on a plane, inside the limits."""
     d = plane.n_parameters
     found = maximise_on_plane(plane, quadratic, np.zeros(d), np.eye(d))
     if limits is None or (limits.matrix @ found.theta >= limits.bound).all():
@@ -471,7 +470,6 @@ def _bounded(step: Matrix, theta: Matrix, size: Matrix) -> Matrix:
 
 
 def _rounding(value: Vector) -> Vector:
-    """Rounding error of objectives."""
     return np.asarray(
         DENSITY_NEWTON.value_rounding * (1 + np.abs(np.where(np.isfinite(value), value, 0.0)))
     )

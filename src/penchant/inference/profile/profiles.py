@@ -226,7 +226,6 @@ def _spread_of(column: Matrix, rows: DecisionIndex) -> Vector:
 
 
 def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
-    """Prior of the free weights, given that the others are 0."""
     if not isinstance(prior, GaussianPrior):
         return prior
     quadratic = prior.quadratic(d, None)
@@ -346,7 +345,6 @@ class Profiles:
         return self._columns(psi, "stretch")
 
     def _columns(self, values: Matrix, method: str) -> Matrix:
-        """Apply a method of each shape parameter to its column."""
         found = np.empty((len(values), self.n_shape))
         for q, shape in enumerate(self.shape):
             found[:, q] = getattr(shape, method)(values[:, q])
@@ -365,12 +363,10 @@ class Profiles:
 
     @cached_property
     def _chosen(self) -> IntVector:
-        """Options that choices are scored on, of all events: those proposed."""
         return np.concatenate([episode.chosen for episode in self._episodes])
 
     @cached_property
     def _option_ranks(self) -> IntVector:
-        """Options of all events, counted among those that could be chosen."""
         return self.record.places_of(self._chosen)
 
     @cached_property
@@ -380,7 +376,6 @@ class Profiles:
 
     @cached_property
     def _one_each(self) -> bool:
-        """Whether every subject has a single episode."""
         return all(len(group) == 1 for group in self.groups)
 
     @cached_property
@@ -515,7 +510,6 @@ class Profiles:
         return array
 
     def _differences(self, subject: IntVector, psi: Matrix) -> Matrix:
-        """Derivatives of a model that does not give its own, by central differences."""
         found = []
         for q in range(self.n_shape):
             low, high = self._neighbours(
@@ -593,7 +587,6 @@ class Profiles:
         return Evaluations.joined(parts)
 
     def _has_fast_solver(self, constraint: LinearConstraint | None) -> bool:
-        """Whether the compiled steps of a grid solve such pairs."""
         if self.prior is not None or self.n_options < 2 or not self.n_shape:
             return False
         if constraint is None:
@@ -723,7 +716,6 @@ class Profiles:
 
     @cached_property
     def _numbers(self) -> IntVector:
-        """Number of explanatory variables of each subject."""
         return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(
@@ -758,7 +750,6 @@ class Profiles:
         near: Matrix | None,
         constraint: LinearConstraint | None,
     ) -> None:
-        """Solve pairs under a density of natural parameters."""
         ends = solve_under_density(x, rows, prior, points.psi, near, constraint)
         on_shape, _ = prior.on_shape(points.psi, ends.theta)
         points.theta[:], points.value[:] = ends.theta, ends.value + on_shape
@@ -935,7 +926,6 @@ class Profiles:
         gradient: Matrix,
         curvature: tuple[Matrix, Matrix, Matrix, Matrix],
     ) -> None:
-        """Fill in derivatives of the objective in psi: see `compiled.psi_derivatives`."""
         scored = self._scored_of(subject)
         compiled.psi_derivatives(x, slopes, scored, theta, gradient, curvature)
         if self.density is not None:
@@ -950,7 +940,6 @@ class Profiles:
 
 
 def _offsets(lengths: IntVector) -> IntVector:
-    """Offsets of parts of these lengths, with the end of the last one."""
     found = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=found[1:])
     return found

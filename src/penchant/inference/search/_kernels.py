@@ -291,7 +291,6 @@ def update_bundle(rows, trial, found, state, bundle, moved, best, options):
 
 @fast_inner
 def _copy_cut(bundle, k, target, source, q):
-    """Copy one cut of the bundle over another."""
     points, values, gradients = bundle
     values[k, target] = values[k, source]
     for a in range(q):
@@ -301,7 +300,6 @@ def _copy_cut(bundle, k, target, source, q):
 
 @fast_inner
 def _swap_cuts(bundle, k, target, q):
-    """Exchange the current point's cut and another."""
     points, values, gradients = bundle
     values[k, 0], values[k, target] = values[k, target], values[k, 0]
     for a in range(q):

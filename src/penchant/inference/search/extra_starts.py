@@ -26,7 +26,7 @@ from penchant.models.model import Declared
 
 @dataclass(frozen=True, slots=True)
 class ExtraStartOptions:
-    """Where extra starts are placed, and which are worth an iteration; heights in log-units."""
+    """Placement of extra starts, and which are worth an iteration; heights in log-units."""
 
     max_steps: int = 200  # values of one person; of more, as many are taken at equal ranks
     n_starts: int = 8  # local maxima from which Newton's method begins
@@ -56,7 +56,6 @@ def newton_from_steps(profiles: Profiles, grids: Grids, subjects: IntVector, bes
 
 
 def _values_and_midpoints(values: Vector, low: float, high: float) -> Vector:
-    """Values inside a range, thinned out if they are many, and the midpoints between them."""
     values = values[(values > low) & (values < high)]
     if len(values) > EXTRA_STARTS.max_steps:
         values = values[np.linspace(0, len(values) - 1, EXTRA_STARTS.max_steps).round().astype(int)]
@@ -67,7 +66,6 @@ def _values_and_midpoints(values: Vector, low: float, high: float) -> Vector:
 def _newton_from_values(
     profiles: Profiles, grids: Grids, subject: int, q: int, values_: Vector, best: Optima
 ) -> None:
-    """Start from the best of some values of parameter q, with the others on their grids."""
     axes = [shape.grid()[::2] for shape in profiles.shape]
     axes[q] = values_
     dimensions = tuple(len(axis) for axis in axes)
@@ -91,7 +89,6 @@ def _newton_from_values(
 
 
 def _weights_near(profiles: Profiles, grids: Grids, subject: int, psi: Matrix) -> Matrix:
-    """Weights at the nearest points of the grid, to start the inner problem from."""
     low = profiles.bounds[:, 0]
     rank = np.rint((profiles.to_unconstrained(psi) - low) / grid_steps(profiles.shape)).astype(int)
     rank = np.clip(rank, 0, np.array(grids.dimensions) - 1)

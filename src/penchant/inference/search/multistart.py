@@ -106,7 +106,6 @@ def maximize_separated_profile(
 
 
 def _profile_values(profiles: Profiles, subjects: IntVector, u: Matrix) -> Matrix:
-    """Profiles of subjects at several points each, u (n, n_points, n_shape): (n, n_points)."""
     n, n_points, n_shape = u.shape
     psi = profiles.from_unconstrained(u.reshape(-1, n_shape))
     subject = np.repeat(subjects, n_points)
@@ -148,7 +147,6 @@ def separated_interval(
 
 
 def _outermost(cells: Matrix, reached: BoolVector, u: Vector, sign: float, index: int) -> Vector:
-    """Outermost cell of a grid that reaches the supremum, or u if none is further."""
     further = np.flatnonzero(reached & (sign * (cells[:, index] - u[index]) > 0))
     if not len(further):
         return u
@@ -336,7 +334,6 @@ def _newton_from_cells(
 def _continue_by_bundle(
     profiles: Profiles, newton: BatchNewton, halted: IntVector, best: Optima
 ) -> None:
-    """Continue stopped iterations by the bundle method, if they are not far below the best."""
     below = best.points.value[newton.subject[halted]] - newton.points.value[halted]
     rows = halted[below < SEARCH.max_bundle_deficit]
     if len(rows):
@@ -405,7 +402,6 @@ def _pattern_search(profiles: Profiles, subjects: IntVector, best: Optima) -> No
 
 
 def _continue_newton(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
-    """Continue Newton's method from the best optima so far."""
     if len(subjects):
         at = best.take(subjects)
         near = WarmStart(at.points.theta, at.curvature)
@@ -509,7 +505,6 @@ class _Starts:
 def _evaluate_plateau_centres(
     profiles: Profiles, grids: Grids, subjects: IntVector, best: Optima
 ) -> None:
-    """Evaluate the centre of the best plateau where the weights have no finite maximum."""
     if len(subjects):
         cells = _plateau_centres(profiles, subjects, grids)
         psi = maximize_separated_profile(
@@ -540,13 +535,11 @@ def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> I
 
 
 def _middle(cells: IntVector, u: Matrix, steps: Vector) -> int:
-    """Cell nearest to the mean of some cells, whose psi in unconstrained units are u."""
     away = ((u[cells] - u[cells].mean(axis=0)) / steps) ** 2
     return int(cells[np.argmin(away.sum(axis=1))])
 
 
 def _local_probe(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
-    """Restart the bundle method from higher points beside the optima, until there are none."""
     not_closer = [share for share in SEARCH.probe_distances if share >= SEARCH.min_smooth_probe]
     for _ in SEARCH.probe_distances:
         smooth = best.converged[subjects]
@@ -579,7 +572,6 @@ def _higher_neighbours(
 
 
 def _newton_polish(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
-    """Take Newton's last steps where the bundle method ended at a smooth maximum."""
     smooth_ones = subjects[
         BatchNewton.at(profiles, best.take(subjects)).predicted_increase < SEARCH.smooth_gain
     ]

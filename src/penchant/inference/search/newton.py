@@ -306,7 +306,6 @@ class BatchNewton:
     def _update_curvatures(
         self, rows: IntVector, first: BoolVector, path: Matrix, change: Matrix
     ) -> Matrix:
-        """Update curvatures by the steps taken; returns the expected ones."""
         at, d = self.points, self.profiles.n_weights
         given = fixed_weight_or_inverses(self.profiles, at, rows, self.constraint)
         q = path.shape[1]
@@ -383,7 +382,6 @@ class BatchNewton:
 
     @property
     def _nearly_converged(self) -> BoolVector:
-        """Rows that are a short step away from a maximum."""
         return np.asarray(
             self.converged & (np.abs(self._step).max(axis=1) < 10 * NEWTON.converged_step)
         )
@@ -508,7 +506,6 @@ class BatchNewton:
         return np.asarray((hessian + hessian.transpose(0, 2, 1)) / 2)
 
     def _newton_steps(self, rows: IntVector, curvature: Matrix) -> Matrix:
-        """Newton steps among the free parameters, uphill and no longer than `_max_step`."""
         steps = np.empty((len(rows), self.u.shape[1]))
         at = rows, self.u, self.points.gradient
         bounds, work = self.profiles.bounds, inverse_workspace(self.u.shape[1])

@@ -113,7 +113,6 @@ def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVe
 
 
 def _set_expected_curvature(profiles: Profiles, optima: Optima) -> None:
-    """Use the expected curvature at kinks, where there is no observed one."""
     kinked = np.flatnonzero(optima.kinked)
     points = optima.points.take(kinked)
     optima.drift[kinked], optima.curvature[kinked], _ = expected_curvature_at(profiles, points)

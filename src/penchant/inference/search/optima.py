@@ -212,15 +212,12 @@ def move_to_limits(profiles: Profiles, optima: Optima, lost: BoolVector) -> Opti
 
 
 def _move(profiles: Profiles, optima: Optima, rows: IntVector, q: int, upper: bool) -> None:
-    """Move rows to the limit of parameter q that lose nothing by it."""
     if not len(rows):
         return
     u = optima.u[rows].copy()
     u[:, q] = profiles.bounds[q, int(upper)]
     points = profiles.solve(
-        optima.points.subject[rows],
-        profiles.from_unconstrained(u),
-        optima.points.theta[rows],
+        optima.points.subject[rows], profiles.from_unconstrained(u), optima.points.theta[rows]
     )
     as_high = points.value >= optima.points.value[rows] - LIMITS.height_tol
     unconverged = np.flatnonzero(as_high & ~optima.converged[rows])
@@ -304,10 +301,7 @@ def at_bounds(profiles: Profiles, optimum: Optimum, held: Sequence[str]) -> str:
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_interval_advice()}, "
-            + either(
-                "widen the range, or hold it fixed.",
-                f"or hold it fixed ({fixed}).",
-            )
+            + either("widen the range, or hold it fixed.", f"or hold it fixed ({fixed}).")
         )
     else:
         said.append(f"Nothing lies beyond. {profile_interval_advice()}, or hold it fixed.")
