@@ -45,7 +45,7 @@ NEWTON_START = (-np.inf, 1.0, np.inf, 0.0, 0.0)
 # In standard errors. The last step squares it, to 1e-20: no digit of theta is left to gain.
 DECREMENT_TOL = 1e-10
 # In standard errors: from here a Newton step towards a finite maximum at least squares it.
-QUADRATIC_DECREMENT = 0.05
+FAST_DECREMENT = 0.05
 MAX_SLOW_STEPS = 3  # in a row; rounding alone makes one or two slow
 # Fraction of the promised gain that a step must achieve (Armijo's condition). Without it steps may
 # land where all choices are certain, the value is flat, and the next step is no step.
@@ -255,7 +255,7 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
         return CONVERGED
     progress[N_SLOW] = (
         progress[N_SLOW] + 1.0
-        if previous < QUADRATIC_DECREMENT and progress[DECREMENT] > 0.25 * previous
+        if previous < FAST_DECREMENT and progress[DECREMENT] > 0.25 * previous
         else 0.0
     )
     progress[FRACTION] = 1.0
