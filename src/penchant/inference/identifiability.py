@@ -424,7 +424,6 @@ def _sentence(said: Sequence[str]) -> str:
 
 
 def _errors(natural: Natural, optima: Optima, covariances: Matrix, which: IntVector) -> Vector:
-    """Standard errors by the delta method; NaN where there is no covariance."""
     slope = natural.slopes(optima.points.theta[which])
     d = slope.shape[1]
     used = slope != 0

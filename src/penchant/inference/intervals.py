@@ -648,7 +648,6 @@ class _EndSearch:
         return near & self.grids.solved[which] if self.coarse else near
 
     def _are_far(self, u: Matrix, task: IntVector) -> BoolVector:
-        """Whether u is not beside the psi that led to the ends of tasks."""
         profiles = self.line.profiles
         away = np.abs(u - profiles.to_unconstrained(self.psi[task]))
         return np.asarray(

@@ -163,7 +163,6 @@ class ModelSource(EstimateSource):
 
     @cached_property
     def _undefined(self) -> frozenset[str]:
-        """Natural parameters that have no value of their own at the limits reached."""
         if not self.optimum.at_bound.any():
             return frozenset()
         return parameters_undefined_at_limits(self.model.shape, self.optimum)

@@ -209,7 +209,6 @@ def _cells(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
 
 
 def _width(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
-    """Cholesky factor of the posterior covariance of psi at the optimum, on the links."""
     coordinates, q = known.coordinates, known.coordinates.n_shape
     shape, order = coordinates.shape, coordinates.shape_order()
     h = coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[:, :q]

@@ -675,7 +675,6 @@ def _bounds(
 
 
 def _is_flat_ridge(profiles: Profiles, optimum: Optimum) -> bool:
-    """Whether the remaining gradient gains next to nothing over the whole range: a flat ridge."""
     free = np.where(optimum.at_bound, 0.0, optimum.point.gradient)
     return bool(np.abs(free) @ np.ptp(profiles.bounds, axis=1) < MAX_RIDGE_GAIN)
 

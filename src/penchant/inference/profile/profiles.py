@@ -217,7 +217,6 @@ def _solve_with_fixed_weight(
 
 
 def _spread_of(column: Matrix, rows: DecisionIndex) -> Vector:
-    """Mean variance of a variable (n_events, n_options) within choice sets, of each pair."""
     mine = column[rows.order]
     squares = mine.var(axis=1)
     counts = np.diff(rows.bounds)
@@ -647,7 +646,6 @@ class Profiles:
         how: tuple[bool, bool],
         ends: tuple[float, Vector] | None = None,
     ) -> Evaluations:
-        """Solve pairs by the compiled steps of a grid; by the general solver where these fail."""
         with_derivatives, follow_unconverged = how
         points = self.blank(subject, psi)
         fixed_weight = -1 if constraint is None else constraint.fixed_weight

@@ -156,7 +156,6 @@ def _outermost(cells: Matrix, reached: BoolVector, u: Vector, sign: float, index
 def _last(
     profiles: Profiles, suprema: Vector, inside: Matrix, outside: Vector, index: int
 ) -> Vector:
-    """Last position from inside to outside that reaches the supremum, by bisection."""
     subjects = np.arange(len(inside))
 
     def reaches(at: Vector) -> BoolVector:

@@ -387,7 +387,6 @@ class BatchNewton:
         )
 
     def _repeat_steps(self, going: BoolVector) -> BoolVector:
-        """Take steps that are not negligible; returns which rows may take another."""
         rows = np.flatnonzero(going & (np.abs(self._step).max(axis=1) >= NEWTON.step_tol))
         if not len(rows):
             return np.zeros_like(going)
