@@ -175,9 +175,9 @@ def _with_people(found: Estimates, given: Any) -> Estimates:
 
 
 # Subjects whose profiles are searched together: steps cost little more for many than for one.
-FEWEST, MOST = 64, 512
-# Explanatory variables on the grids of subjects searched together: some seconds of work, so that
-# progress is shown and workers are kept busy.
+MIN_TOGETHER, MAX_TOGETHER = 64, 512
+# Attributes on the grids of subjects searched together: parts small enough to show progress between
+# them and to keep workers busy.
 MAX_NUMBERS_TOGETHER = 3e8
 
 
@@ -254,7 +254,7 @@ def _at_once(model: Model, n_events: list[int], workers: int) -> int:
     width = (Declared(model).n_options or 2) * max(len(model.weights), 1) * n_points
     largest = max(n_events, default=1) * width
     share = -(-len(n_events) // workers)
-    return max(FEWEST, min(MOST, share, int(MAX_NUMBERS_TOGETHER / largest)))
+    return max(MIN_TOGETHER, min(MAX_TOGETHER, share, int(MAX_NUMBERS_TOGETHER / largest)))
 
 
 OF_CHOICES = {"method": "ml", "constraints": None, "covariance": "model", "max_steps": None}

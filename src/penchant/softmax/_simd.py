@@ -759,7 +759,9 @@ def _row_pointers(builder, table, positions, first):
 
 # 1 / (weight * mass) must stay finite for any sum of exponentials; lighter decisions add nothing.
 MIN_INVERTIBLE_WEIGHT = 1e-290
-MAX_UNROLLED_VARIABLES = 12  # unrolling all pairs of more variables compiles for seconds
+MAX_UNROLLED_VARIABLES = (
+    12  # code for all pairs of variables grows with their square, and so does compiling
+)
 # Up to here all sums of a row fit in registers: means and products are taken in one loop, and sets
 # of two options have their own code.
 MAX_FUSED_VARIABLES = 5
@@ -831,7 +833,9 @@ EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _strips(N_REGISTERS)[0][1]
 # Variables up to which `pair_moments` beats `block_moments` (measured), by the lanes of a register.
 MAX_PAIR_VARIABLES = {8: 3, 4: 2}.get(REGISTER_LANES, 0)
-MAX_LAYOUT_COLUMNS = 24  # options times variables; the unrolled layout of more compiles for seconds
+MAX_LAYOUT_COLUMNS = (
+    24  # options times variables; code of an unrolled layout, and compiling it, grow with them
+)
 EXP_REGISTERS = 12  # registers that an exponential needs beside the sums
 MAX_PAIR_BLOCKS = 120  # a product of 8 * 120 factors up to 2 stays below 2^1024 and is finite
 

@@ -52,7 +52,7 @@ from penchant.softmax.separation import (
 )
 from penchant.softmax.solution import Solution, check_units, weight_unit
 
-SUBJECTS_PER_TASK = 64  # some milliseconds of work: more than a thread's overhead, and even loads
+SUBJECTS_PER_TASK = 64  # more work than a thread's overhead, and few enough for even loads
 
 
 @dataclass(frozen=True)
@@ -434,7 +434,9 @@ def _estimates(
     labels = choices.subject_labels
     decisions_of = _decisions_by_subject(choices)
 
-    def estimate(i: int) -> Estimate:  # made on demand: thousands of objects take seconds
+    def estimate(
+        i: int,
+    ) -> Estimate:  # made on demand: most callers read arrays, and never ask for every object
         if i in others:
             return others[i]
         mine = choices.subset(decisions_of(i))

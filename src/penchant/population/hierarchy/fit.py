@@ -62,7 +62,7 @@ class PopulationFitOptions:
     max_fixed_shift: float = 1.0  # typical sds: farther the expansion in fixed coordinates is off
     limit_drop: float = 1.353  # log-units: chi-square(1) point of 90 % over 2, one-sided 95 %
     max_integration_error: float = 0.1  # log-units per hundred subjects: invisible in any digit
-    max_nodes: int = 4000  # of each subject in a search: seconds for a hundred subjects
+    max_nodes: int = 4000  # of each subject in a search: bounds time and memory of a product rule
     max_draws_shift: float = 0.2  # standard errors by which other draws may move a parameter
     small_spread: float = 0.3  # relative to a likelihood's sd: such a spread may be none
     min_spread_gain: float = 0.05  # log-units that a spread must be worth to be kept

@@ -28,7 +28,7 @@ from penchant.population.hierarchy.marginal import (
 class TrustRegionOptions:
     """Limits of the Newton iteration and of the parameter space."""
 
-    max_newton_steps: int = 60  # a backstop: from rough nodes 5 to 10 steps are usual
+    max_newton_steps: int = 60  # a backstop: a search that is not done by then is reported
     max_reml_updates: int = 20  # re-linearisations of the REML term; two or three are usual
     step_tol: float = 1e-3  # standard errors; smaller moves change no reported digit
     trust_radius: float = 0.7  # in log sd or Cholesky ratio: nodes placed for one sd serve half it
