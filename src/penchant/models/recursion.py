@@ -125,6 +125,7 @@ class Recursion(CompiledModel):
     n_options: int
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
+    optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
     features: ClassVar[Callable[..., None]]
     update: ClassVar[Callable[..., None]]
     start: ClassVar[Callable[..., None] | None] = None
@@ -205,7 +206,8 @@ class Recursion(CompiledModel):
         kind = type(self)
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
-        names = Declarations(shape, bound, tuple(self.state()), ("choice", *self.codes()))
+        whole = "choice", *self.codes()
+        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional)
         functions = kind.features, kind.update, kind.start
         return compiled_program(kind.__name__, functions, names)
 
@@ -357,12 +359,15 @@ class Declarations:
         Fields of psi that stand for a shape parameter of another name: (field, name).
     states, codes
         State arrays; fields of an event that are whole numbers.
+    optional
+        Fields of an event without which update runs, too.
     """
 
     shape: tuple[str, ...]
     bound: tuple[tuple[str, str], ...]
     states: tuple[str, ...]
     codes: tuple[str, ...]
+    optional: tuple[str, ...]
 
 
 @cache
@@ -428,7 +433,8 @@ def _loops(
         *(f"p_{one}" for one in program["fixed"]),
         *(f"c_{one}" for one in program["settings"]),
     ]
-    known = _known(program["learnt"], codes)
+    needed = [one for one in program["learnt"] if one not in names.optional]
+    known = _known(needed, codes)
     read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
     pairs = {
         "n_lanes": N_LANES,

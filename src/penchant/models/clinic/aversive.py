@@ -16,16 +16,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-
-from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.model import positive, share, softmax
 from penchant.models.natural import Shape
-from penchant.models.record import Record, unfolded
 from penchant.models.recursion import ValueModel, rates
-
-SIZES = ("magnitude_0", "magnitude_1")
 
 
 @dataclass(frozen=True)
@@ -46,7 +40,7 @@ class AversiveLearning(ValueModel):
 
     reports = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
-    before: tuple[str, ...] = field(default=SIZES, init=False, repr=False)
+    before: tuple[str, ...] = field(default=("magnitude_0", "magnitude_1"), init=False, repr=False)
     after: tuple[str, ...] = field(default=("outcome",), init=False, repr=False)
 
     @property
@@ -61,44 +55,25 @@ class AversiveLearning(ValueModel):
         """No: probabilities are cut off at 0 and 1."""
         return False
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Minus the punishment that is expected of each option, and its derivatives."""
-        before = np.array([0.5, 0.0])[: 1 + with_slopes]
-        given = record, "punishments", which, np.ascontiguousarray(psi), before, 2 * with_slopes
-        return unfolded(*given, lambda: _punishments(record))
+    def state(self) -> Mapping[str, float]:
+        """Probability that the first option is the punished one."""
+        return {"first": 0.5}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> AversiveAgents:
-        """Agents who play so."""
-        return AversiveAgents(parameters, n_agents)
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Minus the punishment that is expected of each option; 0 where no size was shown."""
+        away = s.first - 0.5
+        for i in range(2):
+            size = e.magnitude_0 if i == 0 else e.magnitude_1
+            felt = 0.5 + psi.gamma * (away if i == 0 else -away)
+            cut = min(max(felt, 0.0), 1.0)
+            x[i, 0] = -cut * (size if size == size else 0.0)
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Delta rule towards what was punished, after a choice."""
+        if e.choice >= 0:
+            s.first += psi.learning_rate * (e.outcome - s.first)
 
     def __str__(self) -> str:
         return "aversive learning, sizes shown"
-
-
-def _punishments(record: Record) -> list[Vector]:
-    """What was punished, NaN where nothing is learnt; sizes of both, 0 if they were not shown."""
-    outcome = np.where(record.chosen >= 0, record.after("outcome"), np.nan)
-    return [outcome, *(np.nan_to_num(record.before(size)) for size in SIZES)]
-
-
-class AversiveAgents:
-    """Agents in play."""
-
-    def __init__(self, parameters: Mapping[str, float], n_agents: int) -> None:
-        self.beta = positive(parameters, "inverse_temperature")
-        self.rate = share(parameters, "learning_rate")
-        self.gamma = positive(parameters, "gamma")
-        self.first = np.full(n_agents, 0.5)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent."""
-        both = np.column_stack([self.first, 1.0 - self.first])
-        felt = np.clip(self.gamma * (both - 0.5) + 0.5, 0.0, 1.0)
-        sizes = np.column_stack([before[name] for name in SIZES])
-        return softmax(-self.beta * felt * sizes)
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Learn which option was punished."""
-        self.first = self.first + self.rate * (np.asarray(after["outcome"]) - self.first)
