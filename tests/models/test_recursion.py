@@ -36,7 +36,8 @@ class Everything(Recursion):
     @staticmethod
     def update(s, e, psi, c):
         error = e.reward - s.value[e.choice]
-        gain = psi.rate if error > 0 else psi.rate * psi.power / 2
+        is_better = (error > 0) == (psi.power > 0)
+        gain = psi.rate if is_better else psi.rate * psi.power / 2
         s.value[e.choice] += gain * error
         s.seen *= 1.0 - psi.rate * max(s.seen, 0.2)
         s.seen += abs(min(error, 0.5 * psi.power))
@@ -111,6 +112,30 @@ def test_agents_choose_by_the_attributes_of_their_own_play(episode):
             agents.probabilities(), np.tile(expected / expected.sum(), (n, 1)), rtol=1e-12
         )
         agents.observe(np.full(n, chosen), np.full(n, reward))
+
+
+class Waiting(Everything):
+    """Forgets the last choice where none is made, which update has to see."""
+
+    optional = ("choice", "reward")
+
+    def state(self):
+        return {"last": -1.0}
+
+    @staticmethod
+    def features(s, e, psi, c, x):
+        for i in range(2):
+            x[i, 0] = psi.rate if s.last == i else 0.0
+
+    @staticmethod
+    def update(s, e, psi, c):
+        s.last = e.choice if e.reward == e.reward else -1.0
+
+
+def test_update_runs_where_only_optional_fields_are_missing(episode):
+    found = Waiting().explanatory(episode, 0.4, 1.0)[:, :, 0]
+    last = np.append(-1, episode.chosen[:-1])
+    np.testing.assert_array_equal(found, 0.4 * (last[:, None] == np.arange(2)))
 
 
 @pytest.mark.parametrize(

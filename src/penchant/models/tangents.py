@@ -62,8 +62,12 @@ class Tangents:
                     self.active.update(_base(target) for target in targets)
 
     def _depends(self, expression: ast.expr) -> bool:
-        names = {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
-        return bool(names & self.active)
+        if isinstance(expression, ast.Compare):
+            return False  # true or false, a constant but where it jumps
+        if isinstance(expression, ast.Name):
+            return expression.id in self.active
+        parts = ast.iter_child_nodes(expression)
+        return any(self._depends(part) for part in parts if isinstance(part, ast.expr))
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if isinstance(node, ast.If):

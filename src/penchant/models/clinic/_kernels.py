@@ -27,37 +27,6 @@ LOG_2 = 0.693147180369123816490, 1.90821492927058770002e-10  # of which the firs
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def groups_of(which):
-    """How many groups there are of neighbours that share an episode, eight each at most."""
-    n, size = 0, 0
-    for k in range(len(which)):
-        if size == 0 or size == SIDE_BY_SIDE or which[k] != which[k - 1]:
-            n += 1
-            size = 0
-        size += 1
-    return n
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def group(which, lengths, psi, pairs, lanes):
-    """Fill in, of each group, its episode, how many share it, and their first row; and their psi.
-
-    lengths : events of each of `which`; lanes that nobody takes are those of the last
-    """
-    k, row = 0, 0
-    for g in range(len(pairs)):
-        n = 1
-        while k + n < len(which) and n < SIDE_BY_SIDE and which[k + n] == which[k]:
-            n += 1
-        pairs[g, 0], pairs[g, 1], pairs[g, 2] = which[k], n, row
-        for a in range(psi.shape[1]):
-            for lane in range(SIDE_BY_SIDE):
-                lanes[g, a, lane] = psi[k + min(lane, n - 1), a]
-        row += n * lengths[k]
-        k += n
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def two_step(
     chosen,
     rewards,

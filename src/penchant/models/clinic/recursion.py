@@ -12,67 +12,13 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.models.clinic._kernels import SIDE_BY_SIDE, group, groups_of
-from penchant.models.model import positive, softmax
+from penchant.models.clinic._kernels import SIDE_BY_SIDE
 from penchant.models.record import Record, empty
 
 FEW = 5  # pairs, of which fewer are unfolded one after another
 # as many as a loop has lanes: its code depends on it
 ALONE: tuple[int, ...] = (0,)
 TOGETHER: tuple[int, ...] = (0,) * SIDE_BY_SIDE
-
-
-class ValueAgents:
-    """Agents in play who choose by values that they divide by a temperature."""
-
-    def __init__(self, parameters: Mapping[str, float], n_agents: int, n_options: int) -> None:
-        self.tau = positive(parameters, "temperature")
-        self.values = np.zeros((n_agents, n_options))
-        self.who = np.arange(n_agents)
-
-    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.values / self.tau)
-
-
-def in_lanes(
-    loop: Callable[..., None],
-    record: Record,
-    which: IntVector,
-    psi: Matrix,
-    n_slopes: int,
-    size: tuple[int, int],
-    start: Sequence[float] | Vector,
-    *seen: Any,
-    settings: tuple[Any, ...] = (),
-) -> tuple[Matrix, Matrix | None]:
-    """Variables of pairs, and derivatives in the first so many psi, by a loop that has lanes.
-
-    start : what is known before play, n_state numbers
-    """
-    record.check_options(size[0])
-    lengths = record.lengths(which)
-    x = empty(int(lengths.sum()), *size)
-    at = np.ascontiguousarray(psi, dtype=np.float64)
-    n_groups = groups_of(which)
-    # Who shares an episode with nobody gains nothing by lanes: slopes, then, cost less than those.
-    alone = n_slopes > 0 or 2 * n_groups > len(which)
-    pairs = np.ones((len(which) if alone else n_groups, 3), dtype=np.int64)
-    if alone:
-        pairs[:, 0], pairs[:, 2], at = which, lengths.cumsum() - lengths, at[:, :, None]
-    else:
-        lanes = np.empty((n_groups, at.shape[1], SIDE_BY_SIDE))
-        group(which, lengths, at, pairs, lanes)
-        at = lanes
-    value = np.empty((len(pairs), len(start), at.shape[2]))
-    value[:] = np.asarray(start, dtype=np.float64)[:, None]
-    given = (*seen, record.starts, pairs, at, *settings, value)
-    if not alone:
-        loop(*given, None, x, None)
-        return x, None
-    slopes = empty(n_slopes or psi.shape[1], *x.shape)
-    loop(*given, np.zeros((len(pairs), len(slopes), *value.shape[1:])), x, slopes)
-    return x, slopes if n_slopes else None
 
 
 def in_groups(
@@ -86,7 +32,7 @@ def in_groups(
     n_state: int,
     *seen: Any,
 ) -> tuple[Matrix, Matrix | None]:
-    """The same where every lane has an episode of its own, as long as those beside it.
+    """Attributes of pairs, by a loop whose lanes have episodes of their own, equally long.
 
     For loops that compute so much that it does not matter where events are read from. n_state:
     lines of lanes that the loop asks for.

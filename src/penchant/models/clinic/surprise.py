@@ -26,19 +26,12 @@ from math import nan
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Vector
 from penchant.arguments import whole_number
-from penchant.models.clinic.recursion import ValueAgents
-from penchant.models.model import Habits, share, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import (
-    Record,
-    control_names,
-    fill_controls,
-    in_units_of_temperature,
-    unfolded,
-)
+from penchant.models.record import control_names, in_units_of_temperature
 from penchant.models.recursion import ValueModel, rates, shapes
 
 
@@ -161,61 +154,31 @@ class ConfirmationBias(ValueModel):
         """No: where an error is 0, the other rate takes over."""
         return False
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Values before every event, and their derivatives."""
-        n_slopes = 2 * with_slopes
-        before, at = np.zeros(2 * (1 + n_slopes)), np.ascontiguousarray(psi)
-        given = record, "confirmation", which, at, before, n_slopes
-        x, slopes = unfolded(*given, lambda: _both_outcomes(record))
-        if self.stickiness:
-            x = _with_room(x)
-            fill_controls(record, which, x, self.stickiness, False)
-            slopes = None if slopes is None else _with_room(slopes)
-        return x, slopes
+    def state(self) -> Mapping[str, ArrayLike]:
+        """Value of both options, and the last choice, -1 before the first."""
+        return {"value": np.zeros(2), "last": -1.0}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> ConfirmingAgents:
-        """Agents who play so."""
-        return ConfirmingAgents(parameters, n_agents)
+    def settings(self) -> Mapping[str, int]:
+        """Whether the last choice is repeated."""
+        return {"stickiness": int(self.stickiness)}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Values of both options, and 1 for the last choice."""
+        for i in range(2):
+            x[i, 0] = s.value[i]
+            if c.stickiness == 1 and s.last == i:
+                x[i, 1] = 1.0
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Delta rule for both options; what speaks for the choice has a rate of its own."""
+        for i in range(2):
+            error = (e.reward if i == e.choice else e.forgone) - s.value[i]
+            confirms = (error >= 0) == (i == e.choice)
+            s.value[i] += (psi.confirmatory_rate if confirms else psi.disconfirmatory_rate) * error
+        if e.is_choice == 1:
+            s.last = e.choice
 
     def __str__(self) -> str:
         return "confirmation bias with full feedback" + (", stickiness" if self.stickiness else "")
-
-
-def _both_outcomes(record: Record) -> tuple[Vector, Vector, Vector]:
-    """Options taken, -1 where nothing is learnt, with their rewards and those of the others."""
-    learnt = (record.chosen >= 0) & ~np.isnan(record.rewards)
-    forgone = np.asarray(record.after("forgone"), dtype=np.float64)
-    return np.where(learnt, record.chosen, -1.0), np.where(learnt, record.rewards, 0.0), forgone
-
-
-def _with_room(values: Matrix) -> Matrix:
-    """A second column of zeros."""
-    found = np.zeros((*values.shape[:-1], 2))
-    found[..., :1] = values
-    return found
-
-
-class ConfirmingAgents(ValueAgents):
-    """Agents in play, with a rate of each kind."""
-
-    def __init__(self, parameters: Mapping[str, float], n_agents: int) -> None:
-        super().__init__(parameters, n_agents, 2)
-        self.habits = Habits.of(parameters, n_agents, 2)
-        self.for_me = share(parameters, "confirmatory_rate")
-        self.against = share(parameters, "disconfirmatory_rate")
-
-    def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(self.values / self.tau + self.habits.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Learn from both outcomes."""
-        self.habits.observe(chosen)
-        paid = np.empty_like(self.values)
-        paid[self.who, chosen], paid[self.who, 1 - chosen] = rewards, after["forgone"]
-        error = paid - self.values
-        mine = np.arange(2) == np.asarray(chosen)[:, None]
-        confirms = (error >= 0) == mine
-        self.values = self.values + np.where(confirms, self.for_me, self.against) * error

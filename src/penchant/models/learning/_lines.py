@@ -333,63 +333,6 @@ def _learnt_at_a_rate(emit, n, state, told):
     return list(zip(*shown, strict=True)), [*up, *down, *after]
 
 
-def _learnt_by_confirmation(emit, n, state, told):
-    """Values of both options move to what they paid: rates of what confirms the choice, and not.
-
-    told : the option taken, or -1 where nothing is learnt; its reward; that of the other, or NaN
-    """
-    builder, none, one = emit.builder, emit.splat(0.0), emit.splat(1.0)
-    (chosen, reward, forgone), rates = told, state[:2]
-    after, shown = [], []
-    for i in range(2):
-        value, *slopes = state[2 + i * n : 2 + (i + 1) * n]
-        mine = builder.fcmp_ordered("==", chosen, emit.splat(float(i)))
-        target = builder.select(mine, reward, forgone)
-        learns = builder.and_(
-            builder.fcmp_ordered(">=", chosen, none), builder.fcmp_ordered("ord", target, target)
-        )
-        error = builder.select(learns, builder.fsub(target, value), none)
-        confirms = builder.icmp_unsigned("==", builder.fcmp_ordered(">=", error, none), mine)
-        rate = builder.select(learns, builder.select(confirms, *rates), none)
-        after.append(builder.fadd(value, builder.fmul(rate, error)))
-        for slope, both in zip(slopes, ((error, none), (none, error)), strict=False):
-            kept = builder.fmul(builder.fsub(one, rate), slope)
-            after.append(builder.fadd(kept, builder.select(confirms, *both)))
-        shown.append((value, *slopes))
-    return list(zip(*shown, strict=True)), [*rates, *after]
-
-
-def _learnt_of_punishments(emit, n, state, told):
-    """The probability that the first option is punished: rate and gamma, then e with its slope.
-
-    told : 1 if the first option was punished, 0 if not, NaN where nothing is learnt; both sizes
-    """
-    builder, none, one, half = emit.builder, emit.splat(0.0), emit.splat(1.0), emit.splat(0.5)
-    (outcome, *sizes), (rate, gamma, value, *slopes) = told, state
-    own, shown = builder.fsub(value, half), []
-    for i, size in enumerate(sizes):
-        away = own if i == 0 else builder.fsub(none, own)
-        f = builder.fadd(half, builder.fmul(gamma, away))
-        cut = builder.select(builder.fcmp_ordered("<", f, none), none, f)
-        cut = builder.select(builder.fcmp_ordered(">", cut, one), one, cut)
-        less = builder.fsub(none, size)
-        planes = [builder.fmul(builder.fsub(none, cut), size)]
-        if slopes:
-            inside = builder.select(builder.fcmp_ordered("==", f, cut), less, none)
-            rise = slopes[0] if i == 0 else builder.fsub(none, slopes[0])
-            planes.append(builder.fmul(rise, builder.fmul(inside, gamma)))
-            planes.append(builder.fmul(inside, away))
-        shown.append(planes)
-    learns = builder.fcmp_ordered("ord", outcome, outcome)
-    error = builder.fsub(outcome, value)
-    moved = builder.fadd(value, builder.fmul(rate, error))
-    after = [builder.select(learns, moved, value)]
-    for slope in slopes:
-        tilted = builder.fadd(builder.fmul(builder.fsub(one, rate), slope), error)
-        after.append(builder.select(learns, tilted, slope))
-    return list(zip(*shown, strict=True)), [rate, gamma, *after]
-
-
 def _unfold_eight(builder, arguments, rule, n_planes, apart):
     """Instructions of a function for eight events of eight pairs."""
     state, told, n_events, begins, t, out, places, width = arguments
@@ -428,8 +371,6 @@ def _unfold_eight(builder, arguments, rule, n_planes, apart):
 # of each rule: its instructions, numbers told of an event, and lines of its state by planes
 RULES = {
     "rates": (_learnt_at_a_rate, 2, lambda n: 4 * n),
-    "confirmation": (_learnt_by_confirmation, 3, lambda n: 2 + 2 * n),
-    "punishments": (_learnt_of_punishments, 3, lambda n: 3 + (n > 1)),
 }
 _NUMBERS, _PLACES, _PLACE = types.CPointer(types.float64), types.CPointer(types.int64), types.int64
 _EVENTS = types.void(_NUMBERS, _NUMBERS, _PLACE, _PLACES, _PLACE, _NUMBERS, _PLACES, _PLACE)
