@@ -39,8 +39,9 @@ class Everything(Recursion):
         is_better = (error > 0) == (psi.power > 0)
         gain = psi.rate if is_better else psi.rate * psi.power / 2
         s.value[e.choice] += gain * error
-        s.seen *= 1.0 - psi.rate * max(s.seen, 0.2)
-        s.seen += abs(min(error, 0.5 * psi.power))
+        shrunk, more = s.seen * (1.0 - psi.rate * max(s.seen, 0.2)), min(error, 0.5 * psi.power)
+        s.seen = shrunk
+        s.seen += abs(more)
 
 
 def literal(episode, rate, power):

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from penchant.models.offers.magnitude import MagnitudeDiscounting as MagnitudeDiscounting
     from penchant.models.offers.sharing import Inequity as Inequity
     from penchant.models.offers.sharing import Ultimatum as Ultimatum
+    from penchant.models.recursion import Recursion as Recursion
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality
     from penchant.models.spatial.ucl import UCL as UCL

@@ -120,7 +120,31 @@ class Program:
 
 
 class Recursion(CompiledModel):
-    """Base of models that are defined by `state`, `features` and `update`."""
+    """Base of models that are defined by `state`, `features` and `update`.
+
+    See the module's docstring for the form of the functions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import penchant as pn
+    >>> class Learner(pn.models.Recursion):
+    ...     n_options = 2
+    ...     weights = ("inverse_temperature",)
+    ...     shape = (pn.models.Shape("learning_rate", 0.001, 1.0),)
+    ...     def state(self):
+    ...         return {"value": np.zeros(2)}
+    ...     @staticmethod
+    ...     def features(s, e, psi, c, x):
+    ...         for i in range(2):
+    ...             x[i, 0] = s.value[i]
+    ...     @staticmethod
+    ...     def update(s, e, psi, c):
+    ...         s.value[e.choice] += psi.learning_rate * (e.reward - s.value[e.choice])
+    >>> play = pn.Episode([0, 1, 1], [1.0, 0.0, 1.0])
+    >>> Learner().explanatory(play, 0.5)[:, :, 0].tolist()
+    [[0.0, 0.0], [0.5, 0.0], [0.5, 0.0]]
+    """
 
     n_options: int
     before: tuple[str, ...] = ()
@@ -407,12 +431,19 @@ def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], F
     """Statements of a function with plain variables, and the fields of records that they use."""
     if function is None:
         return [], {key: {} for key in _RECORDS}
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except OSError as error:
+        raise DataError(
+            f"{function.__qualname__} must stand in a file or a notebook, whose text is compiled; "
+            "got one without. Put the class into a file, and import it."
+        ) from error
+    tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
     body = [one for one in tree.body if not _is_docstring(one)]
     names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)})
-    plain = [ast.fix_missing_locations(names.visit(one)) for one in body]
-    return plain, names.found
+    plain = names.visit(ast.Module(body, []))
+    return ast.fix_missing_locations(plain).body, names.found
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -273,3 +273,19 @@ class Names(ast.NodeTransformer):
     def _first(self, record: str) -> list[ast.expr]:
         words = self.indexed.get(record, ())
         return [ast.parse(word, mode="eval").body for word in words]
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
+        """Split `a, b = x, y` into assignments of one variable, all values before all targets."""
+        target, value = node.targets[0], node.value
+        if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+            self.generic_visit(node)
+            return node
+        names = [f"part_{node.lineno}_{k}" for k in range(len(target.elts))]
+        values: list[ast.stmt] = [
+            ast.Assign([ast.Name(name, ast.Store())], self.visit(one))
+            for name, one in zip(names, value.elts, strict=True)
+        ]
+        return values + [
+            ast.Assign([self.visit(one)], ast.Name(name, ast.Load()))
+            for name, one in zip(names, target.elts, strict=True)
+        ]
