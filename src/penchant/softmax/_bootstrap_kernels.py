@@ -10,8 +10,11 @@ import numpy as np
 
 from penchant.softmax._kernels import compiled, compiled_no_alloc, newton_step
 
-MAX_DRAW_STEPS = 60  # of Newton's method, halvings included; separated draws take the most
-# In squared standard errors: the gain left is half of it, to second order; no W moves by more.
+# Newton steps and halvings of one draw. A separated draw has no maximum and would go on for ever;
+# by then its value is at the supremum, which is all that the statistic needs.
+MAX_DRAW_STEPS = 60
+# Squared standard errors. W could still rise by about as much; that is added to second order, so
+# that the error left is below the tolerance for ties of W.
 SQUARED_DECREMENT_TOL = 1e-5
 
 
@@ -30,7 +33,7 @@ def log_sums(x, offset, theta, work, gradient, information):
             information[a, c] = 0.0
     mean = work[m:]
     for t in range(n):
-        top, at = -np.inf, 0  # relative to the largest utility: no exponential overflows
+        top, at = -np.inf, 0  # subtracted below: no exponential overflows
         for i in range(m):
             q = offset[t, i]
             for a in range(d):
@@ -84,7 +87,8 @@ def maximise_draw(x, offset, known, s, positive, theta, state, workspace):
             value += trial[a] * s[a]
         if not value >= best - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
-            if fraction < 1e-6:  # separated draws: the value is at its supremum
+            # a separated draw: the value is at its supremum, and steps only lengthen theta
+            if fraction < 1e-6:
                 return best
             for a in range(d):
                 trial[a] = theta[a] + fraction * step[a]
@@ -97,7 +101,8 @@ def maximise_draw(x, offset, known, s, positive, theta, state, workspace):
             gradient[a] = s[a] - gradient[a]
         for a in range(d):
             at_bound = positive[a] and theta[a] <= 0.0 and gradient[a] <= 0.0
-            if at_bound or information[a, a] <= 0.0:  # leave the weight out of this step
+            # else the step would leave the bounds or divide by 0
+            if at_bound or information[a, a] <= 0.0:
                 for c in range(d):
                     information[a, c] = information[c, a] = 0.0
                 information[a, a], gradient[a] = 1.0, 0.0

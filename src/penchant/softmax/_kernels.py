@@ -38,15 +38,17 @@ CHUNK_BLOCKS = 512
 
 INDEX_ZERO = np.int64(0)  # typed: numba would compile a callee anew for the literal 0
 MOVED, CONVERGED, STALLED, SINGULAR, SLOW = 0, 1, 2, 3, 4
-# Slots of the vector `progress` of Newton's method, and its start: highest value so far, fraction
-# of the step that is tried, decrement, number of slow steps in a row, number of steps.
+# Slots of the vector `progress`: compiled code and Python take turns at the steps of one search,
+# and a vector of numbers is the cheapest state to hand over.
 BEST_VALUE, FRACTION, DECREMENT, N_SLOW, N_STEPS = 0, 1, 2, 3, 4
 NEWTON_START = (-np.inf, 1.0, np.inf, 0.0, 0.0)
-# In standard errors. The last step squares it, to 1e-20: no digit of theta is left to gain.
+# Standard errors. Newton's last step squares the distance, to 1e-20: no digit of theta is left to
+# gain, and a smaller tolerance would run into rounding.
 DECREMENT_TOL = 1e-10
-# In standard errors: from here a Newton step towards a finite maximum at least squares it.
+# Standard errors. Below, a Newton step towards a finite maximum at least squares the decrement;
+# steps that do not are a sign that the maximum is at infinity.
 FAST_DECREMENT = 0.05
-MAX_SLOW_STEPS = 3  # in a row; rounding alone makes one or two slow
+MAX_SLOW_STEPS = 3  # in a row: one or two can be slow by rounding alone, without separation
 # Fraction of the promised gain that a step must achieve (Armijo's condition). Without it steps may
 # land where all choices are certain, the value is flat, and the next step is no step.
 SUFFICIENT_GAIN = 0.25
@@ -86,7 +88,8 @@ def pack_blocks(table, kernel, order, bounds, starts, blocks, packed, buffers):
             if inside:
                 side[b, lane] = weights[k] if weights.size else 1.0
                 for r in range(first_row[k], first_row[k + 1]):
-                    sources[used, lane] = r * d  # overwritten if this row does not count
+                    # before the test, and overwritten if that fails: no branch
+                    sources[used, lane] = r * d
                     used += r != c and (not available.size or available[r])
                 uniform = uniform and used == most
             side[b, LANES + lane] = n_rows - used
@@ -129,7 +132,8 @@ def _add_lane_sums(total, parts, i, moments):
 @compiled_inner
 def _log_product(total, first):
     """Logarithm of the product of eight numbers >= 1 from `first` on; 0 if none was written."""
-    if total[first] == 0.0:  # block_moments uses no product for sets of more than two options
+    # sets of more than two options keep no product: log(0) would spoil the sum
+    if total[first] == 0.0:
         return 0.0
     product, found = 1.0, 0.0
     for j in range(first, first + LANES):
@@ -227,15 +231,18 @@ def advance(moments, precision, linear, theta, best, step, information, gradient
             pull += precision[a, c] * theta[c]
         value += theta[a] * (linear[a] - 0.5 * pull)
         work[d, a] = pull
-    # a fall by rounding of the sum is none
+    # a long sum may fall by rounding at the maximum itself: not a reason to halve the step
     least = progress[BEST_VALUE] - 1e-13 * (1.0 + abs(progress[BEST_VALUE]))
-    if progress[N_STEPS] > 0.0:  # there was a step; the slope along it is decrement^2
+    # the first point has no step before it; the slope along a step is decrement^2
+    if progress[N_STEPS] > 0.0:
         least += SUFFICIENT_GAIN * progress[FRACTION] * (progress[DECREMENT] * progress[DECREMENT])
-    if not (math.isfinite(value) and value >= least):  # not risen enough: halve the step
+    # overshot: Newton's step is too long far from the maximum, so halve it
+    if not (math.isfinite(value) and value >= least):
         progress[FRACTION] *= 0.5
         for a in range(d):
             theta[a] = best[a] + progress[FRACTION] * step[a]
-        return MOVED if progress[FRACTION] > 1e-12 else STALLED  # 40 halvings: no step helps
+        # after 40 halvings a step only moves rounding errors
+        return MOVED if progress[FRACTION] > 1e-12 else STALLED
     progress[BEST_VALUE] = value
     for a in range(d):
         best[a] = theta[a]
@@ -372,7 +379,8 @@ def scatter(problem, same, moments, workspace, weighted, spread):
     for a in range(len(full)):
         full[a] = 0.0
     sum_blocks((values, starts, weighted), kernel, full, INDEX_ZERO, n_blocks, of_sums, moments)
-    for a in range(len(full)):  # back to 1, the weight of an offset column
+    # theta was zeroed for the scatter; an offset column always has weight 1
+    for a in range(len(full)):
         full[a] = 1.0
     for a in range(d):
         for c in range(a + 1):
@@ -421,7 +429,7 @@ def fit_subjects(
                 precision[a, c] = base_precision[a, c]
             scale = math.sqrt(
                 spread[s, a, a]
-            )  # rooted and squared, as `ScaledPrior` does: same bits
+            )  # rooted and squared as in `ScaledPrior`: a batch and a single fit agree in every bit
             precision[a, a] += ridge * (scale * scale if scale > 0.0 else 1.0)
             moments_known = moments_known and theta[s, a] == 0.0
             best[a], step[a] = theta[s, a], 0.0

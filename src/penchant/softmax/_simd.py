@@ -26,14 +26,15 @@ _INT32 = ir.IntType(32)
 _FUSED = ("contract",)  # products and sums may be fused: faster, and one rounding fewer
 _LOG2_E = 1.4426950408889634
 _LN2 = 0.6931471805599453
-# log 2 in two parts (Cody and Waite, 1980): k * high is exact for every exponent k of a double.
+# log 2 in two parts (Cody and Waite, 1980): k * high is exact for every exponent k of a double, so
+# that reducing the argument of an exponential loses no digit.
 _LN2_HIGH = 6.93147180369123816490e-01
 _LN2_LOW = 1.90821492927058770002e-10
 # 1.5 * 2**52: adding it to a double rounds it to an integer, which is left in the low bits.
 _ROUNDING_SHIFT = 6755399441055744.0
 _MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal: slow, and nothing beside the largest, 1
 # exp r to 4e-17 for |r| <= log(2)/2: the Taylor series with its later terms adjusted to interpolate
-# at Chebyshev nodes, which needs fewer terms than the plain series
+# at Chebyshev nodes, which needs fewer terms than the plain series.
 _EXP_COEFFICIENTS = [
     1.0,
     1.0,
@@ -48,7 +49,8 @@ _EXP_COEFFICIENTS = [
     2.761380686153829e-07,
     2.5095554677111112e-08,
 ]
-# 2^r to the same accuracy for |r| <= 1/2
+# 2^r for |r| <= 1/2, made like the coefficients above. Powers of 2 save a multiplication per
+# option: splitting the argument into a whole exponent and a rest needs no factor log 2.
 _EXP2_COEFFICIENTS = [
     1.0,
     0.6931471805599453,
@@ -63,7 +65,9 @@ _EXP2_COEFFICIENTS = [
     7.074194297288521e-09,
     4.4558179083360645e-10,
 ]
-_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD  # of sqrt(1/2): mantissas lie between it and sqrt(2)
+# The double sqrt(1/2) as an integer. `log` takes mantissas between sqrt(1/2) and sqrt(2), around 1,
+# where its series converges fastest, rather than between 1 and 2.
+_SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
 def i64(number):
@@ -151,7 +155,8 @@ class VectorBuilder:
 
         x = k log 2 + r; exp x = 2^k exp r.
         """
-        inside = self.max(x, self.splat(_MIN_EXP_ARGUMENT))  # keeps the exponent bits in range
+        # below, the exponent would overflow into the sign bit
+        inside = self.max(x, self.splat(_MIN_EXP_ARGUMENT))
         shifted = self.fma(inside, self.splat(_LOG2_E), self.splat(_ROUNDING_SHIFT))
         k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
         r = self.fma(k, self.splat(-_LN2_HIGH), inside)
@@ -192,7 +197,7 @@ class VectorBuilder:
         )
         f = self.builder.fdiv(self.sub(m, self.splat(1.0)), self.add(m, self.splat(1.0)))
         square = self.mul(f, f)
-        # |f| <= 0.172, so that ten terms of the series reach the last digit
+        # the odd series converges fast: |f| <= 0.172, where ten terms reach the last digit
         tail = self.polynomial([2.0 / (2 * j + 3) for j in range(10)], square)
         exponent = self.builder.sitofp(k, self.vector)
         small = self.fma(exponent, self.splat(_LN2_LOW), self.mul(self.mul(f, square), tail))
@@ -215,7 +220,7 @@ class VectorBuilder:
 
     def loop_rows(self, n_rows, body, starts):
         """Emit a loop over rows that carries vectors in registers; returns their last values."""
-        # a single row that is known at compile time needs no branch
+        # one row, as in sets of two options, is the commonest case: unrolled, it needs no branch
         if isinstance(n_rows, ir.Constant) and n_rows.constant == 1:
             return body(i64(0), starts)
         before = self.builder.block
@@ -297,7 +302,8 @@ def padded_length(n):
     return (n + LANES - 1) // LANES * LANES
 
 
-# addresses of `block_moments` and `relative_rows`, number of variables, number of columns
+# Addresses of `block_moments` and `relative_rows`, number of variables, number of columns.
+# Addresses, as numba would compile every caller anew for a function that is passed as a function.
 MomentKernel = tuple[int, int, int, int]
 
 _NUMBERS = types.CPointer(types.float64)
@@ -351,7 +357,7 @@ def pair_moments_kernel(n_parameters: int) -> int:
 def pair_slopes_kernel(n_parameters: int, n_shape: int) -> int:
     """Address of `pair_slopes` for variables and slopes of each; 0 if sums exceed registers."""
     n_sums = n_slope_sums(n_parameters, n_shape)
-    # short or too few registers: sums would spill to memory in every row
+    # with short or few registers the sums would spill to memory in every row, and lose the gain
     if REGISTER_LANES == 2 or n_sums > N_REGISTERS - EXP_REGISTERS or not n_shape:
         return 0
     return _compiled_once(n_parameters, n_shape, _slopes_of, _PAIR_SLOPES_SIGNATURE)
@@ -725,7 +731,7 @@ def _relative_rows(builder, arguments, d, has_offset):
     def body(row, carried):
         begins = _row_pointers(builder, table, positions, builder.mul(row, i64(LANES)))
         x = _gather_columns(builder, begins, d)
-        for begin in begins:  # of the next block, where decisions are stored in order
+        for begin in begins:  # the next block, mostly: decisions tend to be stored in order
             emit.prefetch(begin, following)
         z = [builder.fsub(x[a], near[a]) for a in range(d)]
         first = builder.mul(row, i64(stride))
@@ -759,9 +765,8 @@ def _row_pointers(builder, table, positions, first):
 
 # 1 / (weight * mass) must stay finite for any sum of exponentials; lighter decisions add nothing.
 MIN_INVERTIBLE_WEIGHT = 1e-290
-MAX_UNROLLED_VARIABLES = (
-    12  # code for all pairs of variables grows with their square, and so does compiling
-)
+# Code for all pairs of variables grows with their square, and so does the time to compile it.
+MAX_UNROLLED_VARIABLES = 12
 # Up to here all sums of a row fit in registers: means and products are taken in one loop, and sets
 # of two options have their own code.
 MAX_FUSED_VARIABLES = 5
@@ -769,7 +774,8 @@ MAX_FUSED_VARIABLES = 5
 MAX_UNSHIFTED_UTILITY = 100.0
 MAX_CACHED_VECTORS = 256  # of 64 bytes, per group of blocks: 16 kB stay in the first-level cache
 
-# parts of LLVM's names of processors with AVX-512, for NUMBA_CPU_NAME without features
+# Parts of LLVM's names of processors with AVX-512. Needed where NUMBA_CPU_NAME is set without
+# features: numba then compiles for the named processor, not for the host, whose features mislead.
 AVX512_PROCESSORS = [
     "avx512",
     "icelake",
@@ -782,7 +788,7 @@ AVX512_PROCESSORS = [
     "znver4",
     "znver5",
 ]
-# names of processors without AVX
+# Names of processors without AVX, for the same case: longer vectors would be split by the compiler.
 SSE_PROCESSORS = ("generic", "x86-64", "nocona", "core2", "penryn", "nehalem", "westmere", "btver1")
 
 
@@ -792,7 +798,7 @@ def _registers():
     Follows numba: the host's features, or those of the processor that NUMBA_CPU_NAME names.
     """
     if not binding.get_process_triple().startswith(("x86_64", "i686", "amd64")):
-        return 32, 2  # arm64
+        return 32, 2  # arm64: NEON has many registers, but of two doubles only
     features, name = config.CPU_FEATURES, str(config.CPU_NAME)
     if features is None:
         features = binding.get_host_cpu_features().flatten()
@@ -833,10 +839,11 @@ EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
 TILE_HEIGHT = _strips(N_REGISTERS)[0][1]
 # Variables up to which `pair_moments` beats `block_moments` (measured), by the lanes of a register.
 MAX_PAIR_VARIABLES = {8: 3, 4: 2}.get(REGISTER_LANES, 0)
-MAX_LAYOUT_COLUMNS = (
-    24  # options times variables; code of an unrolled layout, and compiling it, grow with them
-)
-EXP_REGISTERS = 12  # registers that an exponential needs beside the sums
+# Options times variables: the code of an unrolled layout, and compiling it, grow with them.
+MAX_LAYOUT_COLUMNS = 24
+# Registers that an exponential occupies for its polynomial. Sums that need more than the rest would
+# be written to memory and read back at every exponential.
+EXP_REGISTERS = 12
 MAX_PAIR_BLOCKS = 120  # a product of 8 * 120 factors up to 2 stays below 2^1024 and is finite
 
 
@@ -1088,7 +1095,7 @@ def _set_slopes(builder, arguments, d, n_shape):
             return with_products(emit.load(*scratch_slot(row)), away, s, before)
 
         second = emit.loop_rows(n_rows, products, carried[n_first:])
-        own = emit.mul(chosen, inverse_mass)  # of the option chosen, all of whose differences are 0
+        own = emit.mul(chosen, inverse_mass)  # no row: the chosen option differs from itself by 0
         return [*first, *with_products(own, of_away_here, of_s_here, second)]
 
     n_sums = n_slope_sums(d, n_shape)

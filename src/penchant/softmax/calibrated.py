@@ -26,8 +26,9 @@ from penchant.softmax import _bootstrap_kernels as compiled
 from penchant.softmax.constraints import null_basis
 from penchant.tails import chi_square_isf, chi_square_sf
 
-N_DRAWN = 499  # the error of a p-value of 0.05 is then 0.01
-# Ratio of the likelihood-ratio statistics at the two values between which the pace is measured.
+N_DRAWN = 499  # simulated data sets: the standard error of a p-value of 0.05 is then 0.01
+# The search for an end steps by the slope of the root of W between two profile intervals; this is
+# the ratio of their W: nearer to 1 rounding spoils the slope.
 FURTHER_RATIO = 2.0
 
 
@@ -35,16 +36,22 @@ FURTHER_RATIO = 2.0
 class CalibrationOptions:
     """Limits and tolerances of calibrated intervals; W is the likelihood-ratio statistic."""
 
-    min_draws: int = 39  # with the data 40: two of them beyond a quantile of 0.95
-    tie_tol: float = 1e-5  # of W; larger than its error, smaller than gaps between outcomes
-    # multiples of the fitted weights that are tried as starts of a draw's fit
+    min_draws: int = 39  # 40 with the data: fewer have less than two beyond the 0.95 quantile
+    # units of W: above the error of a fit, below the gaps between distinct outcomes
+    tie_tol: float = 1e-5
+    # starts of a draw's fit, in multiples of the fitted weights: draws may be much more or less
+    # certain than the data, and Newton's method takes fewest steps from the right order of size
     weight_factors: tuple[float, ...] = (0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
-    certain_utility: float = 20.0  # difference of utilities at which a choice is all but certain
-    strides: tuple[int, ...] = (2, 4)  # of the first search over the lattice, by dimensions
-    max_trials: int = 14  # candidate values per end; bisection halves it in most of these
-    end_tol: float = 0.1  # of the root of W; below the noise of a quantile of 499 draws
-    min_step: float = 0.05  # of the root of W, until an end is bracketed
-    max_distance: float = 100.0  # of the root of W; an end further out is infinite
+    # units of utility: starts are cut to it, as certain choices leave Newton no slope
+    certain_utility: float = 20.0
+    # of the coarse search, for 1 and 2 dimensions: fewer points to fit
+    strides: tuple[int, ...] = (2, 4)
+    # values tried per end: each fits all draws anew, and most halve the bracket
+    max_trials: int = 14
+    end_tol: float = 0.1  # units of sqrt(W): below the noise of a quantile of 499 draws
+    min_step: float = 0.05  # units of sqrt(W): without it a margin near 0 would stop the search
+    # units of sqrt(W): further out the search gives up: the end is infinite
+    max_distance: float = 100.0
 
 
 CALIBRATION = CalibrationOptions()
@@ -110,7 +117,8 @@ class Lattice:
 
     @cached_property
     def _strides(self) -> IntVector:
-        # The likelihood of sure choices has many peaks along psi; without weights it costs little.
+        # Sure choices make many peaks along psi, which a coarse search would miss; without weights
+        # every point costs little, and all are tried.
         stride = (
             CALIBRATION.strides[min(len(self.dimensions), len(CALIBRATION.strides)) - 1]
             if self.x.shape[3]
@@ -231,7 +239,7 @@ def draw_options(probabilities: Matrix, uniforms: Matrix) -> IntVector:
     chosen = np.zeros(uniforms.shape, dtype=np.int64)
     for i in range(probabilities.shape[1] - 1):
         chosen += uniforms * ends[:, -1] >= ends[:, i]
-    # what is not on offer has probability 0: its end is that of the option before it
+    # an option not on offer has probability 0, so no uniform number falls between its two ends
     last = probabilities.shape[1] - 1 - (probabilities > 0)[:, ::-1].argmax(axis=1)
     return np.asarray(np.minimum(chosen, last))
 

@@ -49,7 +49,7 @@ from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
 from penchant.softmax.solution import in_coordinates
 
-MAX_PLAIN_CONDITION = 1e6  # of the information; beyond, profiles in theta lose six digits and more
+MAX_PLAIN_CONDITION = 1e6  # of the information; beyond, profiles in theta lose over six digits
 
 
 def predict_probabilities(theta: Vector, names: Sequence[str], choices: Any, available: Any) -> Any:
@@ -192,8 +192,6 @@ class ChoiceSource(EstimateSource):
             for p, (low, high) in zip(known, ends, strict=True)
         )
 
-    # -- intervals -------------------------------------------------------------------------------
-
     def intervals(
         self,
         estimates: Sequence[Any],
@@ -243,7 +241,7 @@ class ChoiceSource(EstimateSource):
         case = LinearCase(
             choices, estimate.theta, self._unidentified_directions(estimate), self.scale
         )
-        # the slope of the profile between two levels is the pace of the search
+        # two profile intervals tell how fast W rises, and so how far the search should step
         near, far = (
             self._profile_intervals(estimate, at, indices) for at in (level, further_level(level))
         )
@@ -255,7 +253,7 @@ class ChoiceSource(EstimateSource):
         """Intervals that invert the likelihood-ratio test."""
         check_level(level)
         choices = self._require_choices(f"interval({interval_kind_argument('profile')})")
-        if self._nearly_dependent(estimate):  # profile in coordinates of unit information
+        if self._nearly_dependent(estimate):  # in theta itself Newton's steps would be rounding
             return self._whitened_profile_intervals(estimate, choices, indices, level)
         profile = Profile(
             choices,
@@ -272,11 +270,11 @@ class ChoiceSource(EstimateSource):
         self, estimate: EstimateFields, profile: Profile, parameter: int, level: float
     ) -> tuple[float, float]:
         undetermined = estimate.status == "separated" and np.isnan(estimate.theta[parameter])
-        # a parameter of an unidentified direction can take any value
+        # along an unidentified direction the profile is flat: no search would find an end
         if undetermined or (profile.unidentified[:, parameter] != 0).any():
             return -np.inf, np.inf
         error = np.sqrt(estimate.covariance[parameter, parameter])
-        # without a standard error: the change by which a typical utility changes by 1
+        # the search needs some unit: without a standard error, the change of a typical utility by 1
         unit = error if np.isfinite(error) and error > 0 else 1.0 / self.scale[parameter]
         top = estimate.log_likelihood if estimate.log_posterior is None else estimate.log_posterior
         return profile_interval(profile, parameter, top, estimate.theta, unit, level)
@@ -306,12 +304,10 @@ class ChoiceSource(EstimateSource):
 
     def _unidentified_directions(self, estimate: EstimateFields) -> Matrix:
         """Directions of theta that change nothing, as rows; none where a prior decides."""
-        # with a prior every direction has curvature
+        # a prior gives every direction curvature: none is left to be fixed
         directions = () if self.quadratic is not None else estimate.diagnostics.null_directions
         rows = [[v.get(name, 0.0) for name in estimate.names] for v in directions]
         return np.array(rows).reshape(len(rows), len(estimate.names))
-
-    # -- covariances, tests, predictions ---------------------------------------------------------
 
     def robust(self, estimate: EstimateFields) -> Matrix:
         """Sandwich covariance (HC0)."""

@@ -40,9 +40,11 @@ from penchant.softmax.solve import StableChoiceLikelihood, StableMoments
 
 T = TypeVar("T")
 Transform = Callable[[Choices], Choices]
-# Newton steps of a chunk's own fit, which is only a start: more point to separation in the chunk.
+# Newton steps of a chunk's own fit, which only serves as a start. An ordinary fit takes fewer; more
+# mean that the chunk is separated, and its theta would be a bad start.
 MAX_CHUNK_STEPS = 12
-MAX_CHUNK_CONDITION = 1e8  # of the information: beyond, half the digits of the start are lost
+# Of a chunk's information: beyond, half the digits of its theta are lost, and it is no start.
+MAX_CHUNK_CONDITION = 1e8
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class ChunkReducer:
 
     def map_chunks(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
         """Results of the work on each chunk, in their order; `what` is shown as progress."""
-        validated = bool(self.counter)  # the first pass has checked all chunks
+        # the first pass has checked all chunks: checking again would cost as much
+        validated = bool(self.counter)
         self.counter.append(what)
         words = f"Pass {self.n_passes}: {what}"
         return self.chunks.map_chunks(
@@ -182,7 +185,7 @@ class ChunkSummary:
     @property
     def start(self) -> Vector | None:
         """Mean of the chunks' own maxima, each weighted by its information; a good start."""
-        # minimises the sum of the chunks' quadratic approximations
+        # the chunks' quadratic approximations add up, and their maximum needs no pass over the data
         inverse, condition = scaled_inverse(self.information)
         if not condition < MAX_CHUNK_CONDITION:
             return None

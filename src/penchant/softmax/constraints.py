@@ -39,13 +39,15 @@ from penchant.softmax.solution import (
 class ActiveSetOptions:
     """Tolerances and limits of the active-set method, for variables of about size 1."""
 
-    active_tol: float = 1e-9  # distance to a bound, relative: accuracy of the maximum and more
-    max_faces: int = 100  # each is higher than the last; a few constraints have fewer faces
-    gradient_tol: float = 1e-10  # projected slope left: the accuracy of Newton's method
-    max_start_utility: float = 8.0  # differences of utilities with which Newton's method can start
-    max_continuations: int = 30  # planes on the way out to one that is far away
-    value_rounding: float = 1e-15  # relative, of the objective: a smaller gain is none
-    curvature_rounding: float = 1e-15  # share of the largest curvature; less is no information
+    active_tol: float = 1e-9  # relative distance to a bound: just above the maximum's own error
+    max_faces: int = 100  # each is higher than the last, so none returns; 100 only ends a loop
+    gradient_tol: float = 1e-10  # projected slope: smaller ones are the error of Newton's method
+    # difference of utilities: beyond, curvature is too small to step
+    max_start_utility: float = 8.0
+    # intermediate planes, each a fit: very far out they lie further apart instead
+    max_continuations: int = 30
+    value_rounding: float = 1e-15  # of the objective, relative: a smaller gain is rounding
+    curvature_rounding: float = 1e-15  # of the largest curvature, relative: less is rounding
 
 
 ACTIVE_SET = ActiveSetOptions()
@@ -165,7 +167,8 @@ class Constraints:
         if not len(null_directions):
             return self
         size = np.abs(self.matrix) @ np.abs(null_directions).T
-        # a constraint that changes along an unidentified direction can always be satisfied
+        # moving along an unidentified direction costs nothing, so that a constraint which changes
+        # along it can always be satisfied and is left out
         applies = (np.abs(self.matrix @ null_directions.T) <= 1e-9 * size).all(axis=1)
         if not applies.any():
             return None
@@ -177,7 +180,7 @@ class Constraints:
         matrix = self.matrix @ basis
         bound = self.bound - self.matrix @ origin
         size = np.abs(self.matrix) @ np.abs(origin) + np.abs(self.bound)
-        # the others are constant on the plane: satisfied everywhere or nowhere
+        # the others do not change on the plane: one violated anywhere is violated everywhere
         open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
         if (bound[~open_] > 1e-12 * size[~open_]).any():
             raise InfeasibleError(
@@ -257,7 +260,7 @@ def maximise_constrained(
         elif _value(plane, quadratic, phi) <= before + ACTIVE_SET.value_rounding * (
             1.0 + abs(before)
         ):
-            break  # far out the projected gradient is rounding: it gains nothing
+            break  # far out the projected gradient is rounding, and faces would alternate for ever
     moments = likelihood.moments(phi)
     best = replace(
         found,
@@ -339,7 +342,7 @@ def _step_to_boundary(
     """Step as far as the constraints allow, and the first constraint that blocks it."""
     slack = np.where(in_face, np.inf, np.maximum(rows @ phi - bound, 0.0))
     towards = -(rows @ step)
-    # a step along a constraint crosses it only by rounding
+    # a step along a constraint would cross it by rounding only, and be cut to length 0
     crossing = ~in_face & (towards > 1e-15 * (np.abs(rows) @ np.abs(step)))
     share = np.where(crossing, slack / np.where(crossing, towards, 1.0), np.inf)
     first = int(np.argmin(share)) if len(share) else 0
@@ -385,7 +388,7 @@ def constrained(
     else:
         work = Restricted(likelihood, np.zeros(len(basis)), basis)
         inside = applied.restricted_to(np.zeros(len(basis)), basis)
-    assert inside is not None  # it concerns identified parameters
+    assert inside is not None  # the caller left out constraints on unidentified directions
     none = Quadratic.none(basis.shape[1])
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum, active = maximise_constrained(work, inside, none, max_steps, begin)

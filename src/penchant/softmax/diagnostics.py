@@ -22,7 +22,7 @@ from penchant.errors import (
     weak_prior_argument,
 )
 
-LARGEST_RATIO = 1.0  # a deviation larger than the nominal value is not a small one
+LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
 
@@ -215,7 +215,8 @@ def not_identified_sentence(
     rank: int, n_parameters: int, null: tuple[Mapping[str, float], ...], needed: int
 ) -> str:
     """Why theta is not identified, and what to do."""
-    # directions of one variable: it is constant within sets; of several: they are collinear
+    # users mend the two causes differently: a direction of one variable means that it is constant
+    # within choice sets, one of several variables that they are collinear
     alone = [next(iter(_parts(v))) for v in null if len(_parts(v)) == 1]
     joint = [v for v in null if len(_parts(v)) > 1]
     reasons = []

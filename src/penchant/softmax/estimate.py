@@ -93,8 +93,6 @@ class Estimate(EstimateFields, FrameExport):
         Of a linearised fit: the nominal point, and how far from it the estimate lies.
     """
 
-    # -- numbers ---------------------------------------------------------------------------------
-
     @property
     def converged(self) -> bool:
         """The estimate is a proven maximum with all parameters identified."""
@@ -175,8 +173,6 @@ class Estimate(EstimateFields, FrameExport):
         if self.null_log_likelihood == 0:
             return float("nan")
         return 1.0 - self.log_likelihood / self.null_log_likelihood
-
-    # -- intervals and functions of theta ---------------------------------------------------------
 
     def interval(
         self,
@@ -286,7 +282,7 @@ class Estimate(EstimateFields, FrameExport):
         if rng is None and asked in self._read:
             return self._read[asked]
         found = self.meaningful(self.source.parameters([self], level, kind, rng)[0])
-        if rng is None:  # with an rng every call is a new simulation
+        if rng is None:  # with an rng every call is a new simulation, and must not be cached
             self._read[asked] = found
         return found
 
@@ -321,7 +317,8 @@ class Estimate(EstimateFields, FrameExport):
         """Functions of theta with delta-method standard errors."""
         values = np.atleast_1d(np.asarray(function(self.theta), dtype=np.float64))
         labels = tuple(names) or tuple(f"f{i + 1}" for i in range(len(values)))
-        # steps of differences in standard errors; 0 lets the size of theta decide
+        # differences in steps of standard errors are neither rounding nor far from linear; where
+        # there is none, 0 lets the size of theta decide
         unit = np.where(np.isfinite(self.standard_errors), self.standard_errors, 0.0)
         jacobian = numerical_jacobian(
             lambda t: np.asarray(function(t), dtype=np.float64), self.theta, unit
@@ -342,8 +339,6 @@ class Estimate(EstimateFields, FrameExport):
             )
         return self.names.index(name)
 
-    # -- other covariances ------------------------------------------------------------------------
-
     def robust(self) -> Estimate:
         """Estimate with the sandwich covariance (HC0)."""
         covariance = self.source.robust(self)
@@ -353,8 +348,6 @@ class Estimate(EstimateFields, FrameExport):
         """Estimate with a covariance clustered by subject, or by labels given."""
         covariance = self.source.clustered(self, cluster)
         return dataclasses.replace(self, covariance=covariance, covariance_kind="clustered")
-
-    # -- tests ------------------------------------------------------------------------------------
 
     def wald_test(self, hypothesis: Any) -> TestResult:
         """Wald test of R theta = r: names (all 0), {name: value}, a matrix R, or (R, r).
@@ -385,8 +378,6 @@ class Estimate(EstimateFields, FrameExport):
         `BeliefMap`: mean and sd of every option, the level apart, draws, and what is known of it.
         """
         return self.source.belief_map(self)
-
-    # -- predictions ------------------------------------------------------------------------------
 
     def predict(self, data: Any = None, available: Any = None, *, average: bool = False) -> Any:
         """Choice probabilities, Eq. (3), of the data or of new ones.
@@ -419,8 +410,6 @@ class Estimate(EstimateFields, FrameExport):
     def bias(self) -> Vector:
         """First-order bias of maximum likelihood at theta; theta - bias corrects it."""
         return self.source.bias(self)
-
-    # -- data -------------------------------------------------------------------------------------
 
     @property
     def model(self) -> Any:
@@ -456,8 +445,6 @@ class Estimate(EstimateFields, FrameExport):
     def __getstate__(self) -> dict[str, Any]:
         # data may be large or hold open files; `attach` brings them back
         return {**self.__dict__, "source": self.source.stored()}
-
-    # -- for reading ------------------------------------------------------------------------------
 
     def table(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> Table:
         """The summary as a table."""
@@ -510,7 +497,7 @@ class Estimate(EstimateFields, FrameExport):
         percent = f"{100 * level:g} %"
         header = ("", "estimate", "std. error", "z", "p", f"{percent} low", "high")
         notes = self._notes(level)
-        if kind != "wald":  # those follow from the standard errors beside them
+        if kind != "wald":  # Wald intervals follow from the standard errors in the same table
             notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
         caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
         if self.validity is not None:

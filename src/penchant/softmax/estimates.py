@@ -31,7 +31,7 @@ from penchant.softmax.estimate_source import IntervalKind, Rng
 from penchant.softmax.hypotheses import Parameter, wald_interval
 
 FORMAT, ESTIMATES_VERSION = "penchant-estimates", 1
-MAX_NOTEBOOK_ROWS = 20  # of the table shown in a notebook: one screen
+MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen
 
 
 def check_estimates(given: Any) -> None:
@@ -100,8 +100,6 @@ class Estimates(Sequence[Estimate], FrameExport):
             without_decisions=tuple(without_decisions),
         )
 
-    # -- the sequence ----------------------------------------------------------------------------
-
     def __len__(self) -> int:
         return len(self.subjects)
 
@@ -123,7 +121,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             some = Estimates.of_each([self.subjects[i] for i in kept], made)
             return with_frame_backend(some, frame_backend(self))
         if isinstance(index, (int, np.integer)):
-            # the message says so if the number is the label of a subject
+            # labels are often numbers: whoever gives one as a position is told of `of`
             if not -len(self) <= index < len(self):
                 raise IndexError(self._no_position(index))
             return self._estimate_at(range(len(self))[index])
@@ -139,15 +137,14 @@ class Estimates(Sequence[Estimate], FrameExport):
         """The estimate of one subject, by label; also by how one label alone is written."""
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]
-            if known.count(str(subject)) == 1:  # "7" for 7, if no other label reads the same
+            # labels read from files are text: accept "7" for 7 unless ambiguous
+            if known.count(str(subject)) == 1:
                 return self._estimate_at(known.index(str(subject)))
             raise DataError(
                 f"subject must be one of the {len(self)} fitted; got {subject!r}."
                 f"{closest_match_hint(str(subject), known) or ' See `estimates.subjects`.'}"
             )
         return self._estimate_at(self.subjects.index(subject))
-
-    # -- of all subjects -------------------------------------------------------------------------
 
     @property
     def standard_errors(self) -> Matrix:
@@ -176,8 +173,6 @@ class Estimates(Sequence[Estimate], FrameExport):
             return []
         found = every[0].source.parameters(every, level, kind, rng)
         return [one.meaningful(mine) for one, mine in zip(every, found, strict=True)]
-
-    # -- for reading -----------------------------------------------------------------------------
 
     @property
     def _of_theta(self) -> bool:

@@ -58,7 +58,7 @@ def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = N
     likelihood, known = prepared(choices, threads)
     if known.rank == 0:
         return nothing_identified(likelihood, known)
-    if known.basis is None:  # well conditioned: theta's own coordinates will do
+    if known.basis is None:  # well conditioned: new coordinates would only cost a copy of the data
         begin = _start(choices, likelihood, threads)
         maximum = maximise_firth(choices, likelihood, begin, max_steps=max_steps)
         at_maximum = likelihood.moments(maximum.theta).log_likelihood
@@ -119,7 +119,7 @@ def maximum_a_posteriori(
     within = quadratic.restricted_to(np.zeros(d), basis)
     if constraints is not None:
         inside = constraints.restricted_to(np.zeros(d), basis)
-        assert inside is not None  # the basis spans everything
+        assert inside is not None  # a basis of the whole space leaves no constraint out
         maximum, active = maximise_constrained(work, inside, within, max_steps)
         return replace(
             constrained_maximum(choices, known, maximum, inside, active, basis),
@@ -146,9 +146,10 @@ def whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
     return np.hstack([known.basis, (null / size[:, None]).T])
 
 
-MAX_NEWTON_STEPS = 100  # a maximum takes 5 to 20; the rest is for offsets and huge weights
+MAX_NEWTON_STEPS = 100  # ordinary fits take 5 to 20; large offsets and weights begin far out
 MAX_FIRTH_STEPS = 2000  # scoring converges linearly where choices are nearly separated
-# Of the scaled information: beyond, half the digits of the standard errors are rounding.
+# Condition number of the scaled information. Beyond, half the digits of the standard errors are
+# rounding, and users are told that the weights are weakly identified.
 WEAK_CONDITION = 1e8
 
 
@@ -194,7 +195,7 @@ def fit_choices(
         )
     elif method == "firth":
         solution = bias_reduced(choices, steps, threads)
-        unit = 1.0  # the penalty is that of the weights as they are
+        unit = 1.0  # rescaled weights would change the balance of likelihood and Firth's penalty
     else:
         solution = maximum_likelihood(work, constraints, begin, steps, threads)
     solution = in_given_weights(solution, unit)
@@ -398,7 +399,7 @@ def _diagnostics(
         rank=known.rank,
         null_directions=tuple(named(v, names) for v in known.null_directions),
         combinations=_combinations(solution, names) if missing and not has_prior else (),
-        # a set of m options adds at most m - 1 directions
+        # users ask how many decisions they need: a set of m options adds at most m - 1 directions
         decisions_needed=-(-missing // (largest_set - 1)),
         separation=separation,
         near_separation=None if solution.near is None else named(solution.near, names),
@@ -443,7 +444,6 @@ def _separation(solution: Solution, choices: Choices) -> Separation | None:
     if solution.recession is None or solution.resolved is None:
         return None
     touched = np.logical_or.reduceat(solution.resolved, choices.first_row[:-1])
-    # complete: every option but the chosen one is resolved, in every decision
     complete = int(solution.resolved.sum()) == int((choices.n_options - 1).sum())
     return Separation(
         kind="complete" if complete else "quasi-complete",
@@ -486,7 +486,7 @@ def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
         return list(names)
     _, vectors = np.linalg.eigh(solution.certainty * np.outer(scale, scale))
     size = np.abs(vectors[:, -1])
-    # a tenth of the largest: variables that a reader would see as part of the direction
+    # a tenth of the largest: smaller parts would bury the variables that matter in the message
     return [name for name, s in zip(names, size, strict=True) if s > 0.1 * size.max()]
 
 

@@ -72,10 +72,12 @@ from penchant.softmax.solve import finite_solution, stable_newton, start_in
 
 Bits = NDArray[np.uint64]
 
-MAX_VIOLATED_PER_CHUNK = 200  # rows added to the linear program per chunk and pass
+MAX_VIOLATED_PER_CHUNK = 200  # more make every linear program slow, fewer take more passes
 MIN_FIRST_ROWS_PER_CHUNK = 20  # so that every chunk is represented in the first linear program
-RADIX_BITS = 22  # bits of a float64 per pass of the radix search for a quantile: 4 million bins
-RADIX_SHIFTS = (44, 22, 0)  # bits still open after each pass
+# Bits of a float64 fixed per pass of the radix search for an exact quantile: three passes of 4
+# million bins, which fit in memory; more bits per pass would not.
+RADIX_BITS = 22
+RADIX_SHIFTS = (44, 22, 0)
 N_MIXTURES = 41  # parts 1, 1/2, 1/4 ... down to 2^-40, 1e-12, as in `separation`
 
 
@@ -117,7 +119,8 @@ def typical_difference(reducer: ChunkReducer, scale: Vector) -> Vector:
         if not n:
             return np.where(scale > 0, scale, 1.0)
         if prefix is None:
-            rank[:] = int(np.floor((n - 1) * 0.99))  # as `separation.typical_difference` counts
+            # as in `separation`: chunks and memory must agree
+            rank[:] = int(np.floor((n - 1) * 0.99))
         prefix = tuple(_bin(counts[a], rank, a) for a in range(d))
     size = np.array(prefix, dtype=np.uint64).view(np.float64)
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
@@ -176,7 +179,8 @@ class ViolatedRows:
         """Rows with their rounding; the largest step along it; whether all rows rise."""
         found = self.differences(choices)
         along = found.values @ self.direction
-        # the tolerances of `separation.furthest_direction`: one and two parameters are exact
+        # as in `separation.furthest_direction`, so that chunks and choices in memory agree: with
+        # one or two parameters no linear program rounds
         slack = SEPARATION.lp_tol
         if len(self.direction) == 1:
             slack = 0.0
@@ -330,7 +334,7 @@ def parameter_limits(
     """Limit of each parameter along the recession directions, see `separation.parameter_limits`."""
     cone = ChunkedCone.of(reducer, differences)
     result = np.zeros(len(direction))
-    assert cone is not None  # a direction was found, so rows differ
+    assert cone is not None  # without differing rows no direction would have been found
     for a in np.flatnonzero(direction):
         sign = np.sign(direction[a])
         goal = -sign * np.eye(len(direction))[a]
@@ -396,7 +400,8 @@ def near_separation(
         return None
     try:
         direction = recession(plain, of_plain, known.scale)
-    except UnsolvedProgramError:  # the maximum exists all the same
+    # the maximum is proven; only the warning of near separation is lost
+    except UnsolvedProgramError:
         return None
     return None if direction is None else direction.direction
 

@@ -104,7 +104,8 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        # the tests of `identification.from_spread`, for all subjects at once
+        # the tests of `identification.from_spread`, vectorised: one call per subject would take
+        # longer than the fits
         varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
         varies &= np.isfinite(self.spread).all(axis=(1, 2))
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
@@ -242,7 +243,7 @@ def _fit(
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
-    if threads == 1:  # one workspace for all tasks
+    if threads == 1:  # allocating a workspace per task would cost more than small fits
         workspace = scratch.workspace(kernel)
         for begin in starts:
             work(begin, workspace)
@@ -341,7 +342,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     options: EachOptions = {**given, "threads": 1}  # for subjects that are fitted one by one
     n = len(choices.subject_labels)
     work, units = _unit_weights(choices, n)
-    compiled = (  # what the compiled batch can do; everything else goes subject by subject
+    compiled = (  # rarer options are not in the compiled batch: they go subject by subject
         given.get("method", "ml") == "ml"
         and (prior is None or (units == 1.0).all())
         and given.get("constraints") is None

@@ -35,11 +35,13 @@ from penchant.tails import chi_square_isf, chi_square_sf, normal_isf
 class ProfileOptions:
     """Limits and tolerances of profile-likelihood intervals."""
 
-    max_utility: float = 1e8  # difference of utilities: every choice is certain long before
-    max_steps: int = 3000  # of Newton's method; parameters that diverge go one unit a step
-    root_tol: float = 1e-12  # of the unit of the parameter, such as its standard error
-    infeasible_height: float = -1e6  # finite, as the root search interpolates
-    max_root_steps: int = 200  # bisection alone would take 50
+    # units of utility: choices are certain long before, so an end is infinite
+    max_utility: float = 1e8
+    max_steps: int = 3000  # per point: diverging parameters move one unit a step and need many
+    root_tol: float = 1e-12  # in standard errors: no digit that is printed is left open
+    # log-likelihood; finite, as the root search interpolates heights
+    infeasible_height: float = -1e6
+    max_root_steps: int = 200  # bisection alone would take 50: only rounding could need more
 
 
 PROFILE = ProfileOptions()
@@ -113,7 +115,8 @@ class LinearProfile:
         """Maximum with theta[parameter] = value."""
         row = self.factor[parameter]
         start = np.linalg.solve(self.factor, self.centre)
-        # the nearest point of the plane theta[parameter] = value to the maximum
+        # the point of the plane theta[parameter] = value nearest to the maximum, from where
+        # Newton's method needs fewest steps
         origin = start + row * (value - self.centre[parameter]) / (row @ row)
         basis = null_basis(row[None], len(row))
         if not basis.shape[1]:
@@ -163,7 +166,8 @@ def profile_interval(
     def height(value: float) -> float:
         try:
             found, start_of_next[0] = profile.at(parameter, value, start_of_next[0])
-        except InfeasibleError:  # no theta with this value satisfies the constraints
+        # infeasible values lie outside the interval, like very unlikely ones
+        except InfeasibleError:
             return PROFILE.infeasible_height
         return found - (top - drop)
 
@@ -182,7 +186,7 @@ def _find_crossing(
     inside = centre if np.isfinite(centre) else _find_inside(height, -side, unit, limit)
     if inside is None:
         return side * np.inf
-    step = 2.0 * unit  # of standard errors: just beyond the usual end at 1.96
+    step = 2.0 * unit  # standard errors: just beyond the usual end at 1.96, so one step brackets it
     outside = inside + side * step
     while height(outside) > 0:
         inside = outside
@@ -427,7 +431,7 @@ def fieller(
     c = numerator**2 - z2 * v_n
     inside = b * b - a * c
     ratio = numerator / denominator if denominator else np.nan
-    if a > 0:  # the denominator differs from 0 at this level
+    if a > 0:  # else the denominator may be 0, and the interval is no bounded one
         half = np.sqrt(max(inside, 0.0))
         return RatioInterval(ratio, float((b - half) / a), float((b + half) / a), "bounded")
     if inside <= 0 or a == 0:
@@ -446,7 +450,7 @@ class TestResult:
         "wald", "likelihood ratio" or "score".
     """
 
-    __test__ = False  # not for pytest to collect
+    __test__ = False  # pytest would take the class for tests, by its name
 
     kind: str
     statistic: float
@@ -541,7 +545,7 @@ def identified_plane(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matri
     null, _ = np.linalg.qr((unidentified * unit).T)
     inside = plane * unit[:, None]
     _, singular, right = np.linalg.svd(inside - null @ (null.T @ inside))
-    # of unit directions: smaller parts of them are rounding of the null directions
+    # directions have length 1: parts smaller than this are rounding of the null directions
     rank = int((singular > 1e-9).sum())
     return np.ascontiguousarray(plane @ right[:rank].T)
 

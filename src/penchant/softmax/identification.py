@@ -24,10 +24,11 @@ from penchant.choices import Choices
 from penchant.softmax.likelihood import Likelihood
 
 EPSILON = float(np.finfo(np.float64).eps)
-# Of the scaled scatter: rounding errors of its entries are some 1e-16, far below.
+# Of the scatter scaled to unit diagonal. Above, every weight is surely identified, as rounding
+# errors of the entries are some 1e-16; below, the slower singular values decide.
 MIN_SAFE_EIGENVALUE = 1e-6
 MAX_QR_ROWS = 200_000  # rows centred and factorised together: bounds the memory of temporaries
-ROWS_SAMPLED = 1_000  # first rows, in which most variables that are not whole numbers show it
+ROWS_SAMPLED = 1_000  # rows tried first: most fractional variables show it there, sparing a pass
 
 
 @dataclass(frozen=True)

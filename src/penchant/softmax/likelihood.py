@@ -162,9 +162,11 @@ def pack_buffers(n_rows: int, d: int) -> tuple[Matrix, IntVector, Matrix]:
 def workspace_for(n_rows: int, n_blocks: int, d: int) -> tuple[Vector, Vector, Matrix]:
     """Workspace of `sum_blocks` for n_blocks blocks of at most n_rows rows."""
     n = n_moments(d)
-    of_block = n_rows + d + 2  # vectors, see `block_moments`
+    # per block: an exponential per row, a mean per variable, and the shift and mass of each set
+    of_block = n_rows + d + 2
     scratch = max(of_block, min(n_blocks * of_block, MAX_CACHED_VECTORS))
-    # one vector more than moments: the product whose logarithm is still to be taken
+    # one vector more than moments: logarithms are taken of products, one for many decisions, and
+    # the product has to be kept in between
     memory = aligned_vectors(scratch + n + 1)
     end = scratch * LANES
     return memory[:end], memory[end:], np.empty((-(-n_blocks // kernels.CHUNK_BLOCKS), n))
@@ -186,7 +188,7 @@ class PackedLikelihood:
     largest: Matrix
     threads: int
     most_rows: int
-    even: bool  # whether all sets are of one size
+    even: bool  # all sets of one size: the scatter then follows from the moments at 0
 
     @classmethod
     def of(cls, choices: Choices, threads: int) -> PackedLikelihood:
@@ -236,7 +238,8 @@ class PackedLikelihood:
         full = np.append(theta, 1.0) if self.has_offset else np.ascontiguousarray(theta)
         d, kernel = self.n_parameters, self._kernel
         n = n_moments(d)
-        if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:  # no thread pays
+        # starting threads would take longer than the sums
+        if self.threads == 1 or self.n_blocks <= BLOCKS_PER_TASK:
             total = np.empty(n)
             workspace = self._take_workspace()
             kernels.sum_blocks(self.packed, kernel, full, 0, self.n_blocks, workspace, total)
@@ -272,7 +275,8 @@ class PackedLikelihood:
 
     def moments(self, theta: Vector) -> Moments:
         """Log-likelihood, gradient and information."""
-        if not np.count_nonzero(theta):  # cached: the scatter needs it too
+        # cached: Newton's method starts at 0, and the scatter needs the same sums
+        if not np.count_nonzero(theta):
             return moments_from(self._sums_at_zero, self.n_parameters)
         return moments_from(self._sums(theta), self.n_parameters)
 

@@ -20,8 +20,9 @@ from penchant.softmax.likelihood import (
     n_moments,
 )
 
-MAX_COMPILED_BLOCKS = 1024  # of 8 decisions; more are worth the threads of `Likelihood.moments`
-# In standard errors: slow steps that are shorter change nothing that is reported.
+MAX_COMPILED_BLOCKS = 1024  # 8 decisions each; above, threads gain more than one compiled loop does
+# Standard errors. Where rounding slows the last steps, shorter ones change no reported digit, and
+# the search counts as converged.
 SLOW_DECREMENT_TOL = 1e-7
 ENDINGS = {
     kernels.CONVERGED: "converged",
@@ -30,7 +31,7 @@ ENDINGS = {
     kernels.SINGULAR: "singular",
     kernels.SLOW: "slow",
 }
-UNDECIDED = "undecided"  # Newton's method ended, but existence of a maximum was not decided
+UNDECIDED = "undecided"  # neither a maximum nor separation was proven: not to be reported as either
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def maximise(
     theta = np.zeros(d) if start is None else np.array(start, dtype=np.float64)
     best, step, gradient = theta.copy(), np.zeros(d), np.zeros(d)
     information, progress = np.zeros((d, d)), np.array(kernels.NEWTON_START)
-    state = (best, step, information, gradient)  # all overwritten by the kernels
+    # preallocated: the kernels overwrite them, as they cannot allocate
+    state = (best, step, information, gradient)
     code = kernels.MOVED
     if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= MAX_COMPILED_BLOCKS:
         code = _compiled(likelihood, added, theta, state, progress, max_steps)
@@ -113,7 +115,8 @@ def maximise(
         code = kernels.advance(
             sums, added.precision, added.linear, theta, *state, progress, np.empty((d + 2, d))
         )
-    if patient and code == kernels.SLOW:  # the caller knows that there is a maximum
+    # the caller knows that there is a maximum: slowness is no sign of separation
+    if patient and code == kernels.SLOW:
         code = kernels.CONVERGED
     if start is not None and np.any(start) and code in (kernels.SINGULAR, kernels.STALLED):
         # So far out that every choice is certain: the answer does not depend on the start.
@@ -149,7 +152,7 @@ def _compiled(
     max_steps: int,
 ) -> int:
     """Take all steps of a small problem in one compiled call: the same bits in less time."""
-    ready = not theta.any()  # the moments at 0 are cached
+    ready = not theta.any()  # the moments at 0 are cached: the first evaluation is free
     moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
     given = likelihood.problem, (added.precision, added.linear), theta, state, progress, max_steps
     return int(kernels.maximise(*given, moments, ready, likelihood.workspace()))
@@ -164,7 +167,8 @@ def _on_plane(
     ends: tuple[int, float],
 ) -> int:
     """Take all steps on an affine subspace in one compiled call; MOVED if the problem is large."""
-    while isinstance(plane.likelihood, Restricted):  # compose nested subspaces into one
+    # one product with the composed basis instead of one per level
+    while isinstance(plane.likelihood, Restricted):
         outer = plane.likelihood
         origin = outer.origin + outer.basis @ plane.origin
         plane = Restricted(outer.likelihood, origin, outer.basis @ plane.basis)

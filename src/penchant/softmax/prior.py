@@ -197,11 +197,11 @@ def _one_per_parameter(values: Vector, n_parameters: int, name: str) -> Vector:
 class FirthOptions:
     """Tolerances and limits of the search for the maximum of Firth's penalised likelihood."""
 
-    decrement_tol: float = 1e-12  # standard errors; scoring converges linearly, so a small one
+    decrement_tol: float = 1e-12  # standard errors; linear convergence leaves many times this to go
     stalled_tol: float = 1e-7  # standard errors; shorter steps that gain nothing are rounding
     scoring_steps: int = 15  # then Newton's steps: each costs 2 evaluations per parameter
-    max_utility_change: float = 100.0  # of a step; exp(100) overflows nowhere
-    max_halvings: int = 35  # of a step: 2^-35 of it changes no digit that matters
+    max_utility_change: float = 100.0  # per step: exp(100) is still far from overflow
+    max_halvings: int = 35  # 2^-35 of a step changes no digit that matters: it has failed
 
 
 FIRTH = FirthOptions()
@@ -306,7 +306,7 @@ def _penalised_moments(
     scale = np.sqrt(np.maximum(np.diag(moments.information), 0.0))
     if not (scale > 1e-150).all():  # the square of less underflows
         return -np.inf, moments.gradient, moments.information
-    # of the correlation: units of variables do not matter
+    # of the correlation matrix: of the covariance, it would depend on the units of variables
     sign, log_determinant = np.linalg.slogdet(moments.information / np.outer(scale, scale))
     if not sign > 0:
         return -np.inf, moments.gradient, moments.information

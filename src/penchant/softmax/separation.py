@@ -30,21 +30,25 @@ from penchant.softmax.solution import Solution, blank, scaled_inverse
 class SeparationOptions:
     """Tolerances of the search for recession directions; rows are scaled to largest entry 1."""
 
-    # of the numbers a difference is taken of: a few operations round off less than this
+    # relative to the numbers subtracted: the few operations behind a difference round off less, so
+    # that a smaller difference is taken for 0
     rounding: float = 64 * EPSILON
-    lp_tol: float = 1e-9  # along a direction; what the linear program takes for 0
+    lp_tol: float = 1e-9  # rise along a direction: HiGHS cannot tell smaller ones from 0
     zero_tol: float = 1e-12  # below every tolerance of the linear program: 0 for it in any case
     resolved_tol: float = 1e-7  # along a direction; a larger difference separates its option
     min_rise: float = 1e-6  # a smaller largest rise may be an artefact of the LP's tolerance
     vertex_gap: float = 1e-5  # no tolerance of the LP reaches so far from a vertex
-    max_pivots: int = 50  # of the dual simplex; a handful of parameters takes as many as these
-    max_utility_change: float = 1e-8  # of the last Newton step, which squares it: 1e-16
-    initial_rows: int = 4_000  # of the first LP: a second of HiGHS at most
-    added_rows: int = 1_000  # violated rows added at a time
+    max_pivots: int = 50  # then HiGHS, which does not cycle; few parameters need fewer
+    # by the last Newton step: its square, the error left, is 1e-16
+    max_utility_change: float = 1e-8
+    # a program of more would take HiGHS over a second; most rows never bind
+    initial_rows: int = 4_000
+    added_rows: int = 1_000  # per round: fewer take more rounds, more make every program slower
 
 
 SEPARATION = SeparationOptions()
-# Share of a variable's typical difference: smaller ones are taken for noise of measurement.
+# Share of a variable's typical difference. A maximum that exists only because of smaller
+# differences hangs on noise of measurement, and users are warned.
 NEGLIGIBLE_DIFFERENCE = 1e-3
 
 
@@ -381,7 +385,7 @@ def _furthest_in_plane(goal: Vector, rows: Matrix, rounding: Vector | None = Non
     slack = 8 * EPSILON if rounding is None else rounding[kept, None]
     rows = rows[kept]
     along, across = rows @ goal, rows @ np.array([-goal[1], goal[0]])
-    angle = np.arctan2(across, along)  # of each row, from the goal
+    angle = np.arctan2(across, along)  # in the plane the two extreme angles bound the cone: no LP
     sides = rows[[np.argmin(angle), np.argmax(angle)]] if len(rows) else rows
     perpendicular = np.vstack([sides @ turn for turn in ([[0, 1], [-1, 0]], [[0, -1], [1, 0]])])
     corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
@@ -407,7 +411,7 @@ def _unique_vertex(goal: Vector, rows: Matrix) -> Vector | None:
     normals = np.vstack([rows, eye, -eye])
     bounds = np.concatenate([np.zeros(len(rows)), np.full(2 * d, -1.0)])
     basis_rows = len(rows) + np.arange(d) + d * (sign > 0)
-    multipliers = np.abs(goal)  # of the constraints in the basis
+    multipliers = np.abs(goal)
     inverse, direction = np.diag(-sign), sign
     for _ in range(SEPARATION.max_pivots):
         slack = normals @ direction - bounds
@@ -460,9 +464,8 @@ def _is_unique_direction(goal: Vector, direction: Vector, rows: Matrix) -> bool:
         more, distance = scipy.optimize.nnls(left.T, -left.sum(axis=0))
     except RuntimeError:  # it cycles on degenerate rows
         return False
-    slack = SEPARATION.lp_tol * (
-        len(left) + more.sum()
-    )  # how far a linear program may let one of them rise
+    # the tolerance of each row adds up: within it the LP may let one of them rise so far
+    slack = SEPARATION.lp_tol * (len(left) + more.sum())
     return bool(
         distance < SEPARATION.lp_tol and slack * np.sqrt(len(left) / spread) < SEPARATION.vertex_gap
     )
@@ -471,7 +474,7 @@ def _is_unique_direction(goal: Vector, direction: Vector, rows: Matrix) -> bool:
 def _solve_linear_program(total: Vector, rows: Matrix) -> Vector:
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     rows = rows / np.where(largest > 1.0, largest, 1.0)  # HiGHS refuses entries above 1e15
-    for tolerance in (1e-10, 1e-9, 1e-7):  # now and then it gives up on the finest
+    for tolerance in (1e-10, 1e-9, 1e-7):  # HiGHS now and then gives up on a fine tolerance
         solution = scipy.optimize.linprog(
             -total,
             A_ub=-rows,
@@ -613,7 +616,8 @@ def near_separation(
         return None
     try:
         found = recession(plain, known.scale)
-    except UnsolvedProgramError:  # the maximum exists all the same
+    # the maximum is proven; only the warning of near separation is lost
+    except UnsolvedProgramError:
         return None
     return None if found is None else found.direction
 

@@ -199,7 +199,7 @@ def _numbers(value: Any) -> Any:
 def _is_number(value: Any) -> bool:
     """A number as JSON has it, or "inf" or "-inf"."""
     return value in ("inf", "-inf") or (
-        # bool is a subclass of int
+        # bool is a subclass of int, and true in a file is no number
         isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     )
 
@@ -223,7 +223,7 @@ def _texts(value: Any) -> bool:
 
 
 FORMAT, MODEL_FORMAT = "penchant-estimate", "penchant-model-estimate"
-ESTIMATE_VERSION = 1  # of the file format; newer files are refused, older ones must stay readable
+ESTIMATE_VERSION = 1  # raise it when older readers would misread a file: they refuse newer ones
 NUMBERS = ("estimate", "standard_error", "low", "high")
 
 
@@ -430,7 +430,8 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
         None if spread is None else from_json_numbers(spread),
         ratios=bool(content.get("ratios")),
     )
-    if content["format"] == MODEL_FORMAT:  # the model itself is not stored: fields it would give
+    # models are not stored: fill in the fields that one would give
+    if content["format"] == MODEL_FORMAT:
         return shared | {
             "inverse_information": shared["covariance"],
             "total_weight": float(content["n_decisions"]),
@@ -439,7 +440,8 @@ def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
             "prior": content.get("prior"),
             "source": source,
         }
-    own = [p.name for p in stored] == content["names"]  # natural parameters are theta itself
+    # then natural parameters are theta itself, and need no stored source
+    own = [p.name for p in stored] == content["names"]
     return shared | {
         "inverse_information": from_json_numbers(content["inverse_information"]),
         "total_weight": content["total_weight"],

@@ -35,7 +35,7 @@ def in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> 
 
 
 MAX_VARIABLE_SIZE = 1e100  # larger squares, and those of less than its inverse, leave float64
-SMALL_VARIABLE = 1e-80  # numbers above it differ by more than 1e-100, or not at all
+SMALL_VARIABLE = 1e-80  # above it, two numbers differ by over 1e-100 or are equal: no underflow
 
 
 def without_underflow(choices: Choices) -> Choices:
@@ -124,7 +124,7 @@ def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
     if not values[0] > 0:
         return np.full_like(information, np.nan), np.inf
-    with np.errstate(over="ignore"):  # far out, where no choice is left to chance
+    with np.errstate(over="ignore"):  # far out choices are certain, and variances infinite
         inverse = (vectors / values) @ vectors.T / scale[:, None] / scale[None, :]
     if not np.isfinite(inverse).all():
         return np.full_like(information, np.nan), np.inf
@@ -177,7 +177,8 @@ def penalised_solution(
     )
 
 
-MAX_ORDINARY_POWER = 10  # of 2: mean weights between 1/1024 and 1024 are left as they are
+# Of 2: tolerances in standard errors hold for mean weights of 1/1024 to 1024
+MAX_ORDINARY_POWER = 10
 
 
 def weight_unit(weights: Vector | None) -> float:
@@ -201,7 +202,8 @@ def unit_of_weights(largest: float, relative: float) -> float:
     power = int(np.frexp(largest)[1]) + int(np.frexp(relative)[1]) - 1
     if abs(power) <= MAX_ORDINARY_POWER:
         return 1.0
-    return float(np.ldexp(1.0, min(max(power, -1021), 1023)))  # inside the normal numbers
+    # a subnormal unit would lose digits of every weight
+    return float(np.ldexp(1.0, min(max(power, -1021), 1023)))
 
 
 def unit_weights(choices: Choices) -> tuple[Choices, float]:

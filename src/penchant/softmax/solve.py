@@ -47,7 +47,7 @@ from penchant.softmax.solution import (
     without_underflow,
 )
 
-MIN_BLOCKS_FOR_PART = 4096  # of 8 decisions; below, a fit of a part saves less than it costs
+MIN_BLOCKS_FOR_PART = 4096  # 8 decisions each; below, starting from a part's fit saves nothing
 
 
 def maximum_likelihood(
@@ -237,15 +237,16 @@ def _separated(
 class StableNewtonOptions:
     """Tolerances of the stable Newton's method, in units of utility unless said otherwise."""
 
-    utility_tol: float = 1e-9  # change by the last step; the step after it would be its square
-    continuation_tol: float = 0.1  # at smaller offsets, whose maximum is only a start
-    overshoot: float = 0.5  # share of the slope that may be reversed at the end of a step
-    fast_region: float = 0.1  # below, steps at least square, unless rounding keeps them up
-    max_slow_steps: int = 4  # in a row inside the fast region that do not halve the step
-    # of the likeliest rejected option: below, log(1 + p) is p and sums can be scaled by it
+    utility_tol: float = 1e-9  # change by the last step: the next would be its square, 1e-18
+    continuation_tol: float = 0.1  # at reduced offsets: their maximum is only a start
+    overshoot: float = 0.5  # slope that a step may reverse: more, and it went too far
+    fast_region: float = 0.1  # below, steps at least square, or rounding holds them up
+    max_slow_steps: int = 4  # in a row in the fast region: then rounding is all that is left
+    # p of the likeliest rejected option: below, log(1 + p) is p to the last digit, and sums are
+    # taken in units of p, as p squared would underflow
     certain_log_probability: float = -40.0
-    max_start_offset: float = 8.0  # differences of offsets from which Newton's method starts at 0
-    max_utility_change: float = 1e16  # of one step; more would leave no digit of the next theta
+    max_start_offset: float = 8.0  # offsets that differ by more leave no curvature at theta = 0
+    max_utility_change: float = 1e16  # per step: more would leave no digit of the theta before
 
 
 STABLE = StableNewtonOptions()
@@ -285,11 +286,15 @@ class StableLikelihood(Protocol):
 
 @dataclass(frozen=True)
 class StableChoiceLikelihood:
-    """Stable log-likelihood of choices in memory, with a share of their offsets."""
+    """Stable log-likelihood of choices in memory, with a share of their offsets.
+
+    `largest` holds the largest |x_i - x_chosen| of each variable; `offsets` those of every row,
+    relative to the option chosen.
+    """
 
     choices: Choices
-    largest: Vector  # |x_i - x_chosen| of each variable
-    offsets: Vector | None  # of every row, relative to the option chosen
+    largest: Vector
+    offsets: Vector | None
     share: float = 1.0
 
     @classmethod
@@ -382,7 +387,8 @@ class StableChoiceLikelihood:
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
         first = at_top[np.searchsorted(at_top, starts)]
         e = np.exp(q - np.repeat(top, sizes))
-        e[first] = 0.0  # of the most likely option, left out: log1p keeps the digits of the others
+        # the likeliest option adds exactly 1: log1p of the others keeps their digits
+        e[first] = 0.0
         others = np.add.reduceat(e, starts)
         log_p = q - np.repeat(top + np.log1p(others), sizes)
         unit = float(log_p[missed].max(initial=-np.inf))
