@@ -21,8 +21,8 @@ import numba
 
 from penchant._version import __version__
 
-_has_compiled = False  # whether this process has compiled anything
-_announcement: str | None = None  # printed when something is compiled, besides the usual notice
+_has_compiled = False
+_announcement: str | None = None
 _printed: set[str] = set()
 _private_cache_folders: set[str] = set()
 
@@ -33,7 +33,7 @@ def njit(**options: Any) -> Callable[[Any], Any]:
     def decorated(function: Any) -> Any:
         try:
             made = numba.njit(**options)(function)
-        except RuntimeError:  # numba's error without a writable cache folder
+        except RuntimeError:  # numba raises it where no cache folder is writable
             made = _compile_in_private_folder(function, options)
         _stamp_imported_sources(made, function.__code__.co_filename)
         _guard_cache(made)
@@ -78,7 +78,7 @@ def _kernel_sources(path: str) -> frozenset[str]:
     try:
         with open(path, encoding="utf-8") as file:
             text = file.read()
-    except OSError:  # the function is in a notebook or an archive
+    except OSError:  # functions of notebooks and archives have no source file
         return found
     for module, name in _KERNEL_IMPORT.findall(text):
         parts = module.split(".")
@@ -260,5 +260,5 @@ def print_once(words: str) -> None:
     if words in _printed or sys.stderr is None:
         return
     _printed.add(words)
-    with suppress(OSError, ValueError):  # stderr may be closed
+    with suppress(OSError, ValueError):  # a closed stderr must not stop a fit
         print(words, file=sys.stderr)

@@ -22,7 +22,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
     package
         Name of the module.
     """
-    # The source, not `import`: the lines under TYPE_CHECKING are never run.
+    # The source is parsed, as lines under TYPE_CHECKING are never run.
     source = sys.modules[package].__spec__.loader.get_source(package)  # type: ignore[union-attr]  # files have it
     homes = {name: home for home, name in EXPORT_LINE.findall(source)}
 
@@ -37,7 +37,7 @@ def lazy_exports(package: str) -> tuple[Callable[[str], Any], Callable[[], list[
             raise AttributeError(
                 f"module {package!r} has no attribute {name!r}{submodule_hint(name)}"
             )
-        if homes[name] == package:  # a module of the package
+        if homes[name] == package:  # modules are imported whole, other names from their module
             return import_module(f"{package}.{name}")
         found = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, found)  # later accesses do not call this function

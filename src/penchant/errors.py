@@ -23,8 +23,8 @@ __all__ = [
     "SeparationError",
 ]
 
-MAX_LISTED = 10  # places of an error in a message: enough to see a pattern
-MAX_NAMES_IN_FULL = 50  # columns: their names are worth listing up to some lines of text
+MAX_LISTED = 10  # places listed in a message: enough to see a pattern, few enough to read
+MAX_NAMES_IN_FULL = 50  # more names than this would fill the screen and hide the message
 
 
 class DataError(ValueError):
@@ -56,7 +56,8 @@ class PenchantWarning(UserWarning):
 
 
 _BRACKETS = re.compile(r"\([^()]*\)")
-_COMMA_IN_NAME = re.compile(r"[^\d], ")  # not that of "decision 0, option 2"
+# A comma within a name; the one of "decision 0, option 2" follows a digit, and is none.
+_COMMA_IN_NAME = re.compile(r"[^\d], ")
 
 
 def format_list(places: Iterable[str], total: int | None = None) -> str:
@@ -76,7 +77,7 @@ def format_list(places: Iterable[str], total: int | None = None) -> str:
         if count <= MAX_LISTED:
             shown.append(place)
     count = count if total is None else total
-    # Names with commas in them are separated by semicolons.
+    # Semicolons separate names that have commas in them, or their ends could not be seen.
     bare = (_BRACKETS.sub("", str(place)) for place in shown)
     between = "; " if any(map(_COMMA_IN_NAME.search, bare)) else ", "
     return between.join(shown) + (f" (... {count} in all)" if count > len(shown) else "")
@@ -104,7 +105,8 @@ def closest_match_hint(word: str, known: Iterable[str]) -> str:
     return f" Did you mean {matches[0]!r}?" if matches else ""
 
 
-# Of the whole process, not of a thread or context: worker threads report to the same reader.
+# One setting for the whole process, not for a thread or context: worker threads report to the same
+# reader.
 _wording = {"options": False}
 
 

@@ -29,7 +29,7 @@ from penchant.errors import DataError, either
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
-BACKEND_ATTRIBUTE = "_frame_kind"  # attribute of an object with the backend of its table
+BACKEND_ATTRIBUTE = "_frame_kind"
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ def frame_backend(given: Any) -> Backend | None:
     if kept is not None or isinstance(given, (str, bytes)):
         return kept
     library = type(given).__module__.partition(".")[0]
-    if library == "penchant":  # an estimate, which holds what it was fitted to
+    if library == "penchant":  # an estimate has the backend of the data that it was fitted to
         return frame_backend(getattr(given, "choices", None) or getattr(given, "episodes", None))
     if library in BACKENDS and hasattr(given, "columns"):
         return library
@@ -83,7 +83,7 @@ def with_frame_backend(found: T, kind: Backend | None) -> T:
             continue
         object.__setattr__(
             one, BACKEND_ATTRIBUTE, kind
-        )  # results are frozen, but this is no part of them
+        )  # set despite frozen: the backend is no part of the result
         for part in vars(one).values():
             if _can_hold_backend(part) and hasattr(part, "to_frame"):
                 object.__setattr__(part, BACKEND_ATTRIBUTE, kind)
@@ -110,10 +110,11 @@ def preserve_frame_backend(verb: Verb) -> Verb:
     return cast(Verb, preserving)
 
 
-MIN_SCIENTIFIC = 1e6  # smaller numbers are written without a power of ten, as people write them
+MIN_SCIENTIFIC = 1e6  # people write smaller numbers without a power of ten
 MISSING_CELL = "-"
-MAX_LINE_WIDTH = 88  # characters of captions and notes: long lines are hard to read
-MAX_TABLE_WIDTH = 80  # characters of rows: the default width of terminals
+MAX_LINE_WIDTH = 88  # characters; longer lines of prose are hard to read
+# Characters; terminals are this wide by default, and wrapped rows cannot be read.
+MAX_TABLE_WIDTH = 80
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Table:
         columns = zip(self.header, *(row for row in self.rows if not _is_title(row)), strict=True)
         widths = [max(len(cell) for cell in column) for column in columns]
         body: list[str] = []
-        close = sum(widths) + len(widths) - 1  # width with one space between columns
+        close = sum(widths) + len(widths) - 1
         blocks = _column_blocks(self.header, widths, MAX_TABLE_WIDTH)
         gap = "  "
         # One block with single spaces is easier to read than two blocks with double ones.
@@ -305,7 +306,7 @@ def from_json_numbers(value: Any) -> Any:
 
 
 CONTENT_KEY = "content"
-MAX_FRAME_ROWS_SHOWN = 20  # of a summary, which should fit on a screen
+MAX_FRAME_ROWS_SHOWN = 20  # rows; a summary should fit on a screen
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
@@ -602,7 +603,8 @@ def _decision_hashes(row: Hashes, first_row: IntVector, chosen: IntVector) -> Ha
 
 
 MIN_PROGRESS_TOTAL = 2  # a bar with one step would jump from empty to full
-_active_progress: list[str] = []  # work with a bar: the outermost only
+# Only the outermost work has a bar: nested ones would overwrite each other.
+_active_progress: list[str] = []
 
 
 @contextmanager

@@ -62,17 +62,29 @@ Kind = Literal["silent", "suggest", "decide"]
 class AdviceOptions:
     """Conditions under which the machine speaks, and the basis of an operator's map."""
 
-    min_scored_choices: int = 10  # before that the operator's model rests on its prior
-    min_p_better: float = 0.7  # as simulated; nearer to 0.5 a suggestion is as often wrong as right
-    min_information: float = 0.1  # nats per choice that the operator's model must beat chance by
-    min_trust: float = 0.2  # simulated experts end at .88, wrong maps or none at .26 to .30
-    min_gain: float = 0.2  # of the index, in sd of the field: 3 points at the usual sd of 15
-    min_accepted: int = 8  # accepted suggestions before their payoffs are tested
-    min_payoff_z: float = -2.0  # of those payoffs less predictions; lower ends suggestions
+    # With fewer choices the model of the operator rests on its prior, and advice would be a guess.
+    min_scored_choices: int = 10
+    # Simulated probability that the suggestion is better; nearer to 0.5 it is as often wrong as
+    # right.
+    min_p_better: float = 0.7
+    # Nats per choice above chance; a model that predicts no better cannot tell slips from intent.
+    min_information: float = 0.1
+    # Least trust at which a map is used; in simulations experts end at .88, wrong maps or none at
+    # .26 to .30.
+    min_trust: float = 0.2
+    # In sd of the field (3 points at the usual 15); smaller gains are not worth an interruption.
+    min_gain: float = 0.2
+    # Accepted suggestions; with fewer, chance alone could make the test of payoffs fail.
+    min_accepted: int = 8
+    # z of payoffs less predictions; lower is beyond chance, so the machine stops suggesting.
+    min_payoff_z: float = -2.0
     max_basis_functions: int = 36  # maps on 100 tiles need no more than 16; twice the cost
-    basis_variance_share: float = 0.95  # of the field that the map's functions must span
+    # Share of the field variance; a basis that spans less could not express what operators know.
+    basis_variance_share: float = 0.95
     min_reason_difference: float = 0.1  # in sd of the field: smaller ones are not worth a sentence
-    min_variance: float = 1e-12  # squared rewards; of two options that are the same
+    # Squared rewards; two options with the same beliefs differ by rounding only, and would divide
+    # by 0.
+    min_variance: float = 1e-12
 
 
 ADVICE = AdviceOptions()
@@ -81,7 +93,8 @@ LOG_COLUMNS = (
     *("reason", "gain", "gain_low", "gain_high", "p_better", "p_slip", "p_accept", "trust"),
     "prequential",
 )
-UNASSISTED_EVERY = 5  # episodes: one in five unassisted keeps noise and trust up to date
+# In episodes; one in five unassisted keeps estimates of noise and trust up to date.
+UNASSISTED_EVERY = 5
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +237,6 @@ class Helper(Result):
         seed = rng.integers(2**62) if isinstance(rng, np.random.Generator) else rng
         self.seed = whole_number(seed, "rng", 0)
         self.log: list[dict[str, Any]] = []
-        # knowledge taken over from another machine: profiles, scored choices, their log-score
         self._carried: tuple[list[OperatorProfile], int, float] | None = None
         self._restart()
 
@@ -240,11 +252,9 @@ class Helper(Result):
     def _begin_episode(self) -> None:
         self._field = FieldState.before_play(self.field)
         self._operator = OperatorState.before_play(self.model, self.known)
-        self._decisions: list[tuple[int, int, float]] = []  # proposed, executed, reward or NaN
-        self._payoff_z: list[float] = []  # of accepted suggestions: payoff less prediction, in sd
-        self._pending: tuple[int, Advice] | None = None  # a proposal not executed yet
-
-    # -- for the operator --------------------------------------------------------------------------
+        self._decisions: list[tuple[int, int, float]] = []
+        self._payoff_z: list[float] = []
+        self._pending: tuple[int, Advice] | None = None
 
     @property
     def announcement(self) -> str:
@@ -280,8 +290,6 @@ class Helper(Result):
         """The option that was proposed, where what was done is not known yet."""
         return None if self._pending is None else self._pending[0]
 
-    # -- one decision ----------------------------------------------------------------------------
-
     def proposed(self, option: int) -> Advice:
         """Advise on an option that the operator proposes, and score the proposal."""
         if self._pending is not None:
@@ -290,7 +298,7 @@ class Helper(Result):
             )
         option = self._checked_option(option, "option")
         u = self._operator.utilities()
-        # advise before the proposal is learnt from: p_slip and p_accept are predictions of it
+        # Advise before learning from the proposal: p_slip and p_accept are predictions of it.
         advice = self._advice(option, u)
         log_p = self._operator.observe_choice(option)
         self._score += log_p + np.log(self.model.n_options)
@@ -326,7 +334,8 @@ class Helper(Result):
         self._pending = None
         if reward is not None:
             if advice.kind == "suggest" and option == advice.option:
-                # before the reward is learnt: it is compared with what was predicted for it
+                # Before learning from the reward, as the payoff is compared with the prediction of
+                # it.
                 self._payoff_z.append(self._standardized_payoff(option, reward))
             self._field.observe(option, reward)
             self._operator.observe(option, reward)
@@ -366,7 +375,8 @@ class Helper(Result):
         if self._pending is not None:
             raise DataError("end_episode must follow executed; got a proposal. Say what was done.")
         if self._decisions:
-            # not from assisted choices: whoever follows advice shows the machine its own map
+            # Only unassisted choices are learnt from: whoever follows advice shows the machine its
+            # own map.
             if not self.is_assisted:
                 self._learn_operator()
             self.log.append({"episode": self.episode_number, "ended": True})
@@ -377,7 +387,7 @@ class Helper(Result):
 
     def _learn_operator(self) -> None:
         chosen, done, rewards = (np.array(part) for part in zip(*self._decisions, strict=True))
-        # beliefs are unknown after the first missing reward: the fit ends with that choice
+        # Beliefs are unknown after the first missing reward, so the fit ends with that choice.
         gaps = np.isnan(rewards)
         last = int(np.flatnonzero(gaps)[0]) + 1 if gaps.any() else len(rewards)
         episode = Episode(chosen[:last], rewards[:last], executed=done[:last])
@@ -390,8 +400,6 @@ class Helper(Result):
         self.trust = self.trust.learnt(
             self.field, found.belief, done[:last][paid], rewards[:last][paid]
         )
-
-    # -- the index, and when to speak ------------------------------------------------------------
 
     def _posterior(self) -> FieldPosterior:
         trust = self.used_trust
@@ -416,7 +424,7 @@ class Helper(Result):
             if other == option:
                 return Advice(None, "silent", "The machine would take the same.")
         else:
-            # the largest gain, not weighted by p_accept: that made no difference in simulations
+            # The largest gain, not weighted by p_accept, which made no difference in simulations.
             allowed = p_better > ADVICE.min_p_better
             allowed[option] = False
             if not allowed.any():
@@ -446,7 +454,8 @@ class Helper(Result):
         own = posterior.sd() ** 2
         variance = own + own[option] - 2 * posterior.covariance_with(option)
         if self.used_trust:
-            # uncertainty of the trust, carried through the posterior mean (delta method)
+            # The trust is itself uncertain: without this term (delta method) intervals of gains
+            # would be too narrow.
             slope = posterior.map_sensitivity()
             variance = variance + (slope - slope[option]) ** 2 * self.trust.sd**2
         sd = np.sqrt(np.maximum(variance, ADVICE.min_variance))
@@ -460,7 +469,7 @@ class Helper(Result):
             return self.announcement
         if self.mode == "decide":
             return None
-        # What follows protects the operator's last word; "decide" has none to protect.
+        # The conditions below protect the last word of the operator; "decide" has none to protect.
         if not (self.known.converged and self._operator.is_at_mode):
             return "The model of the operator has not converged."
         if self.n_scored < ADVICE.min_scored_choices:
@@ -493,7 +502,8 @@ class Helper(Result):
 
     def _reason(self, other: int, option: int, mean: Vector) -> str:
         """Explain an advice by the rewards near it, the operator's own map, and both means."""
-        # the two nearest rewards; beyond two length scales they hardly speak for this option
+        # Two rewards fit in a sentence; beyond two length scales rewards hardly inform about this
+        # option.
         away = np.abs(np.asarray(self.field.locations) - self.field.locations[other]).sum(axis=1)
         near = [
             (int(away[done]), done, reward)
@@ -521,15 +531,11 @@ class Helper(Result):
             )
         return number
 
-    # -- the log ---------------------------------------------------------------------------------
-
     def forget(self) -> None:
         """Delete the log, and all that was learnt of the operator."""
         self.log.clear()
         self._carried = None
         self._restart()
-
-    # -- tables and documents ----------------------------------------------------------------------
 
     def table(self) -> Table:
         """The last decisions as a table."""
@@ -694,7 +700,7 @@ def _checked_model(model: UCL, field: Field) -> UCL:
             "model must fix length_scale, and have the bonus known; got one that does not. Give "
             "UCL(..., length_scale=4.0)."
         )
-    # operators may know any landscape of the field: their map needs functions that span it
+    # Operators may know any landscape of the field, so their map needs functions that span it.
     if model.prior_map is None:
         found: UCL = with_map(field_basis(field))
         return found

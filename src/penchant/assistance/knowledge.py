@@ -91,17 +91,19 @@ class Field:
 class TrackingOptions:
     """Settings of the machine's beliefs within an episode."""
 
-    # share of the field's variance that stays open however far a map is trusted: at 0 a wrong map
-    # could never be corrected by rewards
+    # Share of the variance of the field that stays open however far a map is trusted: at 0 rewards
+    # could never correct a wrong map.
     min_residual_share: float = 0.1
-    newton_steps: int = 2  # per update; the mode moves little with one choice more
+    newton_steps: int = 2  # per update; one more choice moves the mode little, so that two suffice
     # Early choices move the mode most, so each is followed; later an update costs O(t) and is due
     # after every third choice only.
     n_early_choices: int = 12
     later_update_interval: int = 3
-    slope_rel_sd: float = 0.5  # of 1/nu, relative to its value: people's noise varies by episode
-    min_step_fraction: float = 1e-3  # of a Newton step; a mode that needs shorter ones is not there
-    log_posterior_tol: float = 1e-9  # log-units; loss by rounding that is no failed step
+    # Relative to 1/nu; the noise of a person differs from episode to episode.
+    slope_rel_sd: float = 0.5
+    # Share of a full Newton step; where even shorter ones are needed, the search is given up.
+    min_step_fraction: float = 1e-3
+    log_posterior_tol: float = 1e-9  # log-units; a smaller decrease is rounding, not a failed step
 
 
 TRACKING = TrackingOptions()
@@ -148,19 +150,32 @@ class FieldState:
 
 @dataclass(frozen=True, eq=False)
 class FieldPosterior:
-    """Mean rewards of all options as the machine believes them after the rewards observed."""
+    """Mean rewards of all options as the machine believes them after the rewards observed.
+
+    Attributes
+    ----------
+    prior_covariance
+        Covariance of options (n_options, n_options), less what the operator's map explains.
+    gains
+        Change of each mean with each reward, (n_rewards, n_options).
+    options
+        Options whose rewards were observed.
+    belief
+        The operator's map in the prior mean.
+    """
 
     mean: Vector
-    prior_covariance: Matrix  # (n_options, n_options), less what the map explains
-    gains: Matrix  # (n_rewards, n_options): change of each mean with each reward
-    options: tuple[int, ...]  # of the rewards
-    belief: Vector  # the operator's map in the prior mean
+    prior_covariance: Matrix
+    gains: Matrix
+    options: tuple[int, ...]
+    belief: Vector
 
     def sd(self) -> Vector:
         """Standard deviation of every option."""
         cross = self.prior_covariance[list(self.options)]
         variance = np.diagonal(self.prior_covariance) - (cross * self.gains).sum(axis=0)
-        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))  # rounding may leave it below 0
+        # Rounding may leave the difference below 0.
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def covariance_with(self, option: int) -> Vector:
         """Posterior covariance of one option with all."""
@@ -217,8 +232,8 @@ class Trust:
         """
         if self.fixed or self.sd == 0 or not len(options):
             return self
-        # generalised least squares: the field's own variation is the correlated error, so that
-        # rewards at neighbouring options count as little more than one
+        # Generalised least squares: the variation of the field is the correlated error, so that
+        # rewards at neighbouring options count as little more than one.
         at = np.asarray(options)
         covariance = prior.covariance()[np.ix_(at, at)] + prior.noise_variance * np.eye(len(at))
         columns = np.column_stack([belief[at], np.asarray(rewards) - prior.mean])
@@ -230,13 +245,17 @@ class Trust:
 
 @dataclass(frozen=True)
 class OperatorProfile:
-    """Parameters of an operator, estimated from episodes without assistance."""
+    """Parameters of an operator, estimated from episodes without assistance.
 
-    noise: float  # nu, in rewards
-    precision: float  # delta: noise variance over prior variance
-    width: float  # standard deviation of the operator's map over options, in rewards
-    level: float  # mean of the operator's map
-    converged: bool  # whether a fit behind it did
+    `noise` is nu in rewards, `precision` delta (noise variance over prior variance), `width` and
+    `level` the standard deviation over options and the mean of the operator's map, in rewards.
+    """
+
+    noise: float
+    precision: float
+    width: float
+    level: float
+    converged: bool
 
     @classmethod
     def default(cls, model: UCL, mean: float, sd: float) -> OperatorProfile:
@@ -257,7 +276,8 @@ def fit_operator(model: UCL, episode: Episode) -> EpisodeFit | None:
     if not episode.n_decisions:
         return None
     estimate = fit_model((episode,), model, parameter_prior=MapPrior())
-    # a slope 1/nu of 0 or below is an operator who avoids rewards: no map can be read from that
+    # A slope 1/nu of 0 or below is that of an operator who avoids rewards: no map can be read from
+    # it.
     if not np.isfinite(estimate.theta).all() or estimate.weights[0] <= 0:
         return None
     found = estimate.belief_map()
@@ -283,22 +303,25 @@ class OperatorState:
     """Model of the operator within one episode, updated choice by choice and reward by reward.
 
     With prior map mu0 = Phi c, the operator's mean beliefs are linear in the map's coefficients,
-    mu_t = b + F c, and each observation updates b, F and S by the same Kalman gain.
+    mu_t = b + F c, and each observation updates b, F (`response`) and S (`covariance`, in units of
+    the noise variance) by the same Kalman gain. `theta` is the posterior mode of (1/nu, c/nu,
+    locality) under a Gaussian prior, and `contrasts` has, for every choice, attributes of all
+    options less those of the option chosen.
     """
 
     model: UCL
     profile: OperatorProfile
     b: Vector
-    response: Matrix  # F (n_options, n_functions)
-    covariance: Matrix  # S, in units of the noise variance
-    theta: Vector  # posterior mode of (1/nu, c/nu, locality), which have a Gaussian prior
+    response: Matrix
+    covariance: Matrix
+    theta: Vector
     prior_mean: Vector
     prior_precision: Matrix
     time: int = 1
     executed: list[int] = field(default_factory=list)
-    contrasts: list[Matrix] = field(default_factory=list)  # attributes less those chosen, a choice
+    contrasts: list[Matrix] = field(default_factory=list)
     n_steps: int = 0
-    is_at_mode: bool = True  # whether the last Newton update succeeded
+    is_at_mode: bool = True
 
     @classmethod
     def before_play(cls, model: UCL, profile: OperatorProfile) -> OperatorState:
@@ -316,7 +339,8 @@ class OperatorState:
         slope_sd, level_sd = TRACKING.slope_rel_sd * slope, 2 * profile.width * slope
         precision[:2] = slope_sd**-2.0, level_sd**-2.0
         precision[model.map_weights] = (profile.width * slope) ** -2.0
-        precision[precision == 0] = 1.0  # locality terms: sd of 1 in log-odds
+        # Locality terms have no estimate: an sd of 1 in log-odds is weak.
+        precision[precision == 0] = 1.0
         return cls(
             model,
             profile,
@@ -378,7 +402,7 @@ class OperatorState:
             fraction, after = 1.0, -np.inf
             while fraction > TRACKING.min_step_fraction:
                 trial = self.theta + fraction * step
-                # 1/nu must stay positive: the map is c = theta_map / theta_0
+                # 1/nu must stay positive: the map is c = theta_map / theta_0.
                 after = self._log_posterior(trial, x) if trial[0] > 0 else -np.inf
                 if after >= before - TRACKING.log_posterior_tol:
                     break
@@ -393,7 +417,7 @@ class OperatorState:
         q = x @ theta
         deviation = theta - self.prior_mean
         top = q.max(axis=1)
-        # contrasts are taken to the chosen option, whose utility is therefore 0
+        # Contrasts are taken to the chosen option, whose utility is therefore 0.
         log_likelihood = -(top + np.log(np.exp(q - top[:, None]).sum(axis=1))).sum()
         return float(log_likelihood - 0.5 * deviation @ self.prior_precision @ deviation)
 
@@ -402,7 +426,8 @@ class OperatorState:
         p = np.exp(q - q.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         mean = np.einsum("ti,tid->td", p, x)
-        # sum over t of E[xx'] - E[x]E[x]', with the first term as one product of matrices (BLAS)
+        # Sum over t of E[xx'] - E[x]E[x]', the first term as one matrix product: BLAS beats a loop
+        # over t.
         flat = (np.sqrt(p)[:, :, None] * x).reshape(-1, x.shape[2])
         information = flat.T @ flat - mean.T @ mean + self.prior_precision
         return -mean.sum(axis=0) - self.prior_precision @ (theta - self.prior_mean), information

@@ -45,11 +45,11 @@ KIND_DESCRIPTIONS = {
 }
 CONDITIONS = ("human", "machine", "suggest", "sensor", "sensor, trust")
 Z_95 = 1.96  # half-width of a 95 % normal interval, in standard deviations
-OPERATOR_NOISE_RANGE = (
-    4.0,
-    25.0,
-)  # decision noise nu, in rewards: nearly greedy to random
-MIN_MAP_SD = 1e-9  # in rewards; a flatter map is constant up to rounding
+# Decision noise nu in rewards, from nearly greedy to nearly random, so that averages are not over
+# one kind of player.
+OPERATOR_NOISE_RANGE = (4.0, 25.0)
+# In rewards; a flatter map is constant but for rounding, and would be divided by 0.
+MIN_MAP_SD = 1e-9
 CHOLESKY_JITTER = 1e-8  # squared rewards; smooth kernels are singular to rounding without it
 
 
@@ -136,18 +136,29 @@ def simulate_team(
 def _accept_or_keep(p: Vector, proposed: int, suggested: int, rng: np.random.Generator) -> int:
     """Draw between proposal and suggestion with the operator's own choice probabilities."""
     both = p[proposed] + p[suggested]
-    p_accept = p[suggested] / both if both > 0 else 0.5  # both underflow: neither is preferred
+    # Where both underflow, neither option is preferred.
+    p_accept = p[suggested] / both if both > 0 else 0.5
     return suggested if rng.random() < p_accept else proposed
 
 
 @dataclass(frozen=True, eq=False)
 class TeamEnvironment:
-    """Landscapes drawn from the machine's field, and operators with some knowledge of each."""
+    """Landscapes drawn from the machine's field, and operators with some knowledge of each.
 
-    field: Field  # distribution of landscapes; that the machine knows it is favourable
+    Attributes
+    ----------
+    field
+        Distribution of landscapes. The machine knows it, which favours the machine.
+    similarity
+        Correlation of an expert's map with the landscape.
+    prior_variance
+        Variance of the operators' beliefs about an option, in squared rewards.
+    """
+
+    field: Field
     n_decisions: int = 30
-    similarity: float = 0.9  # correlation of an expert's map with the landscape
-    prior_variance: float = 150.0  # of the operators' beliefs about an option, in squared rewards
+    similarity: float = 0.9
+    prior_variance: float = 150.0
 
     @classmethod
     def hard(cls) -> TeamEnvironment:
@@ -176,11 +187,13 @@ class TeamEnvironment:
         """Draw an operator of a kind, with that kind's knowledge of the landscape `truth`."""
         if kind == "q-learner":
             start = self.field.mean
-            # no cooling here: a third of nu is as noisy as a UCL operator late in an episode
+            # The temperature of Q-learning does not cool: a third of nu is as noisy as a UCL
+            # operator late in an episode.
             rule = {"temperature": max(noise / 3, 1.0), "learning_rate": 0.5}
             learner: Agents = agents_of(QLearning(len(truth), start), rule, 1)
             return learner
-        # an independent landscape, drawn for all kinds alike: the same seed, the same randomness
+        # Drawn for all kinds alike, though novices do not use it: with the same seed all kinds then
+        # meet the same randomness.
         r, mean = self.similarity, self.field.mean
         other = root @ rng.standard_normal(len(root))
         knowledge = {"wrong": other, "novice": 0.0 * other}.get(
@@ -192,7 +205,7 @@ class TeamEnvironment:
         natural = {"decision_noise": noise, "prior_mean": mean}
         natural["prior_variance"] = self.prior_variance
         if kind == "kernel":
-            # noise does not cool here, so that it is smaller from the start
+            # The noise of this kind does not cool, so it is smaller from the start.
             settings |= {"kernel": GAUSSIAN, "length_scale": 1.5, "cooling": "constant"}
             natural["decision_noise"] = noise / 2.5
         if kind == "local":
@@ -292,7 +305,7 @@ def team_gains(
         before = world.operator(kind, noise, first, root, own)
         _episode_regret(world, first, before, trained, own)
         trusts.append(trained.trust.mean)
-        # common random numbers: differences between conditions vary less than regrets do
+        # Common random numbers: differences between conditions vary less than regrets do.
         seed = int(own.integers(2**62))
         for name in conditions:
             again = np.random.default_rng(seed)
@@ -318,7 +331,8 @@ def _helper_of(condition: str, trained: Helper) -> Helper | None:
     if condition == "machine":
         trust = Trust(0.0, 0.0)
     elif condition == "sensor":
-        trust = Trust()  # the default, not what the unassisted episode taught
+        # The default trust shows what the trust learnt in the unassisted episode adds.
+        trust = Trust()
     return trained.carried_on(mode, trust)
 
 
@@ -383,12 +397,16 @@ class Apprenticeship(Result):
 
 @dataclass(frozen=True, eq=False)
 class RecurringLandscapes:
-    """Wide hills on 10 x 10 tiles: a persistent part plus a part drawn anew in each play."""
+    """Wide hills on 10 x 10 tiles: a persistent part plus a part drawn anew in each play.
 
-    persistent_sd: float = 12.0  # in rewards; that the machine knows both is favourable
+    Standard deviations are in rewards; the machine knows both, which favours it. `similarity` is
+    the correlation of an expert's map with the persistent part.
+    """
+
+    persistent_sd: float = 12.0
     new_sd: float = 8.0
     length_scale: float = 2.0
-    similarity: float = 0.8  # correlation of an expert's map with the persistent part
+    similarity: float = 0.8
     n_decisions: int = 60
 
     @property
@@ -455,7 +473,8 @@ def _watch_expert(
     mean, r = world.field.mean, world.similarity
     noise = _drawn_noise(rng)
     persistent = world.landscape(root, rng)
-    map_seed = int(rng.integers(2**62))  # the expert has the same map in every play
+    # A seed, not a stream, so that the expert has the same map in every play.
+    map_seed = int(rng.integers(2**62))
 
     def new_expert() -> Agents:
         own = np.random.default_rng(map_seed)
@@ -466,12 +485,13 @@ def _watch_expert(
         new = scale * root @ rng.standard_normal(len(persistent))
         return Landscape(persistent + new, GaussianNoise(world.field.noise_variance))
 
-    # the expert's map, by the same draws as in TeamEnvironment.operator
+    # `Agents` do not show their map: repeating the draws of `TeamEnvironment.operator` gives it.
     other = root @ np.random.default_rng(map_seed).standard_normal(len(persistent))
     own_map = r * (persistent - mean) + np.sqrt(1 - r**2) * other
     plays = [_play_unassisted(new_landscape(), new_expert(), n, rng) for _ in range(n_watched)]
     inferred = _inferred_map(model, plays)
-    # visit counts as a naive map, with the mean and variance of a map
+    # Visit counts are the naive rival of an inferred map; with the mean and variance of a map they
+    # differ from it in shape alone.
     visits = np.concatenate([play.executed for play in plays])
     counts = np.log1p(np.bincount(visits, minlength=len(persistent)))
     counts = hills.persistent_sd * (counts - counts.mean()) / max(float(counts.std()), MIN_MAP_SD)
@@ -479,7 +499,8 @@ def _watch_expert(
     last, seed = new_landscape(), int(rng.integers(2**62))
 
     def machine_regret(belief: Vector, *, with_rewards: bool) -> float:
-        # without rewards the trust in the map still comes from them: it is learnt while watching
+        # Without rewards the trust in the map still comes from them, as it is learnt while
+        # watching.
         known = watched.with_map(belief)
         known = known if with_rewards else replace(known, options=(), rewards=(), plays=())
         own = np.random.default_rng(seed)
@@ -502,15 +523,26 @@ def _watch_expert(
 
 @dataclass(frozen=True, eq=False)
 class WatchedRewards:
-    """Rewards of several plays whose landscapes share a persistent part, and of the current one."""
+    """Rewards of several plays whose landscapes share a persistent part, and of the current one.
 
-    correlation: Matrix  # of the options, the same in both parts
-    expected: Vector  # prior mean of the persistent part: the level, and a map times the trust
-    persistent_variance: float  # less what the map explains
+    Attributes
+    ----------
+    correlation
+        Correlation of the options, the same in the persistent and the new part.
+    expected, persistent_variance
+        Prior mean of the persistent part (the level, and a map times the trust in it), and its
+        variance less what the map explains.
+    options, rewards, plays
+        Option, reward and number of the play of each observation.
+    """
+
+    correlation: Matrix
+    expected: Vector
+    persistent_variance: float
     new_variance: float
     noise_variance: float
     bonus: float
-    options: tuple[int, ...]  # with rewards and numbers of plays, one for each observation
+    options: tuple[int, ...]
     rewards: tuple[float, ...]
     plays: tuple[int, ...]
 
@@ -549,7 +581,8 @@ class WatchedRewards:
 
     def _reward_covariance(self, at: IntVector) -> Matrix:
         play = np.array(self.plays)
-        # rewards of different plays share the persistent part only
+        # Rewards of different plays share the persistent part only: the new part is drawn anew in
+        # each.
         part = self.persistent_variance + self.new_variance * (play[:, None] == play)
         found = part * self.correlation[np.ix_(at, at)] + self.noise_variance * np.eye(len(at))
         return np.asarray(found)
@@ -577,7 +610,7 @@ class WatchedRewards:
         return mean, np.sqrt(np.maximum(total - (cross * gains).sum(axis=0), 0.0))
 
 
-CURRENT_PLAY = -1  # its number among the plays, of which watched ones are counted from 0
+CURRENT_PLAY = -1  # no watched play has this number, as they are counted from 0
 
 
 def _play_unassisted(place: Landscape, agents: Agents, n: int, rng: np.random.Generator) -> Episode:

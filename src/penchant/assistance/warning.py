@@ -52,14 +52,22 @@ class WarningOptions:
     """Settings of an early warning's training and assessment."""
 
     n_folds: int = 10  # the usual compromise of bias and variance (Kohavi 1995)
-    min_plays: int = 40  # to train on; a quarter must be of each class: 8 features need no fewer
-    calibration_slopes: tuple[float, float] = (0.5, 2.0)  # held out; beyond, probabilities mislead
-    prior_strength: float = 1.0  # of ScaledPrior: keeps weights finite where classes are separable
-    # clips of model features: few choices leave them open, and an outlier would dominate
-    max_slope_factor: float = 100.0  # of 1/nu, either way, in units of 1 / sd of rewards
-    level_margin_sd: float = 5.0  # of the prior mean beyond the rewards received
-    max_variance_factor: float = 1e4  # of the prior variance, either way, in variances of rewards
-    n_reasons: int = 2  # features named in a warning
+    # Plays to train on, a quarter of them in each class: with fewer, 8 features would overfit.
+    min_plays: int = 40
+    # Slopes of held-out log-odds; beyond, probabilities are too extreme or too timid to act on.
+    calibration_slopes: tuple[float, float] = (0.5, 2.0)
+    # Strength of a ScaledPrior: at 0 weights would be infinite where features separate classes.
+    prior_strength: float = 1.0
+    # Model features are clipped: a few choices may leave a parameter open, and one outlier would
+    # dominate the regression.
+    # 1/nu may be this factor above or below 1 / sd of rewards; beyond, all choices are alike.
+    max_slope_factor: float = 100.0
+    # The prior mean may lie this many sd beyond the rewards received; all further ones act alike.
+    level_margin_sd: float = 5.0
+    # The prior variance may be this factor above or below that of rewards; beyond, beliefs follow
+    # every reward or none.
+    max_variance_factor: float = 1e4
+    n_reasons: int = 2  # features named in a warning: more would not be read
 
 
 WARNING = WarningOptions()
@@ -178,7 +186,7 @@ class EarlyWarning(Result):
         odds = float(x @ self.theta)
         half = Z_90 * float(np.sqrt(x @ self.covariance @ x))
         low, high = special.expit([odds - half, odds + half])
-        parts = x[1:] * self.theta[1:]  # each feature's contribution to the log-odds
+        parts = x[1:] * self.theta[1:]
         leading = np.argsort(-np.abs(parts))[: WARNING.n_reasons]
         return Warned(
             float(special.expit(odds)),
@@ -289,7 +297,7 @@ def features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureSet) -> M
         found = list(zip(*rewards, strict=True))
         found = found[:1] if by == "mean reward" else found
     if by in ("both", "model"):
-        # a prior, as short plays are often separated: everybody must have finite features
+        # With a prior, as short plays are often separated, and everybody must have finite features.
         fits = fit_each_model(beginnings, model, parameter_prior=ScaledPrior(), threads=1)
         fitted = [
             _model_features(fit.weights, fit.psi, model, play.rewards)
@@ -334,12 +342,14 @@ def _model_features(weights: Vector, psi: Vector, model: UCL, paid: Vector) -> t
 
 def _centre_and_scale(values: Matrix) -> tuple[Vector, Vector]:
     centre, scale = values.mean(axis=0), values.std(axis=0)
-    return centre, np.where(scale > 0, scale, 1.0)  # a constant feature stays 0
+    # A scale of 1 keeps a constant feature at 0 instead of NaN.
+    return centre, np.where(scale > 0, scale, 1.0)
 
 
 def _logistic_regression(x: Matrix, labels: BoolVector) -> tuple[Vector, Matrix]:
     """Weights and covariance of a logistic regression with an intercept, under a weak prior."""
-    # a choice between two options, the first with all attributes 0, is a logistic regression
+    # A choice between two options, the first with all attributes 0, is a logistic regression: the
+    # solver for choices, with its prior, serves here, too.
     full = np.column_stack([np.ones(len(x)), x])
     sets = np.stack([np.zeros_like(full), full], axis=1)
     made = Choices.from_arrays(sets, labels.astype(int))
@@ -352,7 +362,7 @@ def _cross_validate(values: Matrix, labels: BoolVector, fold: Any) -> Calibratio
     base = np.empty(len(labels))
     for k in np.unique(fold):
         out = fold == k
-        # scaled by the training plays alone, as in use: nothing of a held-out play is known
+        # Scaled by the training plays alone: a scale that knows the held-out plays would flatter.
         centre, scale = _centre_and_scale(values[~out])
         theta, _ = _logistic_regression((values[~out] - centre) / scale, labels[~out])
         odds[out] = theta[0] + (values[out] - centre) / scale @ theta[1:]
@@ -376,7 +386,8 @@ def auc(p: Vector, labels: BoolVector) -> float:
 
 PLAY_LENGTH = 90  # choices, as in the paper's experiment
 N_BOOTSTRAP = 1000  # resamples of players: 2.5 % points then rest on 25 of them
-# of simulated players, poor and good: in rewards, squared rewards, and tiles
+# Ranges of simulated players in rewards, squared rewards and tiles: wide, so that there are poor
+# players as well as good ones.
 PLAYER_NOISE_RANGE, PLAYER_LEVEL_RANGE = (2.0, 30.0), (0.0, 100.0)
 PLAYER_VARIANCE_RANGE, PLAYER_LENGTH_RANGE = (10.0, 2000.0), (1.0, 8.0)
 
@@ -457,7 +468,8 @@ def warning_scores(
     """
     plays, poor = mixed_players(n_players, rng)
     model = UCL(locations=grid(10, 10), noise_variance=10.0, length_scale=4.0)
-    seed = int(rng.integers(2**62))  # the same folds for all, so that AUCs can be compared
+    # One seed gives the same folds to all feature sets, so that their AUCs can be compared.
+    seed = int(rng.integers(2**62))
     found = []
     for after in at:
         by = {

@@ -18,7 +18,8 @@ import numpy as np
 
 from penchant._compiled import njit
 
-# Two blocks hold the paper's 100 options; a multiple of 8, the float64s of a 512-bit register.
+# A multiple of 8, the float64s of a 512-bit register; two blocks hold the 100 options of the paper
+# with few lanes unused.
 OPTIONS_PER_BLOCK = 56
 
 
@@ -59,12 +60,13 @@ def posterior_of_observed(columns, d_columns, delta, visits, active, rewards, ro
         for c in range(n_active):
             k[c] = row[0, c] / g
         k[j] = row[0, j] / g
-        # Derivatives first: they use values of before the update.
+        # Derivatives come first, as they need the values before the update.
         for q in range(1, n_orders):
             p_j = row[q, j]
             for c in range(n_active):
                 dk[c] = (row[q, c] - k[c] * p_j) / g
-            # Differences of large numbers would lose the digits of the option observed.
+            # In closed form: the difference of large numbers above would lose the digits of this
+            # option.
             dk[j] = p_j / g / g
             for i in range(n_active):
                 left, k_i = row[q, i] - p_j * k[i], k[i]

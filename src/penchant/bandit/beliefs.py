@@ -87,7 +87,7 @@ class Kernel:
         if length_scale == 0:
             return np.zeros_like(distance)
         ratio = _scaled_distance(distance, length_scale)
-        return np.asarray(-self.slope(ratio) * ratio / length_scale)  # chain rule of d / lambda
+        return np.asarray(-self.slope(ratio) * ratio / length_scale)
 
     def to_dict(self) -> dict[str, str]:
         """Name of the kernel, ready for JSON: functions are not written."""
@@ -238,8 +238,8 @@ def posterior_beliefs(
     episode
         Options observed and rewards received.
     distances
-        Distances of all options to those observed, in the order of `Track.of(episode).options`:
-        (n_options, n_observed). `distances_to` makes them.
+        Distances of all options to those observed, in the order of `options` of
+        `ObservedSequence.of(episode)`: (n_options, n_observed). `distances_to` makes them.
     delta
         Relative precision sigma_s^2 / sigma0^2.
     length_scale
@@ -248,7 +248,7 @@ def posterior_beliefs(
         0: none; 1: in delta; 2: in delta and the length scale.
     """
     columns = kernel(distances, length_scale)
-    # The compiled loops take an array in any case; without that derivative it has no effect.
+    # Compiled loops need an array of this type even where they do not use it: `columns` serves.
     slopes = kernel.derivative(distances, length_scale) if n_derivatives == 2 else columns
     return beliefs_from_correlations(
         ObservedSequence.of(episode), columns, slopes, delta, n_derivatives

@@ -28,7 +28,8 @@ from penchant.tables.events import (
 )
 from penchant.tables.numbers import Place, aligned, exact_floats
 
-EMPTY: Mapping[str, Matrix] = MappingProxyType({})  # a default that cannot be changed
+# Read-only, as all episodes share it as a default.
+EMPTY: Mapping[str, Matrix] = MappingProxyType({})
 
 
 class EventContext(NamedTuple):
@@ -129,7 +130,7 @@ def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place
             f"{said} must have shape ({n},), one per event, as chosen has, or ({n}, n_options); "
             f"got shape {array.shape}. Give NaN where nothing was chosen."
         )
-    with np.errstate(invalid="ignore"):  # NaN compares as false, and is found below
+    with np.errstate(invalid="ignore"):  # NaN compares as false, and is reported as wrong below
         fine = (np.abs(array) <= LARGEST_REWARD).reshape(n, -1).all(axis=1)
     wrong = np.flatnonzero(needed & ~fine)
     if wrong.size:
@@ -144,7 +145,8 @@ def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place
 def _read_availability(available: Any, events: Events, place: Place) -> BoolVector:
     floats = exact_floats(available, "available", place)
     n = len(events.chosen)
-    if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:  # one option is no choice
+    # With one option there is no choice to explain.
+    if floats.ndim != 2 or len(floats) != n or floats.shape[1] < 2:
         raise DataError(
             f"available must have shape ({n}, n_options), one row per event; got shape "
             f"{floats.shape}. Give True for every option that could be chosen."
@@ -160,7 +162,7 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
             "chosen must be among the options that are available; got "
             f"{format_list(cells, wrong.size)}. Correct one of them."
         )
-    # Compiled likelihoods take as many options at every event.
+    # Compiled likelihoods have arrays of one width, so every event must have as many options.
     counts = mask.sum(axis=1)
     odd = np.flatnonzero((counts != counts[0]) | (counts < 2))
     if odd.size:
@@ -172,7 +174,8 @@ def _read_availability(available: Any, events: Events, place: Place) -> BoolVect
     return mask
 
 
-# Indices up to here skip the checks of `read_events` in `extended`: they are exact, and no code.
+# Option indices up to here skip the checks of `read_events` in `extended`: they are exact as
+# floats, and none of them is a code for a missing choice.
 MAX_SURE_OPTION = 2**31
 ONE_EPISODE_PER_LABEL = "Make one episode per label, e.g. with episodes_from_frame."
 
@@ -305,7 +308,7 @@ class Episode:
         Models are given this one, so that their variables follow what happened. It is the episode
         itself where everything was executed as proposed.
         """
-        # Cached: every evaluation of a likelihood asks for it.
+        # Cached, as every evaluation of a likelihood asks for it.
         known: Episode | None = self.__dict__.get("_learnt_from")
         if known is None:
             known = self
@@ -446,7 +449,8 @@ subtract 1, options are counted from 0.
             return False
         if self.before or self.after or self.available is not None:
             return False
-        known = self.rewards[-1] == self.rewards[-1]  # not NaN
+        # NaN differs from itself.
+        known = self.rewards[-1] == self.rewards[-1]
         return bool(known and 0 <= chosen <= MAX_SURE_OPTION and abs(reward) < LARGEST_REWARD)
 
     def _locator(self) -> Place:

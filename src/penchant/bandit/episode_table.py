@@ -56,7 +56,8 @@ from penchant.tables.where import where_said
 Owners = dict[str, Coded]
 ContextColumns = str | Sequence[Any] | Mapping[str, Any]
 
-MAX_BLOCK_LABELS = 20  # of a column that is proposed as `block`: one with more is no name of plays
+# Distinct labels; a column with more hardly names the plays of a person, so it is not proposed.
+MAX_BLOCK_LABELS = 20
 
 
 @preserve_frame_backend
@@ -168,7 +169,7 @@ def episodes_from_frame(
     order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
     rewards = _rewards(table, reward)
-    done = picked  # the option that was executed, which is learnt from
+    done = picked
     if executed is not None:
         done, _ = _option_numbers(
             table, executed, base, options, locations, _row_locator(owners), "executed"
@@ -192,7 +193,8 @@ def episodes_from_frame(
     )
     events, order = without_unknown(events, order, missing_reward)
     last = np.zeros(len(order.rows), dtype=bool)
-    last[order.stop - 1] = True  # whose reward may be missing, as nothing is chosen after it
+    # Only the last reward may be missing, as no choice follows that it could explain.
+    last[order.stop - 1] = True
     check_events(events, last, _event_locator(order.rows, owners, number))
     place = _event_locator(order.rows, owners, number)
     seen = _read_context(table, context, available, events, order, place)
@@ -235,7 +237,7 @@ def _event_order(
     table: Table, owners: Owners, decision: Any, gaps: Gaps, subject: Any, block: Any
 ) -> tuple[InTime, IntVector | None]:
     """Sort rows by episode and time; return also the number of each row's decision, if given."""
-    # Without a subject and a block all rows are one episode.
+    # Without a subject and a block nothing divides the rows: they are one episode.
     zeros: IntVector = np.zeros(len(table), dtype=np.int64)
     episode = joint_codes(tuple(owners.values()))[0] if owners else zeros
     person = owners["subject"].codes if "subject" in owners else zeros
@@ -289,8 +291,8 @@ def _coarsest_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ..
     return ordered if len(ordered) > 1 else ordered[0]
 
 
-# Share of rows with a repeated number from which on a column of blocks is looked for; below, rows
-# were rather written twice.
+# Share of rows whose decision number is repeated. Above it, numbers restart, so a column of blocks
+# is looked for; below, a few rows were rather written twice.
 MIN_REPEATED_SHARE = 0.1
 
 
@@ -298,7 +300,7 @@ def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, b
     """Remedy for repeated numbers that differ in one or two columns, in whatever order of rows."""
     plays = np.unique(np.stack([episode, number], axis=1), axis=0)
     if len(number) - len(plays) < max(3, MIN_REPEATED_SHARE * len(number)):
-        return ""  # rows that were written twice
+        return ""  # few repeats: rows were written twice, which no column of blocks explains
     known = [name for name in _as_tuple(block) if name is not None]
     coded: dict[Any, IntVector] = {}
     for name in table.columns:
@@ -312,7 +314,7 @@ def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, b
             and 1 < len(np.unique(codes)) <= MAX_BLOCK_LABELS
         ):
             coded[name] = codes
-    # One column first: two tell more rows apart than need be.
+    # One column is tried before two, which may tell more rows apart than need be.
     for names in (*((name,) for name in coded), *combinations(coded, 2)):
         own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
         if len(np.unique(own, axis=0)) == len(number):
@@ -481,7 +483,8 @@ def _choice_flags(table: Table, is_choice: Any, shown: int, order: InTime) -> An
 
 
 def _take_rows(values: Any, rows: IntVector, absent: Any) -> Any:
-    return np.where(rows == ABSENT, absent, values[rows])  # ABSENT is -1, a valid index
+    # `values[rows]` alone would take the last row for ABSENT, as -1 is a valid index.
+    return np.where(rows == ABSENT, absent, values[rows])
 
 
 def _columns_by_name(given: ContextColumns) -> dict[str, Any]:
@@ -563,7 +566,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
 def _floats(table: Table, name: Any, role: str) -> Vector:
     series = table[name]
     if series.dtype.is_integer() and series.null_count():
-        # `column_floats` cannot fill empty cells of pyarrow's integers
+        # Pyarrow's integers need this way: `column_floats` cannot fill their empty cells.
         table = table.with_columns(series.cast(nw.Float64))
     return column_floats(table, name, role)
 

@@ -81,7 +81,7 @@ def check_locations(locations: Any, n_options: int | None = None) -> Matrix:
         )
     _check_finite(matrix)
     _check_distinct(matrix)
-    matrix.flags.writeable = False  # models share it
+    matrix.flags.writeable = False  # models share the array
     return matrix
 
 
@@ -96,7 +96,8 @@ def _check_finite(matrix: Matrix) -> None:
 
 
 def _check_distinct(matrix: Matrix) -> None:
-    order = np.lexsort(matrix.T)  # equal rows are neighbours: no comparison of all pairs
+    # Sorted, equal rows are neighbours: comparing all pairs would take n^2 steps.
+    order = np.lexsort(matrix.T)
     same = np.flatnonzero((matrix[order[1:]] == matrix[order[:-1]]).all(axis=1))
     if same.size:
         described = (
@@ -160,14 +161,14 @@ def distances_to(locations: Matrix, options: IntVector) -> Matrix:
     there = locations[options]
     apart: Matrix = np.zeros((len(locations), len(there)))
     for a in range(locations.shape[1]):
-        # hypot: squares of tiny or huge coordinates would under- or overflow
+        # hypot, as squares of tiny or huge coordinates would under- or overflow.
         np.hypot(apart, locations[:, a, None] - there[:, a], out=apart)
     return apart
 
 
 # Mean rewards at the maxima of the reconstructed landscapes; both then have mean 30 over options.
 HIGHEST_MEAN_REWARD = 60.0
-SECOND_HIGHEST_MEAN_REWARD = 50.0  # at the lesser maximum of landscape B
+SECOND_HIGHEST_MEAN_REWARD = 50.0
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class GaussianNoise:
                 f"variance must be > 0 and finite; got {self.variance!r}. "
                 "Give sigma_s^2, the variance of a reward around its mean."
             )
-        object.__setattr__(self, "variance", variance)  # as a float, of whatever type it came
+        object.__setattr__(self, "variance", variance)  # users may give an integer
 
     def draw(self, *, rng: np.random.Generator) -> float:
         """Draw a deviation from the mean reward."""
@@ -429,7 +430,9 @@ def cumulative_regret(
     if kind not in ("expected", "received"):
         raise DataError(f"kind must be 'expected' or 'received'; got {kind!r}. Choose one.")
     episode.check_options(landscape.n_options)
-    done = episode.executed  # what was proposed but not done cost nothing
+    # Regret is of what was executed: a proposal that was not done cost nothing.
+    done = episode.executed
     paid = landscape.mean_rewards[done] if kind == "expected" else episode.rewards
-    lost = np.where(done == NOTHING, 0.0, landscape.best - paid)  # NOTHING, -1, is a valid index
+    # NOTHING is -1, a valid index: without the mask it would cost what the last option does.
+    lost = np.where(done == NOTHING, 0.0, landscape.best - paid)
     return np.cumsum(lost[episode.is_choice])

@@ -58,7 +58,7 @@ def contrasted_options(
             f"{typed} must not be given together with options; got {reference!r}. Give one of them."
         )
     codes = [_option_code(label, labels, argument("options")) for label in options]
-    # As with the reference, one option must be left to compare with.
+    # One option must be left out to compare with, as with a reference.
     if not codes or len(codes) == len(labels) or len(set(codes)) < len(codes):
         raise DataError(
             f"{argument('options')} must name some options, each once, and leave one out to "
@@ -128,7 +128,7 @@ def decision_values(
     decision = np.repeat(np.arange(len(first_row) - 1), np.diff(first_row))
     rows = np.arange(len(column)) if available is None else np.flatnonzero(available)
     values = np.empty(len(first_row) - 1)
-    values[decision[rows]] = column[rows]  # the last row of a set wins; the others must equal it
+    values[decision[rows]] = column[rows]  # rows of a set must be equal, so any may win
     wrong = np.unique(decision[rows[column[rows] != values[decision[rows]]]])
     if wrong.size:
         places = format_list((f"decision {k}" for k in wrong[:11]), wrong.size)
@@ -208,7 +208,7 @@ def select(self: Choices, names: Sequence[str]) -> Choices:
         self,
         explanatory=np.ascontiguousarray(self.explanatory[:, columns]),
         names=tuple(self.names[a] for a in columns),
-        natural=None,  # its map is of the old variables
+        natural=None,  # a map of the old variables does not fit the new ones
     )
 
 
@@ -377,7 +377,8 @@ def from_arrays(
     given = aligned(given | {"subject": subject})
     n = len(first_row) - 1
     sizes = np.diff(first_row)
-    shape = (n, int(sizes[0])) if sizes.min() == sizes.max() else None  # None: ragged
+    # Ragged sets have no array shape.
+    shape = (n, int(sizes[0])) if sizes.min() == sizes.max() else None
     labels = arrays.variable_names(names, rows.shape[1])
     on_offer = available_mask(given["available"], shape, first_row)
     picked = arrays.chosen_positions(given["chosen"], sizes, on_offer)
@@ -391,7 +392,7 @@ def from_arrays(
     people = arrays.subject_codes(given["subject"], n)
     counts = arrays.decision_weights(given["weights"], n, weight_kind)
     said: tuple[str, ...] = ()
-    if chosen is not None:  # sets to predict may have one option
+    if chosen is not None:  # sets to predict, without a choice, may have one option
         on_sets = sizes if on_offer is None else available_counts(on_offer, first_row)
         said = single_option_notes(on_sets) + weight_notes(counts)
     return cls(
@@ -620,7 +621,6 @@ class Choices:
                     locked.flags.writeable = False
                     object.__setattr__(self, name, locked)
 
-    # Defined above, as functions, to keep the record itself short.
     from_arrays = classmethod(from_arrays)
     from_frame = classmethod(from_frame)
     from_wide = classmethod(from_wide)
@@ -655,7 +655,7 @@ class Choices:
         counts = np.diff(self.first_row)
         if self.available is not None:
             counts = available_counts(self.available, self.first_row)
-        counts.flags.writeable = False  # it is cached
+        counts.flags.writeable = False  # a change would stay in the cache
         return counts
 
     @property

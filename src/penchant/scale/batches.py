@@ -113,15 +113,16 @@ def errors_with_file_rows(parts: Sequence[Rows]) -> Iterator[None]:
         yield
     except DataError as error:
         words = _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), str(error))
-        if words == str(error):  # it names no row: name the files at least
+        if words == str(error):  # the message names no row, so the files are all that can be named
             words = f"{words} In {', '.join(dict.fromkeys(part.file for part in parts))}."
         raise DataError(words) from None
 
 
 SORT_MEMORY = "1GB"  # DuckDB spills to the disk beyond it: small machines can sort, too
 BYTES_PER_MEGABYTE = 1e6
-SOURCE_BYTES_PER_ROW = 12  # int32 number of the file and int64 number of the row
-TEXT_BYTES = 16  # guess for a cell of text, whose length is not known before it is read
+# An int32 for the file and an int64 for the row; they count in the disk space needed.
+SOURCE_BYTES_PER_ROW = 12
+TEXT_BYTES = 16  # a guess, as the length of text is not known before it is read
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ def sort_cost(files: Sequence[StoredFile], columns: Sequence[str]) -> SortCost:
 def _bytes_per_value(kind: pa.DataType) -> int:
     try:
         return int(max(kind.bit_width // 8, 1))
-    except ValueError:  # types without a fixed width
+    except ValueError:  # text and binary types have no fixed width
         return TEXT_BYTES
 
 
@@ -253,7 +254,7 @@ def _write_sorted(
 def _check_disk_space(path: Path, cost: SortCost) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(path.parent).free
-    if free < 2 * cost.n_bytes:  # the spilled rows and the copy
+    if free < 2 * cost.n_bytes:  # DuckDB spills all rows before it writes the copy
         raise DataError(
             f"{path.parent} must have room to sort {cost.summary()}; got "
             f"{free / BYTES_PER_MEGABYTE:,.0f} MB free. Make room, or sort the files."
@@ -296,9 +297,11 @@ def _stream_rows(
                             if pa.types.is_floating(schema.field(name).type):
                                 _check_exact(Rows(table, file.name, begin), name)
                     except DataError as error:
-                        refused.append(error)  # DuckDB only passes its text on
+                        # Kept, as DuckDB passes on its text only, not the exception.
+                        refused.append(error)
                         raise
-                    table = table.cast(schema, safe=False)  # checked above; `safe` refuses more
+                    # Floats are checked above; `safe` would refuse values that the checks allow.
+                    table = table.cast(schema, safe=False)
                     places: dict[str, Any] = {
                         SOURCE_FILE_COLUMN: pa.repeat(pa.scalar(k, pa.int32()), end - begin),
                         SOURCE_ROW_COLUMN: pa.array(range(begin, end), pa.int64()),
@@ -313,7 +316,7 @@ def _stream_rows(
 
 def _without_dictionary(field: pa.Field) -> pa.Field:
     kind = field.type
-    # Some files may encode text by a dictionary, and others not.
+    # Some files may encode text by a dictionary and others not, while the sort needs one type.
     return pa.field(field.name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
@@ -394,7 +397,7 @@ class _BatchBuilder:
             starts = decision_starts(table, [self.subject])
             column = decoded_array(table[self.subject])
             labels = column.take(pa.array(starts))
-            # A subject may go on in the next row group or file.
+            # A subject who goes on from the row group or file before must not be counted twice.
             if self.last is not None and labels[0].as_py() == self.last:
                 starts, labels = starts[1:], labels.slice(1)
             self.keys.append(_label_keys(labels))
@@ -440,7 +443,7 @@ def _label_keys(labels: pa.Array) -> Any:
     """Short keys of labels: integers themselves, else hashes of 128 bits, which never collide."""
     if pa.types.is_integer(labels.type):
         return np.asarray(labels.cast(pa.int64()).to_numpy(zero_copy_only=False))
-    # repr, as 1 and "1" are different subjects
+    # repr, as the subjects 1 and "1" are different, but equal as text.
     words = [repr(label).encode() for label in labels.to_pylist()]
     short = b"".join(hashlib.blake2b(word, digest_size=16).digest() for word in words)
     return np.frombuffer(short, dtype="V16").view([("a", np.uint64), ("b", np.uint64)])

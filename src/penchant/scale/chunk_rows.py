@@ -24,8 +24,9 @@ from penchant.tables.labels import python_values
 from penchant.tables.layouts import LongColumns
 from penchant.tables.numbers import EXACT_INTEGERS, exact_floats
 
-ROWS_PER_BLOCK = 4096  # of a matrix that columns are copied into: a block stays in the cache
-MAX_BITMASK_OPTIONS = 62  # each is a bit of an int64, whose sums must not overflow
+# Rows of the matrix that are filled column by column: a block of them stays in the cache.
+ROWS_PER_BLOCK = 4096
+MAX_BITMASK_OPTIONS = 62  # each option is a bit of an int64, whose sums must not overflow
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ def decision_starts(table: pa.Table, key: Sequence[str]) -> IntVector:
 def decoded_array(column: pa.ChunkedArray) -> pa.Array:
     """Column as one array, without dictionary encoding."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    if isinstance(array, pa.ChunkedArray):  # an empty one stays so
+    if isinstance(array, pa.ChunkedArray):  # pyarrow leaves a column of no chunks a ChunkedArray
         array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
@@ -192,7 +193,8 @@ def number_column(
 ) -> Vector:
     """Column of numbers, finite in rows on offer; not checked again if `validated`."""
     column = decoded_array(rows.table[name])
-    if validated and column.type == pa.float64() and not column.null_count:  # without a copy
+    # The common case needs no copy.
+    if validated and column.type == pa.float64() and not column.null_count:
         return np.asarray(column.to_numpy())
     check_present(rows, name, role, on_offer)
     values = exact_column(rows, name, role)
@@ -362,7 +364,7 @@ def choice_part(
     if not validated:
         _check_one_chosen(rows, picked, starts, sizes)
     kept = slice(None) if on_offer is None else on_offer
-    decided = sizes > 0  # a decision of which nothing was on offer is left out
+    decided = sizes > 0  # decisions with nothing on offer say nothing about preferences
     first = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=first[1:])
     at = np.flatnonzero(picked[kept])
@@ -403,7 +405,8 @@ def _shared_value(
     """Value of each decision; raise if its rows on offer differ."""
     sizes = np.diff(np.append(starts, len(values)))
     first = starts
-    if on_offer is not None:  # the first row on offer; any, of a decision without one
+    # Rows not on offer may hold anything; a decision without a row on offer is dropped later.
+    if on_offer is not None:
         kept = np.append(np.flatnonzero(on_offer), len(values) - 1)
         first = kept[np.searchsorted(kept[:-1], starts)]
     odd = values != np.repeat(values[first], sizes)

@@ -26,7 +26,7 @@ from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns
 
 T = TypeVar("T")
-# Searches of a batch run together; more are no faster, and a batch is lost by an interruption.
+# Subjects whose searches run together: more are no faster, and an interruption loses a batch.
 MAX_SUBJECTS_PER_BATCH = 256
 OFFER_ROLES = ("subject", "block", "chosen", "scored")
 
@@ -113,7 +113,7 @@ class HistoryScan(SubjectScanBase):
             for file in self.files:
                 edges = file.group_edges()
                 for begin, end in pairwise(edges):
-                    if end > begin:  # row groups may be empty
+                    if end > begin:  # Parquet allows empty row groups
                         yield Rows(file.read(columns, begin, end, edges), file.name, begin)
                 advance(1)
 
@@ -132,7 +132,8 @@ def scan_histories(
         sides = 0 if locations is None else np.shape(locations)[1]
         found = play_columns(names, {part: given.get(part) for part in USUAL}, coordinates=sides)
         arguments: dict[str, Any] = {**found.arguments(), **policies}
-        columns = sorted(found.used(), key=names.index)  # as in the file: part of the fingerprint
+        # In the order of the file, as the order is part of the fingerprint.
+        columns = sorted(found.used(), key=names.index)
         subject = found.subject
     else:
         parts = {part: given.get(part) for part in OFFER_ROLES}
@@ -150,7 +151,8 @@ def scan_histories(
 
 def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
     """Number of rows of all files; raise if a column is missing in one, or of another type."""
-    plain = [flagged(name)[0] for name in columns]  # "not forced" is the column forced
+    # "not forced" asks for the column "forced", with its flags reversed.
+    plain = [flagged(name)[0] for name in columns]
     seen: dict[str, tuple[str, str]] = {}
     n_rows = 0
     for file in files:

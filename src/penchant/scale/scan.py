@@ -53,9 +53,11 @@ from penchant.tables.reading import TITLES, ReadingKind
 
 T = TypeVar("T")
 CHUNK_ROWS = 1_000_000  # some 100 MB with ten variables: small beside memory, large beside overhead
-# Subjects of one batch of choices: softmax fits of many subjects run together in compiled loops.
+# Many subjects per batch, as compiled loops fit them together and a batch has fixed costs;
+# larger ones need more memory, and an interruption loses more work.
 MAX_CHOOSERS_PER_BATCH = 8192
-# Explanatory values (float64) of a slice, 32 MB: what a kernel makes of one stays near the cache.
+# float64 values of a slice (32 MB): arrays that a kernel derives from a larger one would leave the
+# cache.
 VALUES_PER_SLICE = 2**22
 
 
@@ -64,12 +66,13 @@ class ChunkTask:
     """Read a chunk and apply `work` to it; picklable, so that any worker process can call it.
 
     Work whose results can be added has an attribute `added`, the sum of two of them; work that
-    needs no matrix of variables has `of_columns`, which takes `ChoiceColumns`.
+    needs no matrix of variables has `of_columns`, which takes `ChoiceColumns`. Rows that an earlier
+    pass has checked are `validated`, and are not checked again.
     """
 
     layout: ChoiceLayout
     work: Callable[[Choices], Any]
-    validated: bool  # whether an earlier pass has checked these rows
+    validated: bool
 
     def __call__(self, spans: tuple[Span, ...]) -> Any:
         """Result of the work on the chunk; summed over slices where results can be added."""
@@ -107,7 +110,8 @@ def chunk_slices(
             else decision_starts(rows.table, here.key)
         )
         first, end = np.append(starts, span.n_rows), before + span.n_rows
-        # Rows of this span at which a slice is full; each slice ends with the decision there.
+        # Slices are full at multiples of n_rows of the whole chunk, not of this span, so that sums
+        # do not depend on the files; each slice ends with the decision there.
         cuts = np.arange(before // n_rows + 1, end // n_rows + 1) * n_rows - before
         closed = {*np.searchsorted(starts, cuts).tolist()}
         for one, other in pairwise(sorted({0, len(starts), *closed})):
@@ -153,7 +157,8 @@ class ChoicesReader:
     def __call__(self, batch: SubjectBatch) -> Choices:
         """Read the decisions of these subjects, in the order of their rows."""
         layout = self.layout
-        # Names of decisions may start afresh in each file: in a sorted copy it is part of them.
+        # Each file may number its decisions from 1 again, so in a sorted copy the file is part of
+        # the name.
         if batch.spans[0].file.separate_decisions:
             names = replace(layout.columns, decision=(*layout.columns.decision, SOURCE_FILE_COLUMN))
             layout = replace(layout, columns=names)
@@ -353,7 +358,8 @@ def scan(
     """
     if chunk_rows < 1:
         raise DataError(f"chunk_rows must be at least 1; got {chunk_rows}. 1,000,000 is usual.")
-    # Arguments by the kinds of data they belong to, for the refusals below.
+    # Arguments are grouped by the kind of data they belong to, so that those of another kind can be
+    # refused instead of ignored.
     own = {"option": option, "explanatory": explanatory, "weight": weight, "offset": offset}
     own |= {"available": available}
     columns = {"subject": subject, "chosen": chosen, "decision": decision, "scored": scored}
@@ -363,7 +369,8 @@ def scan(
     policies |= {"shown": shown, "missing_reward": missing_reward}
     policies = {name: value for name, value in policies.items() if value is not None}
     files = stored_files(path, cache)
-    # Files need not be read for their kind: arguments or the names of columns tell.
+    # The kind is inferred from arguments or names of columns: reading the rows of large files first
+    # would take long.
     found = kind or _infer_kind(files[0], {**own, **columns})
     if found == "choices":
         _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
@@ -398,7 +405,7 @@ def _infer_kind(file: StoredFile, given: Mapping[str, Any]) -> str:
     if given["explanatory"] is not None or given["option"] is not None:
         return "choices"
     names = list(file.schema().names)
-    if is_offers(names):  # the stricter of the two tests first
+    if is_offers(names):  # the stricter test first: names of offers may also pass that of play
         return "offers"
     return "play" if is_play(names) else "choices"
 
@@ -431,7 +438,8 @@ def _choice_layout(given: Mapping[str, Any], weight_kind: str, first: StoredFile
         available=given["available"],
         offset=given["offset"],
     )
-    decision_weights(None, 0, weight_kind)  # raises if the kind is unknown, before files are read
+    # An unknown kind is refused before files are read, which may take long.
+    decision_weights(None, 0, weight_kind)
     return ChoiceLayout(columns, weight_kind)
 
 
@@ -448,7 +456,7 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
                 spans += cutting.spans(chunk_rows)
                 before = cutting
             advance(1)
-    if not spans:  # files of 0 rows each
+    if not spans:
         raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
     first = spans[0]
     # Decided once, so that no later chunk, in which labels happen to be 0 and 1, is read otherwise.
@@ -466,7 +474,7 @@ def _merge_small_spans(spans: Sequence[Span], chunk_rows: int) -> tuple[tuple[Sp
         n_rows = span.end - span.begin
         if chunks and n_rows <= room:
             chunks[-1] = (*chunks[-1], span)
-            room -= n_rows  # rows that the chunk may still take
+            room -= n_rows
         else:
             chunks.append((span,))
             room = chunk_rows - n_rows
@@ -515,13 +523,13 @@ class _DecisionStarts:
                 role = "subject" if name == layout.columns.subject else "decision"
                 check_present(Rows(table, file.name, begin), name, role)
             here = decision_starts(table, layout.key)
-            # The last decision of the row group before may go on in this one.
+            # A decision that goes on from the row group before must not be counted twice.
             if last == _name_at(table, layout.key, 0):
                 here = here[1:]
             starts.append(here + begin)
             labels.append(table.take(pa.array(here)))
             last = _name_at(table, layout.key, len(table) - 1)
-        if last is None:  # no rows
+        if last is None:
             return cls(file, edges, np.empty(0, dtype=np.int64), (), ())
         found, names = np.concatenate(starts), pa.concat_tables(labels)
         _check_contiguous(file, names, found, layout)
@@ -549,7 +557,8 @@ class _DecisionStarts:
         rows = np.append(self.starts, self.n_rows)
         found = []
         for one, other in pairwise(decisions):
-            # With as many rows in every decision, later passes need not read the names.
+            # Where all decisions have as many rows, later passes need not read the names to divide
+            # them.
             size = int(sizes[one]) if (sizes[one:other] == sizes[one]).all() else 0
             found.append(Span(self.file, int(rows[one]), int(rows[other]), self.edges, size))
         return found

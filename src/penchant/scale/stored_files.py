@@ -30,10 +30,8 @@ from penchant.files.text import kind as kind_of
 # Rows at the start of a Parquet row group that are read alone: pages are decoded one by one, which
 # is slower per row than reading the group, and pays only where few are wanted.
 MAX_PARTIAL_ROWS = 65_536
-SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN = (
-    "penchant file",
-    "penchant row",
-)  # of a sorted copy: where its rows come from
+# Columns of a sorted copy that say where its rows come from, so that errors name the user's files.
+SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN = "penchant file", "penchant row"
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,8 @@ class StoredFile:
             with self.system.open_input_file(self.path) as stream:
                 yield pq.ParquetFile(stream) if self.kind == "parquet" else pa.ipc.open_file(stream)
         except (pa.ArrowException, OSError) as error:
-            reason = str(error).split("\n")[0][:200]  # Arrow may append details, line by line
+            # Arrow may append lines of details, which mean little to a user.
+            reason = str(error).split("\n")[0][:200]
             raise DataError(
                 f"{self.name} must be a sound {self.kind.title()} file; got a damaged one "
                 f"({reason}). Copy or write it again."
@@ -228,7 +227,7 @@ def _open_filesystem(address: str) -> tuple[fs.FileSystem, str]:
     try:
         system, path = fs.FileSystem.from_uri(address)
         return system, path
-    except pa.ArrowInvalid:  # a scheme that pyarrow does not know
+    except pa.ArrowInvalid:  # fsspec knows more schemes than pyarrow
         try:
             import fsspec
 
@@ -274,7 +273,7 @@ def _folder_files(folder: str, cache: Any) -> list[StoredFile]:
 
 
 def _is_hidden(name: str) -> bool:
-    # As in Hive and Spark: _SUCCESS, _metadata, .part files.
+    # Hive and Spark write such files beside the data (_SUCCESS, _metadata, .part), and skip them.
     return any(part.startswith(("_", ".")) and part != "." for part in Path(name).parts)
 
 

@@ -41,9 +41,11 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
 
 T = TypeVar("T")
-# Threads stay busy while a slow task is waited for, and few results wait in memory.
+# Fewer would leave threads idle while a slow task is waited for; more would keep results waiting in
+# memory, as they are yielded in order.
 TASKS_AHEAD_PER_THREAD = 4
-MAX_TASKS_SUBMITTED = 4096  # to another engine at a time: more than a cluster has processors
+# Tasks sent to another engine at a time: more than a cluster has processors.
+MAX_TASKS_SUBMITTED = 4096
 
 
 def check_engine(engine: Any, threads: int | None) -> None:
@@ -76,7 +78,8 @@ def map_in_order(
                 futures.extend(executor.submit(work, task) for task in islice(left, 1))
                 yield found
         finally:
-            for future in futures:  # those of a caller who stopped early, or of an error
+            # Tasks are left where the caller stopped early, or after an error.
+            for future in futures:
                 future.cancel()
 
 
@@ -102,7 +105,7 @@ def _executor(engine: Any, workers: int) -> Iterator[Any]:
         yield engine.get_executor(pure=False)
 
 
-FINGERPRINT_KEY = b"penchant made from"  # metadata of a Parquet file
+FINGERPRINT_KEY = b"penchant made from"
 TEXT_COLUMNS = ("status", "message", "intervals")
 INTEGER_COLUMNS = ("n_decisions", "iterations")
 
@@ -127,7 +130,8 @@ def check_output(path: Any, overwrite: bool, scanned: Sequence[str]) -> OutputFi
             f"{argument('output')} must end in .parquet for a scan; got {os.fsdecode(path)}. "
             "Choose that."
         )
-    file = check_writable(path, overwrite=True)  # one that exists may be of this very fit
+    # A file that exists may hold the results of this very fit, which are then reused.
+    file = check_writable(path, overwrite=True)
     if str(file) in {os.path.realpath(name) for name in scanned}:
         raise DataError(
             f"{argument('output')} must not be one of the files that are scanned; got {file}. "
@@ -158,13 +162,13 @@ def write_results(
     common = canonical_form(about)
     names = [_digest(common, batch.fingerprint) for batch in batches]
     whole = _digest(common, names)
-    with locked(output.file):  # against another process with the same output
+    with locked(output.file):  # two processes with the same output would remove each other's parts
         if output.file.exists():
             if _stored_fingerprint(output.file) == whole:
                 shutil.rmtree(output.parts, ignore_errors=True)
                 return len(batches)
             if not output.overwrite:
-                check_writable(output.file, overwrite=False)  # raises, with the remedy
+                check_writable(output.file, overwrite=False)
         output.parts.mkdir(exist_ok=True)
         done = {
             k for k, name in enumerate(names) if _stored_fingerprint(_part_path(output, k)) == name
@@ -215,7 +219,7 @@ def _join_parts(output: OutputFile, n_parts: int, whole: str) -> None:
     """Join the parts to one file, a row group each, which `StoredEstimates.of` relies on."""
     schema = pa.unify_schemas(
         [pq.read_schema(_part_path(output, k)).remove_metadata() for k in range(n_parts)],
-        promote_options="permissive",  # labels of subjects may be integers in one, floats in others
+        promote_options="permissive",  # labels may be integers in one part, floats in others
     )
     schema = schema.with_metadata({FINGERPRINT_KEY: whole.encode()})
     with (
@@ -235,7 +239,7 @@ def cast_result_columns(table: pa.Table) -> pa.Table:
             kind = pa.string()
         elif name in INTEGER_COLUMNS:
             kind = pa.int64()
-        elif name == "subject":  # of whatever type labels are
+        elif name == "subject":  # labels may be of any type
             continue
         table = table.set_column(place, name, table[name].cast(kind))
     return table
@@ -437,7 +441,7 @@ class StoredEstimates(FrameExport):
         return f"<StoredEstimates of {format_count(len(self), 'subject')}: {said}>"
 
 
-MAX_HISTORY_ROWS = 20_000_000  # some GB as histories: what a laptop holds
+MAX_HISTORY_ROWS = 20_000_000  # some GB as histories: about what a laptop can hold
 
 
 class SubjectReader(Protocol):
@@ -524,7 +528,7 @@ class SubjectFiles:
         if self.reader.subject is None:
             yield work(self.load("one history"))
             return
-        temporary = TemporaryFolder()  # for a sorted copy, until all is done
+        temporary = TemporaryFolder()  # a sorted copy must last until the last batch is read
         batches = subject_batches(
             self.files,
             self.reader.columns,

@@ -61,7 +61,9 @@ DOCUMENT_KEYS = ("model", "prior", "about", "repeats", "grid", "offers", "table"
 class AskOptions:
     """Tolerances of the choice of the next offer."""
 
-    tie_tol: float = 1e-9  # nats; of offers this close the first is asked, whatever the rounding
+    # Nats; offers closer than this differ by rounding only, and the first of them is asked, so that
+    # machines agree.
+    tie_tol: float = 1e-9
     min_information: float = 1e-7  # nats; below, no offer depends on the parameters of interest
 
 
@@ -120,7 +122,7 @@ def table_document(table: OfferTable | None) -> dict[str, Any] | None:
     return {"cells": cells, "columns": columns}
 
 
-# JSON has no tuples, and settings of models must be hashable
+# Lists of a JSON document become tuples again: settings of models must be hashable.
 def _as_lists(value: Any) -> Any:
     return [_as_lists(v) for v in value] if isinstance(value, tuple) else value
 
@@ -298,7 +300,7 @@ class Asker(Result):
     def information(self) -> Vector:
         """Expected information of every offer about the parameters in question, in nats."""
         if self._information is None:
-            # a difference of entropies, which rounding may take below 0
+            # Information is a difference of entropies, which rounding may take below 0.
             self._information = np.maximum(self._belief.information(), 0.0)
         return self._information.copy()
 
@@ -342,7 +344,8 @@ class Asker(Result):
                 f"{self.n_answers}. Give the index of the option taken, or do not answer where "
                 "nothing was chosen."
             )
-        # known only if asked for since the last answer: it is not worth computing for the history
+        # The information is stored only if `next` has computed it since the last answer: for the
+        # history alone, a pass over all offers would cost more than it tells.
         expected = None
         if self._information is not None and made.number is not None:
             expected = float(self._information[made.number])
@@ -430,8 +433,6 @@ class Asker(Result):
         """The posterior, a row per parameter."""
         return self.posterior().to_frame(backend=backend)
 
-    # -- to go on later ----------------------------------------------------------------------------
-
     def to_dict(self) -> dict[str, Any]:
         """Settings, offers and answers, ready for JSON: `from_dict` goes on from them."""
         scaling = self._belief.scaling
@@ -472,7 +473,8 @@ class Asker(Result):
             grid=document["grid"],
             repeats=document["repeats"],
         )
-        # answers again, instead of a stored posterior: the same nodes, and so the same questions
+        # Answers are given again, instead of storing the posterior: the nodes are the same as in
+        # the session that was saved, and so are the next questions.
         for offer, chosen in document["answers"]:
             asker.answer(offer, chosen)
         return cast("Self", asker)

@@ -33,8 +33,9 @@ from penchant.workflow.ask_offers import (
     unanswered_record,
 )
 
-# Points along a parameter of interest and along a nuisance parameter, by how many there are of
-# each: up to 9,000 nodes in all, and more points where the information is compared along them.
+# Points along a parameter of interest and along a nuisance parameter, by the numbers of both. More
+# than 9,000 nodes would slow every question. Parameters of interest have more points, as the
+# information is a difference of entropies along them, while nuisance parameters are summed out.
 POINTS_PER_AXIS = {
     (1, 0): (201, 0),
     (1, 1): (61, 21),
@@ -49,33 +50,51 @@ POINTS_PER_AXIS = {
 class GridOptions:
     """Settings of the adaptive grid; shares are relative to the quantity named."""
 
-    max_parameters: int = 3  # a fourth axis would leave too few points along each
-    max_cached: int = 12_000_000  # probabilities of all offers at all nodes kept: 96 MB
-    negligible_density: float = 1e-7  # of the largest: the box is cut where it is below
+    # With a fourth axis, 9,000 nodes would leave fewer than 10 points along each.
+    max_parameters: int = 3
+    # Choice probabilities kept in memory (96 MB); beyond it they are recomputed at every question.
+    max_cached: int = 12_000_000
+    # Relative to the largest density; what is cut off then changes no reported digit.
+    negligible_density: float = 1e-7
     # A box, or its dense part, shrinks only to less than this share of its width: every move
     # recomputes the likelihood of all answers, which small gains do not repay.
     shrink_below: float = 0.6
-    dense_share: float = 0.65  # of the points lies in the bulk; the rest keeps the tails in view
-    bulk_tail: float = 0.005  # of the probability beyond the bulk, to either side
-    bulk_margin: float = 0.5  # of the bulk's width added to either side, for the next answers
-    growth: float = 0.5  # of its width by which a box grows at an end with density
-    max_end_density: float = 1e-4  # of the largest, at an end of the box; more makes it grow
-    end_tol: float = 1e-6  # of the prior's range, within which a box has reached its end
-    point_tol: float = 1e-9  # of the box, within which a sparse point meets the dense ones
+    # Share of points in the bulk, for precision; the others keep sight of the tails.
+    dense_share: float = 0.65
+    # Probability beyond each end of the bulk: outside it few points suffice.
+    bulk_tail: float = 0.005
+    # In widths of the bulk, added at either end, as the next answers move the bulk.
+    bulk_margin: float = 0.5
+    # In widths of the box; smaller: more moves to follow a surprising answer; larger: coarser.
+    growth: float = 0.5
+    # Relative to the largest density; a box with more at an end may cut off the posterior.
+    max_end_density: float = 1e-4
+    # Relative to the prior's range; a box this near to its end cannot grow, whatever the rounding.
+    end_tol: float = 1e-6
+    # Relative to the box; a sparse point nearer to a dense one would be a node of no volume.
+    point_tol: float = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class SobolOptions:
     """Settings of importance sampling at Sobol points."""
 
-    n_groups: int = 128  # values of the parameters of interest; powers of 2 keep points balanced
-    n_per_group: int = 32  # nuisance values in each group
-    n_alone: int = 2048  # points where all parameters are of interest
-    min_effective_share: float = 0.25  # of the sample size (Kish); below, points are drawn anew
-    jitter: float = 1e-8  # of the largest variance; a degenerate covariance has no Cholesky factor
-    widening: float = 0.5  # over the root of the dimension: heavier tails than the posterior's
-    seed: int = 20  # of the scrambling; any will do, but the same at every call
-    min_uniform: float = 1e-12  # keeps normal quantiles finite
+    # Each group is a value of the parameters of interest; powers of 2 keep Sobol points balanced.
+    n_groups: int = 128
+    # Nuisance values per group: 4096 nodes in all, about as many as the larger grids have.
+    n_per_group: int = 32
+    # Nodes where no parameter is a nuisance: fewer, as no sums within groups need their own.
+    n_alone: int = 2048
+    # Kish effective sample size over sample size; below, few points carry all weight.
+    min_effective_share: float = 0.25
+    # Relative to the largest variance; without it a degenerate covariance has no Cholesky factor.
+    jitter: float = 1e-8
+    # Proposals are wider than the posterior, or its tails would get points of huge weight; divided
+    # by the root of the dimension, as volumes are products of widths.
+    widening: float = 0.5
+    # Any seed will do, but always the same: equal answers must lead to equal questions.
+    seed: int = 20
+    min_uniform: float = 1e-12  # a Sobol point at 0 or 1 would have an infinite normal quantile
 
 
 GRID = GridOptions()
@@ -85,10 +104,14 @@ HUGE_UTILITY = 1e300  # stands for an infinite utility: no choice probability te
 
 @dataclass(frozen=True, eq=False)
 class OfferProbabilities:
-    """Choice probabilities at grouped nodes: of the second of two options, or of each of more."""
+    """Choice probabilities at grouped nodes: of the second of two options, or of each of more.
 
-    options: list[Matrix]  # (groups, n_offers, nodes in each) for every option
-    entropy: Matrix | None  # (groups, n_offers) where every group is a single node
+    `options` has a matrix (n_groups, n_offers, n_nodes_per_group) for every option. `entropy`
+    (n_groups, n_offers) is known where every group is a single node.
+    """
+
+    options: list[Matrix]
+    entropy: Matrix | None
 
 
 def entropy(options: list[Matrix]) -> Matrix:
@@ -101,19 +124,34 @@ def entropy(options: list[Matrix]) -> Matrix:
 
 @dataclass(frozen=True, eq=False)
 class Nodes:
-    """Quadrature nodes: k values of the shape parameters, j of the weights at each."""
+    """Quadrature nodes: k values of the shape parameters, j of the weights at each.
+
+    Attributes
+    ----------
+    z, psi, theta
+        Nodes (k * j, p) in scaled coordinates, (k, q) shape parameters and (k, j, d) weights.
+    log_prior
+        Log of prior density over density of nodes, (k, j).
+    shape_axes, weight_axes, about_axes
+        Sizes whose product is k, sizes whose product is j, and which axes of both the parameters
+        of interest vary along.
+    axes
+        Values of z along every axis of a grid.
+    boxes
+        Ends of an adaptive grid around those of its dense part, (p, 4).
+    """
 
     scaling: ParameterScaling
-    z: Matrix  # (k * j, p)
+    z: Matrix
     parameters: NodeParameters
-    psi: Matrix  # (k, q)
-    theta: Matrix  # (k, j, d)
-    log_prior: Matrix  # (k, j): log of prior density over density of nodes
-    shape_axes: tuple[int, ...]  # sizes whose product is k
-    weight_axes: tuple[int, ...]  # sizes whose product is j
-    about_axes: tuple[int, ...]  # of both, along which the parameters of interest vary
-    axes: tuple[Vector, ...] = ()  # values of z along every axis of a grid
-    boxes: Matrix | None = None  # (p, 4): ends of an adaptive grid around those of its dense part
+    psi: Matrix
+    theta: Matrix
+    log_prior: Matrix
+    shape_axes: tuple[int, ...]
+    weight_axes: tuple[int, ...]
+    about_axes: tuple[int, ...]
+    axes: tuple[Vector, ...] = ()
+    boxes: Matrix | None = None
 
     def by_group(self, values: Matrix) -> Matrix:
         """Reshape values at nodes (k, j) to (groups, nodes in each)."""
@@ -166,7 +204,7 @@ class Nodes:
         x = attributes_at(self.scaling.model, unanswered_record(offers), self.psi)
         if x.shape[2] == 2:
             with np.errstate(over="ignore", invalid="ignore"):
-                # one difference instead of two utilities: half of the work and memory
+                # One difference of utilities instead of two utilities: half of the work and memory.
                 difference = (x[:, :, 0] - x[:, :, 1]) @ self.theta.transpose(0, 2, 1)
                 options = [1.0 / (1.0 + np.exp(_finite(difference)))]
         else:
@@ -218,9 +256,10 @@ class Layout(Protocol):
 class AdaptiveGridLayout:
     """A product grid whose box follows the posterior."""
 
-    max_moves: ClassVar[int] = 12  # each shrinks to 0.6 or less: 500 times narrower after 12
+    # Each move shrinks to 0.6 or less: 12 make a box 500 times narrower, which is enough.
+    max_moves: ClassVar[int] = 12
     scaling: ParameterScaling
-    about: tuple[int, ...]  # indices of the parameters of interest
+    about: tuple[int, ...]
 
     def initial_nodes(self) -> Nodes:
         """Grid over the box of the prior, all of it dense."""
@@ -238,7 +277,7 @@ class AdaptiveGridLayout:
         axes = tuple(_axis_points(box, n) for box, n in zip(boxes, points, strict=True))
         z, psi, sizes = _mesh(self.scaling, axes)
         q = self.scaling.n_shape
-        # a node stands for the cell around it: its density is one over the cell's volume
+        # A node stands for the cell around it: its density is one over the cell's volume.
         widths = np.meshgrid(*(np.log(np.gradient(axis)) for axis in axes), indexing="ij")
         log_density = -np.sum(widths, axis=0).ravel()
         made = _nodes(self.scaling, z, psi, sizes[:q], sizes[q:], self.about, axes, log_density)
@@ -294,7 +333,8 @@ def _axis_points(box: Vector, n: int) -> Vector:
     low, first, last, high = box
     n_dense = round(GRID.dense_share * n)
     if last - first > GRID.dense_share * (high - low):
-        return np.linspace(low, high, n)  # a dense part this wide would be the sparser one
+        # A dense part as wide as this would have its points further apart than the others.
+        return np.linspace(low, high, n)
     sparse = np.linspace(low, high, n - n_dense + 2)
     dense = np.linspace(first, last, n_dense)
     tol = GRID.point_tol * (high - low)
@@ -308,7 +348,7 @@ class FixedGridLayout:
     max_moves: ClassVar[int] = 0
     scaling: ParameterScaling
     about: tuple[int, ...]
-    values: tuple[Vector, ...]  # of each natural parameter
+    values: tuple[Vector, ...]
 
     def initial_nodes(self) -> Nodes:
         """Grid of the given values, with prior masses instead of densities."""
@@ -342,7 +382,8 @@ class FixedGridLayout:
 class SobolLayout:
     """Importance sampling from a normal distribution, in groups by the parameters of interest."""
 
-    max_moves: ClassVar[int] = 4  # one suffices as a rule; the prior may be far from normal
+    # Redraws; one suffices as a rule, but a prior far from normal needs more.
+    max_moves: ClassVar[int] = 4
     scaling: ParameterScaling
     about: tuple[int, ...]
 
@@ -375,7 +416,8 @@ class SobolLayout:
         z = np.empty_like(drawn)
         z[:, order] = drawn + mean[order]
         q = self.scaling.n_shape
-        # with shape parameters every draw has a psi of its own, without them there is only one
+        # With shape parameters every draw has its own psi, so no attributes can be shared between
+        # draws; without them all share one.
         psi = self.scaling.psi(z) if q else np.zeros((1, 0))
         shape_axes, weight_axes = (sizes, ()) if q else ((), sizes)
         log_density = -0.5 * (unit**2).sum(axis=1)
@@ -489,7 +531,8 @@ class Belief:
         own = self._log_likelihood_of((answer,), self.nodes)
         answers = (*self.answers, answer)
         updated = replace(self, answers=answers, log_likelihood=self.log_likelihood + own)
-        # compared on the nodes of both, before these move
+        # The divergence needs both posteriors at the same nodes, so it is computed before these
+        # move.
         gain = _kl_divergence(updated._group_probabilities, self._group_probabilities)
         return replace(updated._on_adapted_nodes(), information_gain=gain)
 
@@ -499,7 +542,7 @@ class Belief:
             nodes = found.layout.adapted_nodes(found.nodes, found.weights)
             if nodes is None:
                 return found
-            # new nodes have no history: the likelihood of all answers is computed anew
+            # The likelihood of earlier answers is known at the old nodes only.
             log_likelihood = self._log_likelihood_of(found.answers, nodes)
             found = replace(found, nodes=nodes, log_likelihood=log_likelihood)
         return found
@@ -541,7 +584,7 @@ class Belief:
         if offers.entropy is not None:
             expected = [group @ p[:, :, 0] for p in offers.options]
             return np.asarray(entropy(expected) - group @ offers.entropy)
-        alive = group > 0  # others add nothing, and would divide by 0
+        alive = group > 0  # groups of probability 0 add nothing, and would divide by 0
         weights, group = weights[alive], group[alive]
         parts = [
             ((p if alive.all() else p[alive]) @ weights[:, :, None])[:, :, 0]
@@ -669,7 +712,7 @@ def _parameter_summary(
     ends = _quantiles(h, weights, np.array([0.5, (1 - level) / 2, (1 + level) / 2]))
     values = np.asarray(c.link.value(ends))
     if c.link.name == "negative log":
-        values[1:] = values[:0:-1]  # the link decreases: low and high change places
+        values[1:] = values[:0:-1]  # a decreasing link exchanges the lower and the upper end
     return (mean, sd, *map(float, values))
 
 

@@ -37,7 +37,8 @@ from penchant.models.task import Task
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.tables.frames import open_frame
 
-ORDER_TOL = 1e-9  # relative difference of attributes that is rounding, not a dependence on order
+# Relative; larger differences of attributes come from the order of offers, not from rounding.
+ORDER_TOL = 1e-9
 
 
 class Offer(dict[str, Any]):
@@ -92,7 +93,7 @@ class Offer(dict[str, Any]):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = None  # as of every dict
+    __hash__ = None  # mutable, as every dict: a hash could change while it is a key
 
     def __repr__(self) -> str:
         return f"Offer({offer_words(self.attributes)})"
@@ -174,7 +175,8 @@ def read_model_and_offers(
             f"offers must have {' and '.join(Declared(model).attributes)} for "
             f"{type(model).__name__}; got {format_list(described)}. Add {missing[0]}."
         )
-    # attributes that the model does not use stay out of offers, or equal ones would seem to differ
+    # Attributes that the model does not use stay out of offers: otherwise two offers that are the
+    # same to the model would seem to differ.
     used = {name: described[name] for name in Declared(model).attributes or described}
     n_options = next(iter(used.values())).shape[1]
     if n_options < 2:
@@ -275,7 +277,7 @@ def read_offer(
         and hasattr(offer, "keys")
         and not all(name in offer for name in like)
     ):
-        # keys(), as rows of pandas are no mappings: iterating over them gives cells
+        # `keys()`, as iterating over a row of pandas gives its cells, not its names.
         cells = {name: offer[name] for name in offer.keys()}  # noqa: SIM118
         offer = source_table.attributes(cells) or offer
     if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
@@ -347,27 +349,38 @@ def attributes_at(model: Any, record: Record, psi: Matrix) -> Matrix:
 
 # Default priors of z, where the user gives none. Typical differences between options, s, change
 # log-odds by s / tau: a factor of e about 2 covers people from nearly random to nearly consistent.
-TEMPERATURE_PRIOR = stats.norm(np.log(2.0), 1.0)  # of log(s / tau)
-WEIGHT_PRIOR = stats.norm(0.0, 2.0)  # of a weight times s, or of a ratio times that of both s
-LOG_WEIGHT_PRIOR = stats.norm(0.0, 1.5)  # of the logarithm of a positive one
+# Prior of log(s / tau), centred on log-odds of 2 for a typical difference.
+TEMPERATURE_PRIOR = stats.norm(np.log(2.0), 1.0)
+# Prior of a weight times s (or a ratio times the ratio of both s): either sign is as likely.
+WEIGHT_PRIOR = stats.norm(0.0, 2.0)
+# Prior of the log of a positive weight times s: a factor of 20 either way within two sd.
+LOG_WEIGHT_PRIOR = stats.norm(0.0, 1.5)
 
 
 @dataclass(frozen=True, slots=True)
 class PriorOptions:
     """Ranges and resolutions of the default prior."""
 
-    max_sd: float = 5.0  # standard deviations of a normal prior that nodes span: 6e-7 lies outside
-    tail_mass: float = 1e-6  # outside the nodes to either side, of any other prior
-    max_link: float = 300.0  # on a link: exp of it is still finite, with room for products
-    max_logit: float = 9.0  # of a parameter between 0 and 1: from 1e-4 to 1 - 1e-4
-    n_shape_values: int = 81  # at which the density of a shape parameter is tabled
-    # share of its largest density that a shape parameter keeps everywhere in its range, so that
-    # answers can overrule the prior where offers hardly change
+    max_sd: float = 5.0  # nodes span this many sd of a normal prior: only 6e-7 of it lies outside
+    # Probability beyond either end of the nodes, as little as of a normal prior.
+    tail_mass: float = 1e-6
+    # Link values beyond it could overflow: exp(300) is finite, with room for products.
+    max_link: float = 300.0
+    # Link values of parameters in (0, 1): 1e-4 to 1 - 1e-4; wider would spend nodes on extremes.
+    max_logit: float = 9.0
+    # Density table of a shape parameter; fewer would blur it, more cost attributes at each.
+    n_shape_values: int = 81
+    # Relative to the largest density of a shape parameter. Without a floor the prior would be 0
+    # where offers hardly change, and no answer could overrule it.
     min_relative_density: float = 1e-3
-    max_sampled_offers: int = 64  # enough for root mean squares of attributes, to a few per cent
-    n_typical_psi: int = 9  # values of each shape parameter over which a typical scale is taken
-    range_tol: float = 1e-9  # of a range, beyond its ends: rounding of the link
-    log_weight_span: float = 8.0  # below its largest value, of a log weight under a Gaussian prior
+    # Offers in the sample that scales attributes: root mean squares to a few per cent.
+    max_sampled_offers: int = 64
+    # Values of each shape parameter; their median scale is typical though the largest may be huge.
+    n_typical_psi: int = 9
+    # Relative to a range; a value this little beyond its ends is there by rounding of the link.
+    range_tol: float = 1e-9
+    # Log-units below the largest; a weight exp(-8) of it has no visible effect on choices.
+    log_weight_span: float = 8.0
 
 
 PRIOR = PriorOptions()
@@ -376,12 +389,16 @@ AskPrior = NaturalPrior | PopulationPrior | GaussianPrior | ScaledPrior
 
 
 class NodeParameters(NamedTuple):
-    """Parameters at the nodes of a quadrature."""
+    """Parameters at n nodes of a quadrature.
 
-    h: Matrix  # (n, p), on links
-    theta: Matrix  # (n, d)
-    psi: Matrix  # (n, q)
-    spread: Matrix  # (n, d): root mean square of every attribute within offers
+    `h` (n, p) are values on links, `theta` (n, d) weights, `psi` (n, q) shape parameters and
+    `spread` (n, d) root mean squares of every attribute within offers.
+    """
+
+    h: Matrix
+    theta: Matrix
+    psi: Matrix
+    spread: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -422,7 +439,7 @@ class ParameterScaling:
                         f"are {', '.join(coordinates.names)}. Correct it."
                     )
         if isinstance(prior, (GaussianPrior, ScaledPrior)):
-            # refuses a prior of another number of weights
+            # Raises here, not at the first question, if the prior has another number of weights.
             prior.quadratic(len(model.weights), np.ones(len(model.weights)))
         return cls(model, coordinates, offers, prior)
 
@@ -435,8 +452,6 @@ class ParameterScaling:
     def n_shape(self) -> int:
         """Number of shape parameters, which come first."""
         return self.coordinates.n_shape
-
-    # -- from z to parameters ----------------------------------------------------------------------
 
     def psi(self, z: Matrix) -> Matrix:
         """Shape parameters (n, q) at nodes whose first columns are theirs."""
@@ -453,14 +468,15 @@ class ParameterScaling:
         with np.errstate(over="ignore", invalid="ignore"):
             away = x - x.mean(axis=2, keepdims=True)
             found = np.sqrt((away**2).mean(axis=(1, 2)))
-        # an attribute that never differs, or overflows, has no scale of its own
+        # An attribute that never differs, or overflows, has no scale: 1 leaves its weight unscaled.
         return np.where(np.isfinite(found) & (found > 0), found, 1.0)
 
     @cached_property
     def _offer_sample(self) -> Any:
         n = len(next(iter(self.offers.values())))
         count = min(n, PRIOR.max_sampled_offers)
-        # evenly spaced, as designs are usually sorted by an attribute
+        # Evenly spaced, not the first ones: designs are usually sorted by an attribute, so that the
+        # first offers would all be alike.
         which = np.unique(np.linspace(0, n - 1, count).astype(np.int64))
         return unanswered_record({name: values[which] for name, values in self.offers.items()})
 
@@ -501,8 +517,6 @@ class ParameterScaling:
             return np.asarray(z - np.log(spread[:, natural.index]))
         return np.asarray(z if link == "logit" else z / self.typical_spread[natural.index])
 
-    # -- the prior of z ----------------------------------------------------------------------------
-
     def log_prior(self, z: Matrix, node: NodeParameters) -> Vector:
         """Log-density of z, up to a constant; -inf where a parameter cannot be."""
         found = np.zeros(len(z))
@@ -517,7 +531,7 @@ class ParameterScaling:
             density = self.prior.of_model(self.model)
             value, _, _ = density.on_weights(node.theta, node.psi)
             found += value
-            # a population may reach beyond what the model allows
+            # A population is normal on links and may reach beyond the range that the model allows.
             found += sum(self._log_indicator(c, z[:, a]) for a, c in self._shape_coordinates())
         if isinstance(self.prior, (GaussianPrior, ScaledPrior)):
             found += self._log_weight_prior(node)
@@ -578,7 +592,7 @@ class ParameterScaling:
             change = np.where(np.isfinite(change), change, 0.0)
             top = change.max()
             floor = PRIOR.min_relative_density * top
-            # a parameter that no offer depends on is uniform
+            # A parameter that no offer depends on has no Jeffreys density: it is uniform.
             density = np.maximum(change, floor) if top > 0 else np.ones(n)
             found[c.natural.index] = nodes, np.log(density)
         return found
@@ -607,8 +621,6 @@ class ParameterScaling:
 
     def _weight_coordinates(self) -> tuple[Coordinate, ...]:
         return self.coordinates.each[self.n_shape :]
-
-    # -- where to look -----------------------------------------------------------------------------
 
     def z_ranges(self) -> Matrix:
         """Ends of each z that nodes span before answers: (p, 2)."""
@@ -685,7 +697,7 @@ class ParameterScaling:
         mean, sd = (covariance @ quadratic.linear)[a], float(np.sqrt(covariance[a, a]))
         unit = self.typical_spread[a]
         if c.natural.kind == "reciprocal" or c.link.name == "log":
-            # a log weight has no lower end: stop where its effect is exp(-8) of the largest
+            # A log weight has no lower end: nodes stop where its effect is negligible.
             top = float(np.log((abs(mean) + PRIOR.max_sd * sd) * unit))
             return min(low, top - PRIOR.log_weight_span), max(high, top)
         if c.natural.kind == "ratio":

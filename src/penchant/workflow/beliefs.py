@@ -136,7 +136,8 @@ class Latent(Result):
             )
         row_of_event = np.concatenate([np.asarray(r, dtype=np.int64) for r in rows])
         events = np.flatnonzero(row_of_event >= 0)
-        # stable: events of one row (a choice and what was shown) keep their order in time
+        # A stable sort, so that events of one row (a choice and what was shown) keep their order in
+        # time.
         return events[np.argsort(row_of_event[events], kind="stable")]
 
     def __repr__(self) -> str:
@@ -189,7 +190,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
             (_subject_estimate(of, e.subject) if many else fits[0], e)
             for e in as_episodes(episodes)
         ]
-    # a column of executed options for all episodes, or for none: they are concatenated
+    # All episodes have a column of executed options, or none has: they are concatenated.
     with_executed = any(history_learnt_from(episode) is not episode for _, episode in pairs)
     parts = [_episode_latents(fit, episode, with_executed) for fit, episode in pairs]
     without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
@@ -201,14 +202,15 @@ def _episode_latents(
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode; with a column of executed options, if asked for."""
     theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
-    # Any psi will do without a finite estimate: only shapes and names are taken from there.
+    # Without a finite estimate the values are NaN, and any psi will do: only shapes and names are
+    # taken from the attributes there.
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
     history = history_learnt_from(episode)
     x = np.asarray(estimate.model.explanatory(history, *at))
     if _is_finite(estimate):
         q = x @ theta
         available = getattr(episode, "available", None)
-        if available is not None:  # options that could not be chosen have probability 0
+        if available is not None:  # a utility of -inf has probability 0
             q = np.where(available, q, -np.inf)
         log_p = q - special.logsumexp(q, axis=1, keepdims=True)
         found = option_beliefs(estimate.model, history, theta, psi)
@@ -230,11 +232,12 @@ def _episode_latents(
         "scored": episode.scored,
         "probability": _chosen_values(p, episode.chosen, made),
         "log_probability": _chosen_values(log_p, episode.chosen, made),
-        "entropy": -special.xlogy(p, p).sum(axis=1),  # xlogy: 0 log 0 = 0
+        "entropy": -special.xlogy(p, p).sum(axis=1),  # xlogy, as 0 log 0 would be NaN
     }
     if with_executed:
         columns["executed"] = history.chosen
-    # values are of the option executed, whose reward was received; probabilities of the one chosen
+    # Values are of the option executed, whose reward the player learns from; probabilities are of
+    # the option chosen, which the model predicts.
     is_executed = history.chosen != NOTHING
     for name, values in found.items():
         own = values if values.ndim == 1 else _chosen_values(values, history.chosen, is_executed)
@@ -317,7 +320,8 @@ def _row_latents(
         options[name][decision, option] = rows
     people = choices.subject_labels or (None,)
     codes = np.zeros(len(sizes), np.int64) if choices.subject is None else choices.subject
-    # -p log p, whose limit is 0 where p underflows; NaN stays NaN
+    # The entropy term -p log p is NaN where p underflows, though its limit is 0; NaN of missing
+    # estimates must stay NaN.
     regular = np.isfinite(log_p) & (p > 0)
     limit = np.where(np.isnan(p), np.nan, 0.0)
     entropy_terms = np.where(regular, -p * np.where(regular, log_p, 0.0), limit)
@@ -351,7 +355,8 @@ def _concatenate_episodes(
     lengths: tuple[int, ...],
     without: tuple[Any, ...],
 ) -> Latent:
-    # labels may be tuples: as lists, until `_object_array` makes arrays of them
+    # Labels may be tuples, which NumPy would make axes of: they stay in lists until
+    # `_object_array`.
     columns = {
         name: (
             [label for own, _ in parts for label in own[name]]

@@ -93,7 +93,8 @@ def compare_people(
     fits = {name: portion_fit(people, model, None, OF_CHOICES) for name, model in models.items()}
     closed = {name: fit.model for name, fit in fits.items() if fit.model is not None}
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in closed.values())
-    checked_pairs(nested, tuple(closed), n_parameters)  # before the fits, which may take hours
+    # Checked before the fits, which may take hours.
+    checked_pairs(nested, tuple(closed), n_parameters)
     found = [
         people.fit_subjects(PortionScores(fit), engine=engine, threads=threads)
         for fit in fits.values()
@@ -123,7 +124,7 @@ def compare_people(
     )
 
 
-SUBJECT_FOLDS = "subject"  # leave-one-subject-out
+SUBJECT_FOLDS = "subject"
 
 
 def compare_sets(
@@ -159,7 +160,8 @@ def compare_sets(
     sizes = tuple(len(one.attributes) for one in sets.values())
     checked_pairs(nested, tuple(sets), sizes)
     labels = None if folds is None else _decision_folds(choices, folds, pool)
-    # folds first: with `pool`, leave-one-subject-out needs the subjects that pooling removes
+    # Folds are made first: with `pool`, leave-one-subject-out needs the subjects that pooling
+    # removes.
     compared = replace(choices, subject=None, subject_labels=None) if pool else choices
     undivided: tuple[Any, ...] = ()
     if labels is not None and compared.subject is not None:
@@ -214,7 +216,8 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
         return object_array([names[code] for code in choices.subject.tolist()])
     if isinstance(folds, (int, np.integer)):
         k = whole_number(int(folds), "folds", 2)
-        # every k-th decision of each subject, so that all have about as many in each fold
+        # Every k-th decision of each subject, not of the whole table: all subjects then have about
+        # as many decisions in each fold.
         codes = np.zeros(n, dtype=np.int64) if pool or choices.subject is None else choices.subject
         return object_array([t % k for t in _ordinals(codes)])
     given = object_array(list(folds))
@@ -285,7 +288,8 @@ def _held_out_decisions(
     found: dict[str, Vector] = {}
     without: dict[str, int] = {}
     for name, one in sets.items():
-        # a fold without a finite estimate predicts nothing: its loss is infinite, and counted
+        # A fold without a finite estimate predicts nothing. Its loss is infinite: leaving it out
+        # would favour the model that fails.
         values, own = np.full(n, -np.inf), choices.select(one.attributes)
         estimates = _fit_subjects(training, one.attributes, prior, threads)
         finite = [bool(np.isfinite(estimate.theta).all()) for estimate in estimates]
@@ -304,8 +308,8 @@ def _held_out_decisions(
     )
 
 
-# of held-out predictions: real people separate the data more often than not, which makes the
-# held-out loss of maximum likelihood infinite
+# Prior of held-out predictions. Real people separate the data more often than not, which makes the
+# held-out loss of maximum likelihood infinite.
 DEFAULT_PRIOR = ScaledPrior()
 
 

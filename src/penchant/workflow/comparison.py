@@ -231,13 +231,13 @@ class ModelComparison(Result):
     @property
     def aic(self) -> Matrix:
         """Akaike's criterion 2k - 2l: (n_subjects, n_models), k the parameters identified."""
-        # a parameter that the decisions do not identify gains no likelihood, so costs nothing
+        # A parameter that the decisions do not identify gains no likelihood, so it costs nothing.
         return 2.0 * self.n_identified - 2.0 * self.log_likelihood
 
     @property
     def bic(self) -> Matrix:
         """Schwarz's criterion k log n - 2l, n the decisions of the subject."""
-        # n by subject, as each has parameters of their own; totals are sums of these
+        # n is that of the subject, not of the study, as each subject has parameters of their own.
         penalty = np.log(self.n_decisions)[:, None] * self.n_identified
         return np.asarray(penalty - 2.0 * self.log_likelihood)
 
@@ -296,7 +296,8 @@ class ModelComparison(Result):
         if n < 2 or not np.isfinite(scores).all():
             return np.full(len(self.names), np.nan)
         differences = scores - scores[:, [int(np.argmin(self.totals))]]
-        return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))  # of a sum, not of a mean
+        # Root of n times, not over: totals are sums.
+        return np.asarray(np.sqrt(n) * differences.std(axis=0, ddof=1))
 
     def _index_of(self, name: str) -> int:
         if name not in self.names:
@@ -314,13 +315,11 @@ class ModelComparison(Result):
         The log-evidence is -AIC/2, -BIC/2 or the held-out log-likelihood, by the criterion.
         """
         scores = self.scores()
-        if not np.isfinite(scores).all():  # as of folds without a finite estimate
+        if not np.isfinite(scores).all():  # folds without a finite estimate have an infinite loss
             return None
-        # AIC and BIC are on the deviance scale, -2 log L
+        # AIC and BIC are on the deviance scale -2 log L, held-out scores are -log L.
         evidence = -scores if self.criterion == "held_out" else -scores / 2.0
         return select_models(evidence, self.names)
-
-    # -- for reading -----------------------------------------------------------------------------
 
     def to_frame(self, backend: Backend | None = None) -> Any:
         """A row per subject and model."""
@@ -380,9 +379,9 @@ class ModelComparison(Result):
         header: tuple[str, ...] = ("model", "k", "log-lik.", "AIC", "BIC", "held-out")
         header += ("best for", "share", "PXP")
         who = format_count(len(self.subjects), "subject")
-        if self.pooled:  # one fit for all: there is nobody to count or to select among
+        if self.pooled:  # one fit for all has no subjects to count or to select among
             who, header, rows = "all subjects together", header[:6], tuple(r[:6] for r in rows)
-        if self.held_out is None:  # the column would be empty
+        if self.held_out is None:  # without folds the column would be empty
             header = header[:5] + header[6:]
             rows = tuple(row[:5] + row[6:] for row in rows)
         return Table(
@@ -646,7 +645,7 @@ def compare_populations(
     largest = max(len(Coordinates.of_model(model)) for model in models.values())
     spread = default_spread(n_people, largest)
     fits = {
-        # "ml", as restricted likelihoods of different models cannot be compared
+        # "ml", as restricted likelihoods of different models cannot be compared.
         name: fit_population(scored, model, spread=spread, estimator="ml", threads=threads)
         for name, model in models.items()
     }

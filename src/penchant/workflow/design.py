@@ -39,20 +39,23 @@ from penchant.workflow.recover import (
     simulate_people,
 )
 
-DECISIONS_UNIT = "decisions"  # unit of a goal that more trials reach
+DECISIONS_UNIT = "decisions"
 
 
 @dataclass(frozen=True, slots=True)
 class DesignOptions:
     """Settings of the search, and sizes of its simulations."""
 
-    search_ratio: float = (
-        1.05  # of the bracket's ends when the search stops; below Monte Carlo error
-    )
+    # Ratio of the bracket's ends at which the search stops: a narrower bracket would be finer than
+    # the Monte Carlo error of its ends.
+    search_ratio: float = 1.05
     n_people: int = 100  # for `Narrow`: a share then has a standard error of at most 0.05
-    n_pool: int = 500  # per group for `Differ`; experiments are drawn from these
-    n_pool_redraws: int = 40  # bootstrap of the pools: their error is then known to 11 %
-    sure_z: float = 2.0  # Monte Carlo standard errors by which a number is surely (in)sufficient
+    # Fits per group for `Differ`, shared by all experiments; fewer would repeat in large ones.
+    n_pool: int = 500
+    # Bootstrap samples of the pools: a standard error from 40 is itself known to 11 %.
+    n_pool_redraws: int = 40
+    # Monte Carlo standard errors: a number nearer to the target may be on either side by chance.
+    sure_z: float = 2.0
 
 
 DESIGN = DesignOptions()
@@ -183,7 +186,7 @@ def smallest_sufficient(
             return Design(None, unit, goal, target, _sorted(tried))
         low, high = high, min(2 * high, most)
     while low and high > low + 1 and high > DESIGN.search_ratio * low:
-        # geometric mean: errors fall with the root of n, so that ratios matter
+        # Bisect by the geometric mean: errors fall with the root of n, so that ratios of n matter.
         middle = int(np.clip(round(np.sqrt(low * high)), low + 1, high - 1))
         low, high = (low, middle) if reached(middle) else (middle, high)
     return Design(high, unit, goal, target, _sorted(tried))
@@ -195,7 +198,8 @@ def _sorted(tried: dict[int, DesignPoint]) -> tuple[DesignPoint, ...]:
 
 def binomial_error(share: float, n: int) -> float:
     """Monte Carlo standard error of a share."""
-    # Agresti & Coull (1998), two successes and two failures added: not 0 where all or none succeed
+    # Agresti & Coull (1998) add two successes and two failures: the plain error would be 0 where
+    # all or none succeed, and the search would take chance for certainty.
     p = (share * n + 2) / (n + 4)
     return float(np.sqrt(p * (1 - p) / (n + 4)))
 
@@ -379,7 +383,8 @@ def _design_decisions(
         fitted = recovered_parameters(people, model, estimates, goal.level, goal.intervals, again)
         found = next(p for p in fitted if p.name == parameter)
         widths = found.interval[:, 1] - found.interval[:, 0]
-        # who has no estimate counts as too wide: leaving them out would reward short tasks
+        # Who has no estimate counts as too wide: leaving them out would reward tasks too short to
+        # fit.
         widths = np.where(found.has_estimate & found.has_interval, widths, np.inf)
         widths = widths / np.abs(found.true) if goal.relative else widths
         reached = float((widths <= width).mean())
@@ -470,7 +475,8 @@ def welch_p_values(x: Matrix, y: Matrix) -> Vector:
         t = np.abs(mean - other) / np.sqrt(variance)
         df = variance**2 / (error**2 / (n - 1) + other_error**2 / (m - 1))
         p = 2.0 * t_sf(t, df)
-    # an experiment with fewer than two estimates in a group finds nothing
+    # An experiment with fewer than two estimates in a group has no variance to test with: it finds
+    # no difference, and counts as a failure.
     return np.where((n > 1) & (m > 1) & np.isfinite(p), p, 1.0)
 
 
@@ -490,7 +496,8 @@ def _bootstrap_power(pools: list[Vector], n: int, alpha: float, rng: np.random.G
     finite = [one[np.isfinite(one)] for one in drawn]
     if min(map(len, finite)) < 2:
         return 0.0
-    # n are recruited, but only those with an estimate are tested
+    # n people are recruited, but those without an estimate cannot be tested: the power is that of
+    # the remaining.
     counts = [n * len(own) / len(pool) for own, pool in zip(finite, drawn, strict=True)]
     variance = sum(
         float(own.var(ddof=1)) / max(count, 1.0) for own, count in zip(finite, counts, strict=True)

@@ -39,7 +39,9 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates, check_estimates
 from penchant.tables.events import NOTHING
 
-MAX_DRAWS_PER_KEPT = 1000  # rejection sampling gives up where less than 0.1 % lies in the domain
+# Rejection sampling stops with an error where less than 0.1 % of draws are in the domain, rather
+# than run for ever.
+MAX_DRAWS_PER_KEPT = 1000
 
 
 def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generator) -> Matrix:
@@ -65,7 +67,8 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     stretch = np.array(
         [s.stretch(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
     )
-    # delta method: psi is drawn on the unconstrained scale, where a normal approximation is better
+    # psi is drawn on the unconstrained scale (delta method), where its posterior is nearer to
+    # normal.
     unit = np.concatenate([np.ones(d), stretch])
     centre = np.concatenate([estimate.weights, _unconstrained(estimate.model, estimate.psi)])
     free = _free_parameters(estimate)
@@ -74,7 +77,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     kept: list[Matrix] = []
     count = tried = 0
     while count < n_draws:
-        # twice as many as needed: one batch is enough where half of the draws are valid
+        # Twice as many as needed: one batch is enough where half of the draws are valid.
         batch = np.tile(centre, (2 * n_draws, 1))
         batch[:, free] += rng.standard_normal((len(batch), int(free.sum()))) @ root.T
         valid = batch[_is_valid(estimate.model, batch, d, free)]
@@ -145,7 +148,8 @@ def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vecto
     available = getattr(episode, "available", None)
     if available is not None:
         q = np.where(available, q, -np.inf)
-    q = q - q.max(axis=1, keepdims=True)  # no overflow; unavailable options stay at -inf
+    # Largest utility 0, so that exp cannot overflow; unavailable options stay at -inf.
+    q = q - q.max(axis=1, keepdims=True)
     return np.asarray(q - np.log(np.exp(q).sum(axis=1, keepdims=True)))
 
 
@@ -165,7 +169,8 @@ def _covariance_root(covariance: Matrix) -> Matrix:
     """A square root of the covariance, scaled first so that units do not matter."""
     sd = np.sqrt(np.diag(covariance))
     values, vectors = linalg.eigh(covariance / np.outer(sd, sd))
-    # eigenvalues rather than Cholesky: a nearly singular covariance may be indefinite by rounding
+    # Eigenvalues rather than a Cholesky factor, which fails where rounding makes a nearly singular
+    # covariance indefinite.
     return np.asarray(sd[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
@@ -226,7 +231,7 @@ def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None)
     chosen = episode.chosen[at] if replaced is None else np.asarray(replaced)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
     made = np.flatnonzero((episode.chosen != NOTHING) & is_choice)
-    # the choice before may be one that is not scored: it was made all the same
+    # Repetitions count the choice before even if it is not scored: the player made it all the same.
     before = np.searchsorted(made, at) - 1
     previous = np.where(before >= 0, episode.chosen[made[np.maximum(before, 0)]], NOTHING)
     part = np.arange(len(at)) * n_parts // max(len(at), 1)
@@ -305,7 +310,7 @@ def world_of(world: Any, episode: Any) -> Any:
         )
     if not isinstance(world, Mapping):
         return world
-    # the most specific key first, where labels of subjects and blocks coincide
+    # The most specific key comes first: labels of subjects and of blocks may coincide.
     for key in ((episode.subject, episode.block), episode.block, episode.subject):
         if key in world:
             return world[key]
@@ -348,7 +353,7 @@ class BestOptions:
     def at(self, episode: Any, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
-        # schedules are given per decision: events that only show an option do not count
+        # Schedules have a row per decision, so events that only show an option do not advance.
         number = np.maximum(np.cumsum(is_choice) - 1, 0)
         options = np.arange(self.n_options)
         if self.given is not None:
@@ -357,7 +362,7 @@ class BestOptions:
         own = None if self.world is None else world_of(self.world, like)
         if own is None or _is_redrawn(own):
             return best_options(episode, self.n_options)
-        if isinstance(own, Landscape):  # the same at all events
+        if isinstance(own, Landscape):
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
         rows = np.asarray(own, dtype=np.float64)[number % len(own)]
         return np.asarray(rows == rows.max(axis=1, keepdims=True))
@@ -565,7 +570,7 @@ def predictive_check(
                     replica.append(decisions)
             advance(1)
     names = statistic_names(n_options, n_parts)
-    # offers pay nothing: without `best` there is no best option to count
+    # Offers pay nothing: without `best` no option is the best, so none is counted.
     pays = best is not None or hasattr(episodes[0], "rewards")
     shown = [k for k, name in enumerate(names) if pays or not name.startswith("best option")]
     return PredictiveCheck(
@@ -608,7 +613,7 @@ def _draw_subjects(
     Agents can play with finite natural parameters only, not with an infinite temperature.
     """
     drawn, left_out, reason = [], [], ""
-    # a stream for each subject: leaving one out does not change the draws of others
+    # Each subject has a random stream: leaving one out does not change the draws of the others.
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
             draws = parameter_draws(fit, n_draws, rng=own)

@@ -87,7 +87,8 @@ def _is_positive(model: Model, natural: Natural | None) -> bool:
 
 
 def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
-    if hasattr(given, "rvs"):  # any distribution, of scipy or not
+    # Duck typing: distributions of other libraries than SciPy have rvs, too.
+    if hasattr(given, "rvs"):
         return np.asarray(given.rvs(size=n, random_state=rng), dtype=np.float64)
     try:
         values = np.array(given, dtype=np.float64)
@@ -134,9 +135,11 @@ def simulate_people(
     return found
 
 
-# statuses whose point estimate is a maximum; the others end where a search or a range does
+# Statuses whose point estimate is a maximum of the likelihood; with others it is where a search or
+# a range ended, which would pass for bias.
 USABLE_STATUSES = ("converged", "weakly identified", "at a bound")
-MAX_TABLED_VALUES = 12  # distinct true values with a row each; more are cut into parts
+# Rows of a table; more true values than this are cut into parts, or the table is unreadable.
+MAX_TABLED_VALUES = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,11 +274,12 @@ class RecoveredParameter:
         of each status.
         """
         values = np.unique(self.true)
-        if len(values) <= MAX_TABLED_VALUES:  # a design of few values, rather than a range
+        if len(values) <= MAX_TABLED_VALUES:
             parts = [np.flatnonzero(self.true == value) for value in values]
         else:
             parts = np.array_split(np.argsort(self.true, kind="stable"), max(n_parts, 1))
-        occurring = sorted(set(self.statuses))  # of all parts: rows must have the same columns
+        # Statuses of all parts, not of one: rows must have the same columns.
+        occurring = sorted(set(self.statuses))
         return [self._part_row(part, occurring) for part in parts if len(part)]
 
     def _part_row(self, part: Any, statuses: Sequence[str]) -> dict[str, Any]:
@@ -299,7 +303,7 @@ class RecoveredParameter:
             "bias": own.bias,
             "rmse": own.rmse,
             "coverage": own.coverage,
-            # median, as an unbounded interval has an infinite width
+            # The median, as one unbounded interval would make the mean width infinite.
             "relative_width": float(np.median(relative)) if len(relative) else np.nan,
             **{status: own_statuses.count(status) / len(part) for status in statuses},
         }
@@ -537,7 +541,7 @@ def recovered_parameters(
             continue
         values = np.array([person[j].estimate for person in found])
         positive = natural.is_positive(model.shape)
-        # a negative "temperature" (someone who avoids rewards) has no logarithm to compare
+        # A negative "temperature" (someone who avoids rewards) has no logarithm to compare.
         sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
         parameters.append(
             RecoveredParameter(

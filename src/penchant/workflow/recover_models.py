@@ -206,7 +206,7 @@ def recover_models(
     _check_ranges(models, parameters, folds)
     counts, undecided = [], []
     used: Criterion = "bic"
-    # a stream for each model: adding a model does not change the people of the others
+    # Each model has a random stream: adding a model does not change the people of the others.
     for name, own in zip(models, rng.spawn(len(models)), strict=True):
         people = draw_people(models[name], parameters[name], n_subjects, own)
         plays = simulate_people(people, models[name], task, own)
@@ -219,9 +219,10 @@ def recover_models(
             threads=threads,
         )
         counts.append(found.n_best)
-        # n_best leaves out people without a finite score, or with all decisions in one fold
+        # `n_best` leaves out people without a finite score, or with all decisions in one fold:
+        # without a count of them, rows would not add up to the people simulated.
         undecided.append(n_subjects - int(found.n_best.sum()))
-        used = found.criterion  # the default depends on folds, and is the same for all
+        used = found.criterion  # the default depends on `folds` alone, so any model tells it
     return ModelRecovery(tuple(models), np.array(counts), np.array(undecided), used)
 
 

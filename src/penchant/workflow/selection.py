@@ -279,7 +279,8 @@ def held_out(
     words
         How the folds were made, and with which prior.
     """
-    # decisions are laid out subject by subject; `starts` is where each one's begin
+    # Decisions are laid out subject by subject, as those of one subject may be in episodes that are
+    # apart; positions of a split count from the first of its subject.
     subjects = list(dict.fromkeys(episode.subject for episode in episodes))
     ordered = [e for subject in subjects for e in episodes if e.subject == subject]
     counts = {s: sum(e.n_decisions for e in ordered if e.subject == s) for s in subjects}
@@ -293,11 +294,13 @@ def held_out(
     log_likelihoods, without = {}, {}
     for name, model in models.items():
         prior = parameter_prior
-        # a model without a map has the weights besides the map only
+        # A prior of maps has no meaning for a model without one: only its part for other weights is
+        # used.
         if isinstance(prior, MapPrior) and Declared(model).prior_map is None:
             prior = ScaledPrior(prior.others)
         estimates = fit_each_model(training, model, parameter_prior=prior, threads=threads)
-        # a fold without a finite estimate predicts nothing: its loss is infinite, and counted
+        # A fold without a finite estimate predicts nothing. Its loss is infinite: leaving it out
+        # would favour the model that fails.
         values, n_without = np.full(n, -np.inf), 0
         for split, estimate in zip(cut, _estimates_by_split(estimates, cut), strict=True):
             if np.isfinite(estimate.theta).all():
@@ -441,9 +444,12 @@ class SelectionOptions:
     # Iterations of the variational posterior: convergence is linear, and slow only where two models
     # are nearly tied in everybody.
     max_iterations: int = 10_000
-    alpha_tol: float = 1e-10  # people; alpha is a count, printed to three digits
-    quadrature_tol: float = 1e-10  # absolute, of an exceedance probability
-    max_subintervals: int = 400  # large alpha make the integrand a step
+    # In people, as alpha is a count; far below the three digits that are printed.
+    alpha_tol: float = 1e-10
+    # Absolute error of a probability; far below the digits that are printed.
+    quadrature_tol: float = 1e-10
+    # Limit of the adaptive rule: large alpha make the integrand a step that it refines.
+    max_subintervals: int = 400
 
 
 SELECTION = SelectionOptions()
@@ -582,7 +588,8 @@ def exceedance_probabilities(alpha: Vector) -> Vector:
         second = special.betainc(alpha[0], alpha[1], 0.5)
         return np.array([1.0 - second, second])
     found = np.array([_probability_of_largest(alpha, k) for k in range(len(alpha))])
-    return np.asarray(found / found.sum())  # removes what is left of the quadrature's error
+    # Probabilities sum to 1 but for the error of the quadrature.
+    return np.asarray(found / found.sum())
 
 
 def _probability_of_largest(alpha: Vector, k: int) -> float:
@@ -631,7 +638,7 @@ def _variational_posterior(evidence: Matrix, prior_count: float) -> tuple[Vector
     """Fixed point of alpha and g (Stephan et al. 2009), by iteration from the prior."""
     alpha = np.full(evidence.shape[1], prior_count)
     for _ in range(SELECTION.max_iterations):
-        # digamma(sum alpha) is the same for all models and cancels
+        # digamma(sum alpha) is the same for all models and cancels.
         g = special.softmax(evidence + special.digamma(alpha), axis=1)
         updated = prior_count + g.sum(axis=0)
         change = float(np.abs(updated - alpha).max())
