@@ -12,19 +12,14 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "Beads",
     "GershmanHybrid",
     "HGF",
-    "HistoryRegression",
     "KalmanFilter",
-    "KnownValues",
     "ORL",
     "PVL",
     "QLearning",
-    "RandomChoice",
     "StayRegression",
     "Successor",
     "TwoStep",
-    "UCB1",
     "VPP",
-    "WinStayLoseShift",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
 OTHER_FORMS = {"UCL", "GPUCB", "Locality", "Attributes"}

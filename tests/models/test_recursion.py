@@ -139,6 +139,54 @@ def test_update_runs_where_only_optional_fields_are_missing(episode):
     np.testing.assert_array_equal(found, 0.4 * (last[:, None] == np.arange(2)))
 
 
+class Fading(Recursion):
+    """Values that fade with every decision, chosen or not, beside controls."""
+
+    n_options = 3
+    weights = ("value", "stickiness", "bias_0", "bias_1")
+    shape = (pn.models.Shape("decay", 0.0, 1.0),)
+    optional = ("choice", "reward")
+
+    def controls(self):
+        return self.weights[1:]
+
+    def state(self):
+        return {"value": np.zeros(3)}
+
+    @staticmethod
+    def features(s, e, psi, c, x):
+        for i in range(3):
+            x[i, 0] = s.value[i]
+
+    @staticmethod
+    def update(s, e, psi, c):
+        for i in range(3):
+            s.value[i] *= psi.decay
+        if e.choice >= 0 and e.reward == e.reward:
+            s.value[e.choice] += e.reward
+
+
+WITH_GAPS = pn.Episode([0, None, 2, 1], [2.0, None, 3.0, None], is_choice=[1, 1, 0, 1])
+
+
+def test_controls_are_the_last_choice_made_and_an_indicator_of_each_option_but_the_last():
+    x, slopes = Fading().explanatory_and_slopes(WITH_GAPS, 0.5)
+    np.testing.assert_array_equal(x[:, :, 1], [[0, 0, 0]] + [[1, 0, 0]] * 3)
+    np.testing.assert_array_equal(x[:, :, 2:], [np.eye(3)[:, :2]] * 4)
+    assert not slopes[..., 1:].any()
+
+
+def test_agents_have_the_controls_of_the_model():
+    truth = {"value": 0.3, "stickiness": 0.8, "bias_0": -0.5, "bias_1": 0.2, "decay": 0.5}
+    theta = np.array([*truth.values()][:4])
+    x, agents = Fading().explanatory(WITH_GAPS, 0.5), Fading().agents(truth, 2)
+    for t, option in enumerate(WITH_GAPS.chosen):
+        utility = np.exp(x[t] @ theta)
+        np.testing.assert_allclose(agents.probabilities(), [utility / utility.sum()] * 2)
+        reward = np.full(2, WITH_GAPS.rewards[t])
+        agents.observe(np.full(2, option), reward, is_choice=bool(WITH_GAPS.is_choice[t]))
+
+
 @pytest.mark.parametrize(
     ("name", "value", "words"),
     [("rate", 1.2, "rate must lie in 0..1; got 1.2"), ("first", np.inf, "first must be finite")],

@@ -373,12 +373,29 @@ def fill_controls(
     record: Record, which: IntVector, x: Matrix, stickiness: bool, bias: bool
 ) -> None:
     """Fill the last columns: 1 for the last choice made; 1 for each option but the last."""
-    n_biases = x.shape[1] - 1 if bias else 0
-    first = x.shape[2] - n_biases
     if stickiness:
-        last_choice(record.chosen, record.is_choice, record.starts, which, first - 1, x)
+        column = _stickiness_column(x, bias)
+        last_choice(record.chosen, record.is_choice, record.starts, which, column, x)
     if bias:
-        x[:, :, first:] = np.eye(x.shape[1])[:, :-1]
+        _fill_biases(x)
+
+
+def fill_agents_controls(x: Matrix, last: IntVector, stickiness: bool, bias: bool) -> None:
+    """Fill the last columns of agents whose last choices are these, -1 before the first."""
+    if stickiness:
+        made = np.flatnonzero(last >= 0)
+        x[made, last[made], _stickiness_column(x, bias)] = 1.0
+    if bias:
+        _fill_biases(x)
+
+
+def _stickiness_column(x: Matrix, bias: bool) -> int:
+    _, n_options, n_weights = x.shape
+    return int(n_weights - (n_options if bias else 1))
+
+
+def _fill_biases(x: Matrix) -> None:
+    x[:, :, 1 - x.shape[1] :] = np.eye(x.shape[1])[:, :-1]
 
 
 def in_units_of_temperature(weights: tuple[str, ...]) -> list[Natural]:

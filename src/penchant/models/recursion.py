@@ -33,9 +33,16 @@ from numpy.typing import ArrayLike
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.generated import generated_module
-from penchant.models.model import Declared, Model, softmax, weights_and_shape
+from penchant.models.model import (
+    Declared,
+    Model,
+    natural_parameters,
+    positive,
+    softmax,
+    weights_and_shape,
+)
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record
+from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
 from penchant.models.tangents import Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
@@ -180,6 +187,10 @@ class Recursion(CompiledModel):
         """Fields of an event that are whole numbers from 0, with how many values each has."""
         return {}
 
+    def controls(self) -> tuple[str, ...]:
+        """Last of the weights, which the engine fills in: see `control_names`."""
+        return ()
+
     def events(self, record: Record) -> Mapping[str, Field]:
         """Fields of all events: NaN where a number is missing, -1 where a whole number is."""
         found: dict[str, Field] = {
@@ -213,18 +224,26 @@ class Recursion(CompiledModel):
             *self._numbers(program),
             *(np.asarray(value, dtype=np.float64) for value in self._start(program)),
         )
-        if not with_slopes:
+        slopes = np.zeros((psi.shape[1], *x.shape)) if with_slopes else None
+        if slopes is None or not len(slopes):
             program.module.attributes(*given, x)
-            return x, None
-        slopes = np.zeros((psi.shape[1], *x.shape))
-        program.module.attributes_and_slopes(*given, x, slopes)
+        else:
+            program.module.attributes_and_slopes(*given, x, slopes)
+        fill_controls(record, which, x, *self._stickiness_and_bias())
         return x, slopes
 
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
         """Agents with these natural parameters, before the first event."""
+        for one in natural_parameters(self):
+            if one.kind == "reciprocal":
+                positive(parameters, one.name)
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)
         return RecursionAgents(self, theta, psi, n_agents)
+
+    def _stickiness_and_bias(self) -> tuple[bool, bool]:
+        names = self.controls()
+        return "stickiness" in names, "bias_0" in names
 
     def _program(self) -> Program:
         kind = type(self)
@@ -343,13 +362,16 @@ class RecursionAgents:
         self.state = [np.tile(one, (n_agents, *[1] * one.ndim)) for one in start]
         self.program.module.begin(self.psi, *self.numbers, *self.state)
         self.before: Mapping[str, Vector] = {}
+        self.last = np.full(n_agents, -1)  # option of the last choice, for stickiness
 
     def probabilities(self, before: Mapping[str, Vector] | None = None) -> Matrix:
         """Choice probabilities (n_agents, n_options) of agents who see this."""
         self.before = before or {}
         x = np.zeros((self.n_agents, self.model.n_options, len(self.model.weights)))
-        seen = self._fields(self.program.seen, self.before)
+        now = {**self.before, "is_choice": np.ones(self.n_agents)}
+        seen = self._fields(self.program.seen, now)
         self.program.module.show(self.psi, *seen, *self.numbers, *self.state, x)
+        fill_agents_controls(x, self.last, *self.model._stickiness_and_bias())
         return softmax(x @ self.theta)
 
     def observe(
@@ -365,6 +387,8 @@ class RecursionAgents:
         known["is_choice"] = np.full(self.n_agents, is_choice, dtype=np.int64)
         learnt = self._fields(self.program.learnt, known)
         self.program.module.learn(self.psi, *learnt, *self.numbers, *self.state)
+        if is_choice:
+            self.last = np.where(np.asarray(chosen) >= 0, chosen, self.last)
 
     def _fields(self, names: Sequence[str], known: Mapping[str, Field]) -> list[Field]:
         whole = {"choice", "is_choice", *self.model.codes()}

@@ -45,7 +45,7 @@ from penchant.models.learning._lines import (
     trust,
     write_planes,
 )
-from penchant.softmax._simd import LANES, exp_prefix_in_place
+from penchant.softmax._simd import LANES
 
 FORGETTING, FICTITIOUS, TIED = 1, 2, 3
 BY_OUTCOME = 4  # added to the rule of options not taken: the sign of the reward picks the rate
@@ -179,98 +179,6 @@ def last_choice(chosen, is_choice, starts, which, column, x):
             row += 1
             if is_choice[t] and chosen[t] >= 0:
                 last = chosen[t]
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def cooled(log_times, starts, which, powers, logarithmic, values, room, x, dx):
-    """Known values times what the cooling makes of time, and derivatives in its power.
-
-    log_times : (n_events,), logarithms of times
-    powers : (pairs,), of time; with logarithmic cooling they are not asked for
-    room : for most events of any episode, in whole blocks of eight
-    x, dx : variables and slopes in a row, of which there may be none
-    """
-    n_options, row = len(values), 0
-    for k in range(len(which)):
-        begin, end = starts[which[k]], starts[which[k] + 1]
-        log_t, factor = log_times[begin:end], room[: end - begin]
-        for t in range(len(factor)):
-            factor[t] = powers[k] * log_t[t]
-        exp_prefix_in_place(room, len(factor))
-        if logarithmic:
-            for t in range(len(factor)):
-                factor[t] = log_t[t]
-        for t in range(len(factor)):
-            for i in range(n_options):
-                x[row + t * n_options + i] = factor[t] * values[i]
-        if len(dx) > 0:
-            for t in range(len(factor)):
-                for i in range(n_options):
-                    at = row + t * n_options + i
-                    dx[at] = x[at] * log_t[t]
-        row += len(factor) * n_options
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def stay_or_shift(chosen, rewards, is_choice, starts, which, win_above, x):
-    """1 for the last choice if it won, -1 if it lost; losses in a column of their own, if any."""
-    losses = x.shape[2] - 1
-    row = 0
-    for k in range(len(which)):
-        last, won = -1, False
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            if last >= 0:
-                x[row, last, 0 if won else losses] = 1.0 if won else -1.0
-            row += 1
-            if is_choice[t] and chosen[t] >= 0:
-                last, won = chosen[t], rewards[t] > win_above
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def lagged(chosen, rewards, is_choice, starts, which, reward_lags, choice_lags, x):
-    """Reward of the choice j choices ago, then that choice itself, for every lag j."""
-    longest = max(reward_lags, choice_lags)
-    options, received = np.empty(longest, np.int64), np.empty(longest)
-    row = 0
-    for k in range(len(which)):
-        n_made = 0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for j in range(min(longest, n_made)):
-                at = (n_made - 1 - j) % longest
-                if j < reward_lags:
-                    x[row, options[at], j] = received[at]
-                if j < choice_lags:
-                    x[row, options[at], reward_lags + j] = 1.0
-            row += 1
-            if is_choice[t] and chosen[t] >= 0:
-                options[n_made % longest] = chosen[t]
-                received[n_made % longest] = rewards[t]
-                n_made += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def counts_and_means(chosen, rewards, starts, which, initial, columns, x):
-    """Mean reward of every option and sqrt(log t / n), n at least 1.
-
-    initial : the mean of an option never observed
-    columns : (2,), where its indicator goes, or -1; where the bonus goes
-    """
-    n_options = x.shape[1]
-    counts, sums = np.empty(n_options), np.empty(n_options)
-    row = 0
-    for k in range(len(which)):
-        counts[:], sums[:], time = 0.0, 0.0, 1.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            for i in range(n_options):
-                x[row, i, 0] = sums[i] / counts[i] if counts[i] > 0 else initial
-                if counts[i] == 0 and columns[0] >= 0:
-                    x[row, i, columns[0]] = 1.0
-                x[row, i, columns[1]] = np.sqrt(np.log(time) / max(counts[i], 1.0))
-            row += 1
-            if chosen[t] >= 0 and rewards[t] == rewards[t]:
-                counts[chosen[t]] += 1.0
-                sums[chosen[t]] += rewards[t]
-                time += 1.0
 
 
 # -- the Kalman filter ---------------------------------------------------------------------------

@@ -30,26 +30,21 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.learning._kernels import stay_or_shift
-from penchant.models.model import Habits, finite, softmax
+from penchant.models.model import finite
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import (
-    CompiledModel,
-    Record,
-    bias_names,
-    blank_variables,
-    doubts_of_threshold,
-    fill_controls,
-    known_number,
-    start_words,
-)
+from penchant.models.record import bias_names, doubts_of_threshold, known_number, start_words
+from penchant.models.recursion import Recursion
+
+# Shares of errors that agents are given for 0 and 2, whose log-odds are infinite: no agent of
+# a simulation is long-lived enough to tell.
+MIN_EPSILON, MAX_EPSILON = 1e-15, 2.0 - 1e-15
 
 
 @dataclass(frozen=True)
-class RandomChoice(CompiledModel):
+class RandomChoice(Recursion):
     """Random choice with option biases: theta = b, no psi.
 
     Parameters
@@ -84,38 +79,28 @@ class RandomChoice(CompiledModel):
         """The biases, in log-odds against the last option."""
         return tuple(Natural(name, "weight", a) for a, name in enumerate(self.weights))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """An indicator of each option but the last."""
-        x, dx = blank_variables(record, which, self.n_options, self.n_options - 1, 0)
-        fill_controls(record, which, x, stickiness=False, bias=True)
-        return x, dx if with_slopes else None
+    def controls(self) -> tuple[str, ...]:
+        """The biases."""
+        return self.weights
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> RandomAgents:
-        """Agents who play so."""
-        return RandomAgents(Habits.of(parameters, n_agents, self.n_options))
+    def state(self) -> Mapping[str, Vector]:
+        """Nothing is learnt."""
+        return {}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Controls alone."""
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Nothing is learnt."""
 
     def __str__(self) -> str:
         return f"random choice with option biases, {self.n_options} options"
 
 
-@dataclass
-class RandomAgents:
-    """Agents who learn nothing."""
-
-    habits: Habits
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        return softmax(np.asarray(self.habits.objective()))
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Nothing is learnt."""
-
-
 @dataclass(frozen=True)
-class WinStayLoseShift(CompiledModel):
+class WinStayLoseShift(Recursion):
     """Noisy win-stay-lose-shift: theta = (w, l), no psi.
 
     Parameters
@@ -161,25 +146,38 @@ class WinStayLoseShift(CompiledModel):
             return (Natural("epsilon", "share", 0, scale=2.0),)
         return tuple(Natural(name, "weight", a) for a, name in enumerate(self.weights))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """1 for the last choice if it won, -1 if it lost, in one column or two."""
-        x, dx = blank_variables(record, which, self.n_options, len(self.weights), 0)
-        stay_or_shift(
-            record.chosen,
-            record.rewards,
-            record.is_choice,
-            record.starts,
-            which,
-            float(self.win_above),
-            x,
-        )
-        return x, dx if with_slopes else None
+    def settings(self) -> Mapping[str, float]:
+        """Number of options, the threshold, and the column of losses."""
+        losses = len(self.weights) - 1
+        return {"n": self.n_options, "win_above": float(self.win_above), "losses": losses}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> WinStayAgents:
-        """Agents who play so."""
-        return WinStayAgents.of(self.n_options, n_agents, parameters, self.win_above)
+    def state(self) -> Mapping[str, Vector]:
+        """1 for the last choice if it won, -1 if it lost."""
+        return {"won": np.zeros(self.n_options), "lost": np.zeros(self.n_options)}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """1 for the last choice if it won, -1 if it lost, in one column or two."""
+        for i in range(c.n):
+            x[i, 0] = s.won[i]
+            x[i, c.losses] += s.lost[i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Remember the choice, and whether it won."""
+        if e.is_choice == 1:
+            for i in range(c.n):
+                s.won[i] = 1.0 if i == e.choice and e.reward > c.win_above else 0.0
+                s.lost[i] = -1.0 if i == e.choice and e.reward <= c.win_above else 0.0
+
+    def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
+        """Agents who play so; those who never err, or always, have a weight that is finite."""
+        if "epsilon" in parameters:
+            epsilon = finite(parameters, "epsilon")
+            if not 0 <= epsilon <= 2:
+                raise DataError(f"epsilon must lie in 0..2; got {epsilon}. 1 is random choice.")
+            parameters = {**parameters, "epsilon": min(max(epsilon, MIN_EPSILON), MAX_EPSILON)}
+        return super().agents(parameters, n_agents)
 
     def doubts(self, episodes: Sequence[Any]) -> tuple[str, ...]:
         """Whether the threshold makes every reward a win, or a loss."""
@@ -191,53 +189,3 @@ class WinStayLoseShift(CompiledModel):
             f"noisy win-stay-lose-shift, {self.n_options} options, a win is above "
             f"{start_words(self.win_above)}{weights}"
         )
-
-
-@dataclass
-class WinStayAgents:
-    """Agents in play: they stay with the probabilities of the docstring above, else shift."""
-
-    n_options: int
-    stay_after: dict[bool, float]
-    win_above: float
-    last: IntVector
-    won: BoolVector
-
-    @classmethod
-    def of(
-        cls, n_options: int, n_agents: int, parameters: Mapping[str, float], win_above: float
-    ) -> WinStayAgents:
-        """Agents before play: epsilon, or the weights."""
-        nobody = np.full(n_agents, -1, dtype=np.int64)
-        stay = _staying(parameters, n_options - 1)
-        return cls(n_options, stay, win_above, nobody, np.zeros(n_agents, dtype=bool))
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        stay = np.where(self.won, self.stay_after[True], self.stay_after[False])
-        p = np.repeat(((1.0 - stay) / (self.n_options - 1))[:, None], self.n_options, axis=1)
-        p[np.arange(len(p)), self.last] = stay
-        p[self.last < 0] = 1.0 / self.n_options
-        return np.asarray(p)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Remember the choice, and whether it won."""
-        self.last = chosen.copy()
-        self.won = rewards > self.win_above
-
-
-def _staying(parameters: Mapping[str, float], n_others: int) -> dict[bool, float]:
-    """Probability of the last choice again, after a win and after a loss."""
-    if "epsilon" in parameters:
-        epsilon = finite(parameters, "epsilon")
-        if not 0 <= epsilon <= 2:
-            raise DataError(f"epsilon must lie in 0..2; got {epsilon}. 1 is random choice.")
-        return {True: 1.0 - epsilon / 2, False: epsilon / 2}
-    if "win_stay_lose_shift" in parameters:
-        win = lose = finite(parameters, "win_stay_lose_shift")
-    else:
-        win, lose = finite(parameters, "win_stay"), finite(parameters, "lose_shift")
-    return {
-        True: 1.0 / (1.0 + n_others * np.exp(-win)),
-        False: 1.0 / (1.0 + n_others * np.exp(lose)),
-    }

@@ -16,26 +16,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.learning._kernels import lagged
-from penchant.models.model import Habits, finite, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import (
-    CompiledModel,
-    Record,
-    blank_variables,
-    control_names,
-    fill_controls,
-)
+from penchant.models.record import control_names
+from penchant.models.recursion import Recursion
 
 
 @dataclass(frozen=True)
-class HistoryRegression(CompiledModel):
+class HistoryRegression(Recursion):
     """Regression on past rewards and choices: theta = (a, k, b), no psi.
 
     Parameters
@@ -85,38 +79,46 @@ class HistoryRegression(CompiledModel):
         """a, k and b."""
         rewards = (f"reward_{j}" for j in range(1, self.reward_lags + 1))
         choices = (f"choice_{j}" for j in range(1, self.choice_lags + 1))
-        return (*rewards, *choices, *control_names(self.n_options, False, self.bias))
+        return (*rewards, *choices, *self.controls())
 
     @property
     def natural(self) -> tuple[Natural, ...]:
         """The weights themselves."""
         return tuple(Natural(name, "weight", a) for a, name in enumerate(self.weights))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Rewards and indicators of the options chosen at every lag."""
-        x, dx = blank_variables(record, which, self.n_options, len(self.weights), 0)
-        lagged(
-            record.chosen,
-            record.rewards,
-            record.is_choice,
-            record.starts,
-            which,
-            self.reward_lags,
-            self.choice_lags,
-            x,
-        )
-        fill_controls(record, which, x, stickiness=False, bias=self.bias)
-        return x, dx if with_slopes else None
+    def controls(self) -> tuple[str, ...]:
+        """Biases."""
+        return control_names(self.n_options, False, self.bias)
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> HistoryAgents:
-        """Agents who play so."""
-        return HistoryAgents(
-            [finite(parameters, f"reward_{j}") for j in range(1, self.reward_lags + 1)],
-            [finite(parameters, f"choice_{j}") for j in range(1, self.choice_lags + 1)],
-            Habits.of(parameters, n_agents, self.n_options),
-        )
+    def settings(self) -> Mapping[str, int]:
+        """Number of options; lags of rewards, of choices, and the longest."""
+        lags = self.reward_lags, self.choice_lags
+        return {"n": self.n_options, "rewards": lags[0], "choices": lags[1], "longest": max(lags)}
+
+    def state(self) -> Mapping[str, Matrix]:
+        """What was chosen and received, the last choice first: (n_lags, n_options)."""
+        past = np.zeros((max(self.reward_lags, self.choice_lags), self.n_options))
+        return {"chosen": past, "received": past}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Rewards and indicators of the options chosen at every lag."""
+        for i in range(c.n):
+            for j in range(c.rewards):
+                x[i, j] = s.received[j, i]
+            for j in range(c.choices):
+                x[i, c.rewards + j] = s.chosen[j, i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Remember a choice before those that were made already."""
+        if e.is_choice == 1:
+            for i in range(c.n):
+                for j in range(c.longest - 1, 0, -1):
+                    s.chosen[j, i] = s.chosen[j - 1, i]
+                    s.received[j, i] = s.received[j - 1, i]
+                s.chosen[0, i] = 1.0 if i == e.choice else 0.0
+                s.received[0, i] = e.reward if i == e.choice else 0.0
 
     def __str__(self) -> str:
         bias = ", option bias" if self.bias else ""
@@ -124,29 +126,3 @@ class HistoryRegression(CompiledModel):
             f"regression on {self.reward_lags} past rewards and {self.choice_lags} past choices, "
             f"{self.n_options} options{bias}"
         )
-
-
-@dataclass
-class HistoryAgents:
-    """Agents who keep all that happened to them: the latest event first."""
-
-    reward_weights: list[float]
-    choice_weights: list[float]
-    habits: Habits
-    taken: list[Matrix] = field(default_factory=list)
-    received: list[Matrix] = field(default_factory=list)
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        q = self.habits.objective()
-        for weight, rewards in zip(self.reward_weights, self.received, strict=False):
-            q = q + weight * rewards
-        for weight, choices in zip(self.choice_weights, self.taken, strict=False):
-            q = q + weight * choices
-        return softmax(q)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Remember the choice and its reward."""
-        taken = np.eye(len(self.habits.biases))[chosen]
-        self.taken.insert(0, taken)
-        self.received.insert(0, taken * rewards[:, None])

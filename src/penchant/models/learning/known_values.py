@@ -12,18 +12,16 @@ and `cooling_choices`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import exp, log
 from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.learning._kernels import cooled
-from penchant.models.model import finite, positive, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import CompiledModel, Record, empty
-from penchant.softmax._simd import LANES
+from penchant.models.recursion import Recursion
 from penchant.tables.numbers import exact_floats
 
 NOISE_NAMES = {
@@ -34,7 +32,7 @@ NOISE_NAMES = {
 
 
 @dataclass(frozen=True)
-class KnownValues(CompiledModel):
+class KnownValues(Recursion):
     """Softmax on known values: theta = 1/tau; psi = kappa with power cooling.
 
     Parameters
@@ -59,6 +57,8 @@ class KnownValues(CompiledModel):
     values: Sequence[float]
     cooling: Literal["constant", "logarithmic", "power"] = "constant"
 
+    n_options: int = field(default=0, init=False, repr=False)
+
     def __post_init__(self) -> None:
         values = exact_floats(self.values, "values", lambda i: f"option {i}")
         if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all():
@@ -67,16 +67,12 @@ class KnownValues(CompiledModel):
                 "Values that differ between decisions go to temperature_choices."
             )
         object.__setattr__(self, "values", tuple(values.tolist()))
+        object.__setattr__(self, "n_options", len(values))
         if self.cooling not in NOISE_NAMES:
             raise DataError(
                 f"cooling must be one of {', '.join(NOISE_NAMES)}; got {self.cooling!r}. "
                 "Choose one."
             )
-
-    @property
-    def n_options(self) -> int:
-        """Number of options."""
-        return len(self.values)
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -100,65 +96,35 @@ class KnownValues(CompiledModel):
         powers = [Natural(s.name, "shape", q) for q, s in enumerate(self.shape)]
         return (noise, *powers)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
+    def bindings(self) -> Mapping[str, float]:
+        """kappa = 0 at constant temperature."""
+        return {"cooling_exponent": 0.0}
+
+    def settings(self) -> Mapping[str, int]:
+        """Number of options, and whether cooling is logarithmic."""
+        return {"n": self.n_options, "logarithmic": int(self.cooling == "logarithmic")}
+
+    def state(self) -> Mapping[str, Any]:
+        """Values, which stay, and the number of decisions so far."""
+        return {"value": np.array(self.values), "time": 0.0}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
         """Values times what the cooling makes of time."""
-        record.check_options(self.n_options)
-        log_times = record.kept(
-            "log times",
-            lambda: np.log(np.maximum(np.concatenate([e.times for e in record.episodes]), 1)),
-        )
-        powers = np.ascontiguousarray(psi[:, 0]) if self.shape else np.zeros(len(which))
-        shape = int(record.lengths(which).sum()), self.n_options, 1
-        x, slopes = empty(*shape), empty(len(self.shape) if with_slopes else 0, *shape)
-        cooled(
-            log_times,
-            record.starts,
-            which,
-            powers,
-            self.cooling == "logarithmic",
-            np.array(self.values),
-            np.zeros(-(-record.most_events // LANES) * LANES),
-            x.reshape(-1),
-            slopes.reshape(-1),
-        )
-        return x, slopes if with_slopes else None
+        # an option shown before the first decision is at the time 1, too
+        log_t = log(max(s.time + e.is_choice, 1.0))
+        factor = log_t if c.logarithmic == 1 else exp(psi.cooling_exponent * log_t)
+        for i in range(c.n):
+            x[i, 0] = factor * s.value[i]
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Time passes with every decision, not with options shown."""
+        s.time += e.is_choice
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """The values, which stay."""
         return {"value": np.tile(np.asarray(self.values), (episode.n_events, 1))}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> KnownValuesAgents:
-        """Agents who play so."""
-        power = finite(parameters, "cooling_exponent") if self.shape else None
-        noise = positive(parameters, NOISE_NAMES[self.cooling])
-        values = np.tile(self.values, (n_agents, 1))
-        return KnownValuesAgents(values, noise, self.cooling == "logarithmic", power)
-
     def __str__(self) -> str:
         return f"softmax on known values, {self.n_options} options, cooling {self.cooling}"
-
-
-@dataclass
-class KnownValuesAgents:
-    """Agents who learn nothing but become more or less random."""
-
-    values: Matrix
-    noise: float
-    logarithmic: bool
-    power: float | None
-    time: int = 1
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent at this time."""
-        temperature = self.noise
-        if self.power is not None:
-            temperature /= self.time**self.power
-        if self.logarithmic:
-            temperature = np.inf if self.time == 1 else self.noise / float(np.log(self.time))
-        return softmax(self.values / temperature)
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Time passes."""
-        self.time += 1

@@ -18,31 +18,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.learning._kernels import counts_and_means
-from penchant.models.model import Habits, finite, positive, softmax
 from penchant.models.natural import Natural, Shape
 from penchant.models.record import (
-    CompiledModel,
-    Record,
-    blank_variables,
     control_names,
     doubts_of_start,
-    fill_controls,
     in_units_of_temperature,
     known_number,
     start_words,
     with_starts,
 )
+from penchant.models.recursion import Recursion
 
 
 @dataclass(frozen=True)
-class UCB1(CompiledModel):
+class UCB1(Recursion):
     """Noisy UCB1: theta = (1/tau, v0/tau, gamma/tau), no psi.
 
     Parameters
@@ -85,8 +81,7 @@ class UCB1(CompiledModel):
     def weights(self) -> tuple[str, ...]:
         """1/tau, v0/tau if it is estimated, gamma/tau, phi, b."""
         start = ("initial_value/temperature",) if self.initial_value is None else ()
-        controls = control_names(self.n_options, self.stickiness, self.bias)
-        return ("inverse_temperature", *start, "exploration/temperature", *controls)
+        return ("inverse_temperature", *start, "exploration/temperature", *self.controls())
 
     @property
     def positive(self) -> tuple[str, ...]:
@@ -98,37 +93,35 @@ class UCB1(CompiledModel):
         """tau, v0 and gamma in units of rewards; phi and b in log-odds."""
         return tuple(in_units_of_temperature(self.weights))
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """Mean reward, indicator of options never observed if v0 is estimated, bonus, controls."""
-        x, dx = blank_variables(record, which, self.n_options, len(self.weights), 0)
-        free = self.initial_value is None
-        counts_and_means(
-            record.chosen,
-            record.rewards,
-            record.starts,
-            which,
-            float(self.initial_value or 0.0),
-            np.array([1 if free else -1, 2 if free else 1]),
-            x,
-        )
-        fill_controls(record, which, x, self.stickiness, self.bias)
-        return x, dx if with_slopes else None
+    def controls(self) -> tuple[str, ...]:
+        """Stickiness and biases."""
+        return control_names(self.n_options, self.stickiness, self.bias)
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> UCB1Agents:
-        """Agents who play so."""
-        free = self.initial_value is None
-        start = finite(parameters, "initial_value") if free else self.initial_value
-        nothing = np.zeros((n_agents, self.n_options))
-        return UCB1Agents(
-            positive(parameters, "temperature"),
-            finite(parameters, "exploration"),
-            float(start or 0.0),
-            Habits.of(parameters, n_agents, self.n_options),
-            counts=nothing,
-            means=nothing.copy(),
-        )
+    def state(self) -> Mapping[str, Any]:
+        """Number and sum of every option's rewards; 1 and the number of all."""
+        return {"count": np.zeros(self.n_options), "total": np.zeros(self.n_options), "time": 1.0}
+
+    def settings(self) -> Mapping[str, float]:
+        """Number of options; v0; columns of options never observed, or -1, and of the bonus."""
+        unseen = 1 if self.initial_value is None else -1
+        known = {"n": self.n_options, "initial": float(self.initial_value or 0.0)}
+        return {**known, "unseen": unseen, "bonus": 2 if unseen == 1 else 1}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """Mean reward, indicator of options never observed if v0 is estimated, and bonus."""
+        for i in range(c.n):
+            x[i, 0] = s.total[i] / s.count[i] if s.count[i] > 0 else c.initial
+            if s.count[i] == 0 and c.unseen >= 0:
+                x[i, c.unseen] = 1.0
+            x[i, c.bonus] = sqrt(log(s.time) / max(s.count[i], 1.0))
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Count the reward."""
+        s.count[e.choice] += 1.0
+        s.total[e.choice] += e.reward
+        s.time += 1.0
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Mean rewards before each event, and the bonus by counts."""
@@ -149,32 +142,3 @@ class UCB1(CompiledModel):
         words += ["stickiness"] if self.stickiness else []
         words += ["option bias"] if self.bias else []
         return ", ".join(words)
-
-
-@dataclass
-class UCB1Agents:
-    """Agents in play: counts and running means (n_agents, n_options)."""
-
-    temperature: float
-    exploration: float
-    initial_value: float
-    habits: Habits
-    counts: Matrix
-    means: Matrix
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent."""
-        new = self.counts == 0
-        n = self.counts + new
-        t = self.counts.sum(axis=1, keepdims=True) + 1.0
-        value = np.where(new, self.initial_value, self.means)
-        q = (value + self.exploration * np.sqrt(np.log(t) / n)) / self.temperature
-        return softmax(q + self.habits.objective())
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Count the reward."""
-        agents = np.arange(len(chosen))
-        self.counts[agents, chosen] += 1.0
-        error = rewards - self.means[agents, chosen]
-        self.means[agents, chosen] += error / self.counts[agents, chosen]
-        self.habits.observe(chosen)
