@@ -15,7 +15,7 @@ from penchant.figures.labels import (
     break_lines,
     display_name,
     format_tick,
-    row_height,
+    labelled_row_inches,
     text_width,
     wrap_text,
 )
@@ -365,7 +365,7 @@ DISORDERS = [
 
 
 def test_rows_are_as_high_as_their_names_need_and_names_stay_whole():
-    high = row_height(DISORDERS, 3.5)
+    high = labelled_row_inches(DISORDERS, 3.5)
     canvas = figures.figure(height=0.8 + high * len(DISORDERS))
     ends = [[-1, 1]] * 3
     axes = figures.coefficients(canvas.subplots(), DISORDERS, [0.2, 0.4, 0.1], ends)

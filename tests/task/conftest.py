@@ -13,7 +13,7 @@ from penchant.task.plan import read_study_text
 from penchant.task.sessions import Moment
 
 try:
-    from penchant.task.service import Choice, Service
+    from penchant.task.session_operations import Choice, SessionService
     from penchant.task.store import Store
 except ModuleNotFoundError:  # penchant[task] is not installed: every module skips itself by name
     pass
@@ -139,7 +139,7 @@ def serving(clock):
 
     def _serving(place, text=PLAIN):
         stores.append(Store(place))
-        return Service(stores[-1], read_study_text(text), clock)
+        return SessionService(stores[-1], read_study_text(text), clock)
 
     yield _serving
     for store in stores:

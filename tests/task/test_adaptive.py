@@ -73,7 +73,7 @@ def test_a_restart_goes_on_with_the_same_offer_and_the_export_tells_what_was_off
     service = serving(file, ADAPTIVE)
     token = service.start_session("anna").result()["token"]
     offer = service.begin(token, block=0, decision=0, tab=None).result()["offer"]
-    from penchant.task.service import Choice
+    from penchant.task.session_operations import Choice
 
     made = []
     for t in range(6):

@@ -325,7 +325,7 @@ def test_too_many_requests_are_told_to_wait(client, monkeypatch):
     class Standing:
         monotonic = staticmethod(lambda: 0.0)
 
-    monkeypatch.setattr("penchant.task.requests.time", Standing)
+    monkeypatch.setattr("penchant.task.request_limits.time", Standing)
     one = client()
     headers = begun(one)
     replies = [one.get(f"{PREFIX}/session", headers=headers) for _ in range(120)]

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from sqlalchemy import select
 
 from penchant.task.plan import read_study_text
-from penchant.task.service import Choice, Service
+from penchant.task.session_operations import Choice, SessionService
 from penchant.task.sessions import RefusedError
 from penchant.task.store import Store, decisions
 from task.conftest import TIMED, SetClock
@@ -57,7 +57,9 @@ class Interleaving(RuleBasedStateMachine):
         if self.started:
             self.service.store.close()
         self.started.append(1)
-        self.service = Service(Store(str(Path(self.folder.name) / "s.sqlite")), PLAN, self.clock)
+        self.service = SessionService(
+            Store(str(Path(self.folder.name) / "s.sqlite")), PLAN, self.clock
+        )
 
     @rule(option=st.integers(0, 14), ready=st.booleans())
     def submit(self, option, ready):

@@ -19,13 +19,13 @@ from penchant.task.store import (
     SCHEMA_VERSION,
     NotSavedError,
     Store,
-    backup,
+    backup_store,
+    create_or_migrate_tables,
     decisions,
     exclusive_lock,
-    forget,
     make_engine,
     meta,
-    prepare,
+    remove_person,
     schema_version,
 )
 from task.conftest import come, take
@@ -136,7 +136,7 @@ def test_a_copy_is_whole_while_people_play(serving, file, tmp_path):  # S05
 
     playing = threading.Thread(target=play)
     playing.start()
-    backup(file, tmp_path / "copy.sqlite")
+    backup_store(file, tmp_path / "copy.sqlite")
     playing.join()
     with sqlite3.connect(tmp_path / "copy.sqlite") as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -145,7 +145,7 @@ def test_a_copy_is_whole_while_people_play(serving, file, tmp_path):  # S05
         )
         assert all(last == count - 1 for _, last, count in rows)
     with pytest.raises(DataError, match="output must not exist"):
-        backup(file, tmp_path / "copy.sqlite")
+        backup_store(file, tmp_path / "copy.sqlite")
 
 
 def test_an_older_store_is_migrated_and_a_copy_kept(file, tmp_path):  # S06
@@ -155,7 +155,9 @@ def test_an_older_store_is_migrated_and_a_copy_kept(file, tmp_path):  # S06
         connection.execute(text("ALTER TABLE sessions ADD COLUMN note TEXT"))
 
     engine = make_engine(file)
-    prepare(engine, version=SCHEMA_VERSION + 1, migrations={SCHEMA_VERSION: add_column})
+    create_or_migrate_tables(
+        engine, version=SCHEMA_VERSION + 1, migrations={SCHEMA_VERSION: add_column}
+    )
     assert schema_version(engine) == SCHEMA_VERSION + 1
     (copy,) = tmp_path.glob("study.sqlite.version-*")
     assert schema_version(make_engine(str(copy))) == SCHEMA_VERSION
@@ -177,7 +179,9 @@ def test_a_migration_that_fails_leaves_the_old_version(place):  # S06
 
     engine = make_engine(place)
     with pytest.raises(RuntimeError):
-        prepare(engine, version=SCHEMA_VERSION + 1, migrations={SCHEMA_VERSION: breaks})
+        create_or_migrate_tables(
+            engine, version=SCHEMA_VERSION + 1, migrations={SCHEMA_VERSION: breaks}
+        )
     assert schema_version(engine) == SCHEMA_VERSION
     with engine.connect() as connection, pytest.raises(Exception, match="half"):
         connection.execute(text("SELECT * FROM half"))
@@ -223,16 +227,16 @@ def test_a_forgotten_person_is_nowhere_in_the_file(serving, file):
     for who in ("remembered-person", "forgotten-person"):
         token = come(service, who)
         take(service, token, 0, 3)
-    assert forget(service.store, "forgotten-person") == 1
+    assert remove_person(service.store, "forgotten-person") == 1
     with service.store.reading() as connection:
         assert len(connection.execute(select(decisions)).all()) == 1
     data = b"".join(Path(file + end).read_bytes() for end in ("", "-wal"))
     assert b"remembered-person" in data and b"forgotten-person" not in data
     with pytest.raises(DataError, match="ID must be an id or a pseudonym"):
-        forget(service.store, "forgotten-person")
+        remove_person(service.store, "forgotten-person")
 
 
 def test_a_person_can_be_forgotten_by_pseudonym(serving, place):
     service = serving(place)
     come(service, "nora")
-    assert forget(service.store, service.pseudonym("nora")) == 1
+    assert remove_person(service.store, service.pseudonym("nora")) == 1

@@ -29,7 +29,7 @@ from penchant.cli.tables import (
 from penchant.cli.words import check_criterion, check_file, refuse, say
 from penchant.cli.workflow_options import Contest, Described, Judged, Played, Rivals, Sets, Written
 from penchant.errors import DataError, closest_match_hint, format_names
-from penchant.figures.results import overview
+from penchant.figures.result_overview import overview
 from penchant.files.output import TABLES, write_table
 from penchant.inference.fit import fit
 from penchant.inference.fit_each import fit_each

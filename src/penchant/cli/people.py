@@ -33,7 +33,7 @@ from penchant.cli.tables import NOT_OF_OFFERS, OF_PLAY, asked_of, load_offers, n
 from penchant.cli.words import check_file, refuse, say, when_interrupted
 from penchant.cli.workflow_options import Played, Populated, Prediction, Written
 from penchant.errors import DataError, closest_match_hint, format_list, format_names
-from penchant.figures.results import overview
+from penchant.figures.result_overview import overview
 from penchant.figures.style import save
 from penchant.files.atomic import check_new_folder, locked, new_folder
 from penchant.files.output import TABLES, json_text, write_json, write_table, write_text

@@ -24,7 +24,7 @@ from penchant.cli.words import check_file, check_seed, refuse, say
 from penchant.cli.workflow_options import Believed, Described, Played, Prediction, Written
 from penchant.errors import DataError, NotWrittenError, format_list
 from penchant.figures.play import belief_map
-from penchant.figures.results import overview
+from penchant.figures.result_overview import overview
 from penchant.figures.style import figure, inline_svg, panel_view_boxes, save
 from penchant.files.output import TABLES, json_text, without_nan, write_table, write_text
 from penchant.inference.fit import fit_model

@@ -17,10 +17,10 @@ from penchant.cli.live_options import Served
 from penchant.cli.rehearsing import planned
 from penchant.cli.words import say
 from penchant.errors import DataError
-from penchant.task.export import StoreExport, export, overview
+from penchant.task.export import StoreExport, export, overview_document
 from penchant.task.plan import Plan
 from penchant.task.server import serve
-from penchant.task.store import Store, backup, forget
+from penchant.task.store import Store, backup_store, remove_person
 
 TOKEN = "PENCHANT_TOKEN"
 LEAST_TOKEN = 22  # characters: 128 bits
@@ -125,7 +125,7 @@ def _say_status(store: str, *, as_json: bool) -> int:
     try:
         plans = StoreExport(held).plans
         with held.reading() as connection:
-            found = overview(connection, plans.__getitem__, time.time())
+            found = overview_document(connection, plans.__getitem__, time.time())
     finally:
         held.close()
     if as_json:
@@ -165,7 +165,7 @@ def run_forget(store: str, who: str) -> int:
     """Remove a person; the exit code."""
     held = Store(store, must_exist=True)
     try:
-        count = forget(held, who)
+        count = remove_person(held, who)
     finally:
         held.close()
     say(
@@ -178,6 +178,6 @@ def run_backup(store: str, copy: Path | None, *, overwrite: bool) -> int:
     """Copy a store; the exit code."""
     if copy is None:
         raise DataError("--output must name a file; got none. penchant backup STORE -o FILE.")
-    backup(store, copy, overwrite=overwrite)
+    backup_store(store, copy, overwrite=overwrite)
     say(f"Written: {copy}")
     return 0

@@ -17,7 +17,7 @@ from penchant.cli.options import Show
 from penchant.cli.words import say, wrapped
 from penchant.cli.workflow_options import Written
 from penchant.errors import DataError, format_list
-from penchant.figures.results import draw_estimate, draw_estimates
+from penchant.figures.result_overview import draw_estimate, draw_estimates
 from penchant.figures.style import save
 from penchant.files.atomic import check_writable, locked
 from penchant.files.output import json_text, write_table, write_text

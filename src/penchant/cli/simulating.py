@@ -33,7 +33,7 @@ from penchant.cli.workflow_options import (
     Written,
 )
 from penchant.errors import DataError, closest_match_hint
-from penchant.figures.results import overview
+from penchant.figures.result_overview import overview
 from penchant.files.output import TABLES, write_table
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, natural_parameters

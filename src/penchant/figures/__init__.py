@@ -16,15 +16,7 @@ from penchant.figures.comparison import (
     predicted_observed,
     predictive_intervals,
 )
-from penchant.figures.convergence import (
-    confusion,
-    convergence,
-    data_needed,
-    profile,
-    profile_likelihood,
-    recovery,
-    without_estimate,
-)
+from penchant.figures.likelihood_profiles import profile, profile_likelihood
 from penchant.figures.play import (
     belief_map,
     choice_map,
@@ -37,11 +29,19 @@ from penchant.figures.play import (
     step_distances,
 )
 from penchant.figures.population import coefficients, population, population_density, shrinkage
+from penchant.figures.simulation_studies import (
+    confusion,
+    convergence,
+    data_needed,
+    recovery,
+    without_estimate,
+)
 from penchant.figures.style import PALETTE, figure, inline_svg, look, save, style
 from penchant.figures.subjects import forest, parameter_scatter
 
-if TYPE_CHECKING:  # knows of results, whose modules a plain drawing does not need
-    from penchant.figures.results import overview as overview
+# imported lazily: the overview needs the modules of all results, which other figures do not
+if TYPE_CHECKING:
+    from penchant.figures.result_overview import overview as overview
 else:
     __getattr__, _, _ = lazy_exports(__name__)
 

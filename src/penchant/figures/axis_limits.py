@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 class LimitOptions:
     """Numbers that decide which part of the data an axis shows."""
 
-    padding: float = 0.05  # of the range shown, at each end: marks keep off the frame
-    trim: float = 0.1  # tail share that does not set the range: of ten intervals one may be absurd
-    interval_reach: float = 1.0  # of that range: finite ends this far beyond it are still shown
-    outlier_reach: float = 3.0  # of the 10-90 % range: far beyond the tails of a normal sample
-    min_outlier_ratio: float = 100.0  # on a logarithmic axis two decades always stay in view
-    bound_padding: float = 0.03  # of a parameter's range: half a marker at its bound stays visible
-    marker_inset: float = 0.015  # of the axis: a marker at the edge lies inside the frame
+    padding: float = 0.05  # share of the range added at each end, so that marks keep off the frame
+    trim: float = 0.1  # share of ends that may lie off the axis: of ten intervals one may be absurd
+    # in ranges of the rest: interval ends farther off are cut, as they would flatten the estimates
+    interval_reach: float = 1.0
+    outlier_reach: float = 3.0  # in 10-90 % ranges: no value of a normal sample lies this far off
+    # nearly equal values have a 10-90 % range near 0, by which all others would be outliers
+    min_outlier_ratio: float = 100.0
+    bound_padding: float = 0.03  # share of a parameter's range: a marker at its bound stays whole
+    marker_inset: float = 0.015  # share of the axis, so that a marker at the edge is not cut
 
 
 LIMITS = LimitOptions()
@@ -72,12 +74,12 @@ class Scale:
         """Transform values to the units in which the axis is linear."""
         return np.log(values) if self.logarithmic else values
 
-    def apply(self, axes: Axes, which: str) -> None:
+    def apply(self, axes: Axes, axis_name: str) -> None:
         """Give an axis, "x" or "y", this scale."""
-        axes.set(**{f"{which}scale": "log" if self.logarithmic else "linear"})
-        axes.set(**{f"{which}lim": (self.low, self.high)})
+        axes.set(**{f"{axis_name}scale": "log" if self.logarithmic else "linear"})
+        axes.set(**{f"{axis_name}lim": (self.low, self.high)})
         if self.logarithmic:
-            format_log_axis(axes.xaxis if which == "x" else axes.yaxis)
+            format_log_axis(axes.xaxis if axis_name == "x" else axes.yaxis)
 
 
 def choose_scale(
@@ -108,7 +110,7 @@ def choose_scale(
         return Scale(float(limits[0]), float(limits[1]), logarithmic)
     known = _without_outliers(estimates[np.isfinite(estimates)], logarithmic)
     lows, highs = ends[:, 0], ends[:, 1]
-    floor = 0.0 if logarithmic else -np.inf  # ends at 0 have no place on a logarithmic axis
+    floor = 0.0 if logarithmic else -np.inf  # log(0) is no place: ends at 0 cannot set limits
     lows, highs = lows[np.isfinite(lows) & (lows > floor)], highs[np.isfinite(highs)]
     highs = highs[highs > floor]
     # "higher" and "lower" round inwards: with few intervals no single end sets the range
@@ -116,14 +118,14 @@ def choose_scale(
     reach += [np.quantile(highs, [1 - LIMITS.trim], method="lower")] if highs.size else []
     shown = np.concatenate(reach)
     shown = shown[shown > floor]
-    if not shown.size:  # nothing can be placed; any axis serves for the marks at its edge
+    if not shown.size:  # without any finite value the axis carries only marks at its edge
         return Scale(1.0, 10.0, True) if logarithmic else Scale(0.0, 1.0)
     shown = np.append(shown, _ends_within_reach(shown, ends, logarithmic))
-    found = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
+    padded = _padded_scale(float(shown.min()), float(shown.max()), logarithmic)
     if bounds is None or logarithmic:  # a bound at 0 is infinitely far on a logarithmic axis
-        return found
+        return padded
     room = LIMITS.bound_padding * (bounds[1] - bounds[0])
-    return Scale(max(found.low, bounds[0] - room), min(found.high, bounds[1] + room))
+    return Scale(max(padded.low, bounds[0] - room), min(padded.high, bounds[1] + room))
 
 
 def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
@@ -133,7 +135,8 @@ def _without_outliers(estimates: Vector, logarithmic: bool) -> Vector:
         return able
     places = Scale(0.0, 1.0, logarithmic).transform(able)
     low, high = np.quantile(places, [LIMITS.trim, 1 - LIMITS.trim])
-    room = LIMITS.outlier_reach * (high - low) or np.inf  # equal values say nothing of the scale
+    # a range of 0 would make every other value an outlier
+    room = LIMITS.outlier_reach * (high - low) or np.inf
     if logarithmic:
         ratio = float(np.log(LIMITS.min_outlier_ratio))
         room = max(LIMITS.outlier_reach * (high - low), ratio)
@@ -149,10 +152,10 @@ def clip_to_bounds(
     where an estimate lies outside: the name was misleading. Unbounded intervals end at the range.
     """
     known = values[np.isfinite(values)]
-    own = bounds or parameter_range(name)
-    if own is None or ((known < own[0]) | (known > own[1])).any():
+    allowed = bounds or parameter_range(name)
+    if allowed is None or ((known < allowed[0]) | (known > allowed[1])).any():
         return ends, None
-    return np.clip(ends, *own), own
+    return np.clip(ends, *allowed), allowed
 
 
 def _ends_within_reach(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector:
@@ -164,7 +167,7 @@ def _ends_within_reach(shown: Vector, ends: Matrix, logarithmic: bool) -> Vector
     low, high = float(axis.transform(shown).min()), float(axis.transform(shown).max())
     whole = able.all(axis=1)
     lengths = (places[:, 1] - places[:, 0])[whole]
-    # the lower median, so that of two lengths the shorter counts
+    # of two lengths the shorter counts: the longer may be the absurd one
     usual = float(np.quantile(lengths, 0.5, method="lower")) if lengths.size else 0.0
     room = max(LIMITS.interval_reach * (high - low), 2 * usual)
     near = able & (places >= low - room) & (places <= high + room)
@@ -183,9 +186,10 @@ def _padded_scale(low: float, high: float, logarithmic: bool) -> Scale:
     if logarithmic:
         ratio = max(high / low, 1.5) ** LIMITS.padding
         if high == low:
-            ratio = 1.5  # a single value gets an axis of about a third of a decade
+            ratio = 1.5  # a single value has no range to pad, and an axis of no length fails
         return Scale(low / ratio, high * ratio, True)
-    room = LIMITS.padding * (high - low) or 0.1 * abs(low) or 1.0  # one value, or only zeros
+    # a single value has no range to pad
+    room = LIMITS.padding * (high - low) or 0.1 * abs(low) or 1.0
     return Scale(low - room, high + room)
 
 
@@ -243,9 +247,9 @@ class TruncatedEnds:
         """Sum of both counts."""
         return TruncatedEnds(self.unbounded + other.unbounded, self.cut + other.cut)
 
-    def note(self, axes: Axes, which: str, logarithmic: bool = False) -> None:
+    def add_remarks(self, axes: Axes, axis_name: str, logarithmic: bool = False) -> None:
         """Explain above the axes the marks at its edges, if there are any."""
-        full, hollow = ("▸", "▹") if which == "x" else ("▴", "▵")
+        full, hollow = ("▸", "▹") if axis_name == "x" else ("▴", "▵")
         if self.unbounded:
             words = "to 0 or without a bound" if logarithmic else "without a bound"
             add_remark(axes, f"{full} interval {words}: {self.unbounded}")
@@ -258,7 +262,7 @@ def draw_intervals(
     places: Vector,
     ends: Matrix,
     scale: Scale,
-    which: str,
+    axis_name: str,
     *,
     color: str,
     size: float = 2.5,
@@ -280,7 +284,7 @@ def draw_intervals(
         is no interval, and none is drawn.
     scale
         The axis that the intervals lie along.
-    which
+    axis_name
         "x" or "y".
     color, line
         Look of the lines and of the marks.
@@ -290,18 +294,18 @@ def draw_intervals(
     there = ~np.isnan(ends).all(axis=1)
     places, (low, high) = np.asarray(places, dtype=float)[there], ends[there].T
     floor = 0.0 if scale.logarithmic else -np.inf
-    open_low, open_high = ~(low > floor), ~(high < np.inf)  # negated: NaN counts as open
+    open_low, open_high = ~(low > floor), ~(high < np.inf)  # negated, so that NaN counts as open
     low, high = np.where(open_low, -np.inf, low), np.where(open_high, np.inf, high)
-    # an interval that lies wholly beyond the axis is marked at the nearer edge only
+    # an interval wholly beyond the axis is marked at the nearer edge only: nothing of it is shown
     cut_low = (~open_low & (low < scale.low)) | (~open_high & (high < scale.low))
     cut_high = (~open_high & (high > scale.high)) | (~open_low & (low > scale.high))
-    draw = axes.hlines if which == "x" else axes.vlines
+    draw = axes.hlines if axis_name == "x" else axes.vlines
     if places.size:
         draw(places, scale.clip(low), scale.clip(high), color=color, **line)
     for side, (is_open, is_cut) in enumerate(((open_low, cut_low), (open_high, cut_high))):
-        marker = EDGE_MARKERS[which][side]
-        _mark_edge(axes, places[is_open], marker, side, which, color, size, color)
-        _mark_edge(axes, places[is_cut & ~is_open], marker, side, which, color, size, "white")
+        marker = EDGE_MARKERS[axis_name][side]
+        _mark_edge(axes, places[is_open], marker, side, axis_name, color, size, color)
+        _mark_edge(axes, places[is_cut & ~is_open], marker, side, axis_name, color, size, "white")
     return TruncatedEnds(int((open_low | open_high).sum()), int((cut_low | cut_high).sum()))
 
 
@@ -310,7 +314,7 @@ def _mark_edge(
     places: Vector,
     marker: str,
     side: float,
-    which: str,
+    axis_name: str,
     color: str,
     size: float,
     inside: str,
@@ -318,9 +322,9 @@ def _mark_edge(
     if not len(places):
         return
     edge = np.full(len(places), float(side))
-    along = axes.get_yaxis_transform() if which == "x" else axes.get_xaxis_transform()
+    along = axes.get_yaxis_transform() if axis_name == "x" else axes.get_xaxis_transform()
     axes.plot(
-        *((edge, places) if which == "x" else (places, edge)),
+        *((edge, places) if axis_name == "x" else (places, edge)),
         marker,
         transform=along,
         color=color,

@@ -14,8 +14,8 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, argument
-from penchant.figures import validation
-from penchant.figures.labels import display_name, integer_ticks, label_rows
+from penchant.figures import argument_checks
+from penchant.figures.labels import display_name, label_rows, set_integer_ticks
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -65,9 +65,11 @@ def predictive_intervals(
     quantity
         Label of the x axis.
     """
-    observed = validation.vector("observed", observed)
-    row_names = validation.labels("names", names, len(observed), "statistic")
-    draws = validation.matrix("replicated", replicated, "(n_draws, n_statistics)", len(observed))
+    observed = argument_checks.check_vector("observed", observed)
+    row_names = argument_checks.check_labels("names", names, len(observed), "statistic")
+    draws = argument_checks.check_matrix(
+        "replicated", replicated, "(n_draws, n_statistics)", len(observed)
+    )
     if not 0 < level < 1:
         raise DataError(
             f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
@@ -128,7 +130,7 @@ def model_differences(
     criterion
         What is compared.
     """
-    values = validation.vector("differences", differences)
+    values = argument_checks.check_vector("differences", differences)
     style_axes(axes, "subjects, sorted", f"{criterion}: {names[1]} $-$ {names[0]}")
     known = np.sort(values[np.isfinite(values)])
     if not known.size:
@@ -138,7 +140,7 @@ def model_differences(
     for which, color, name in ((known >= 0, BLUE, names[0]), (known < 0, VERMILLION, names[1])):
         if which.any():
             label = f"{name} better: {int(which.sum())}"
-            # hatching tells the models apart in grey; on narrow bars it would be noise
+            # hatching tells the models apart without colour; on narrow bars it would be noise
             hatch = None if color == BLUE or len(known) > 60 else "////"
             axes.bar(
                 place[which],
@@ -151,7 +153,7 @@ def model_differences(
                 linewidth=0,
             )
     axes.axhline(0, color=INK, linewidth=HAIRLINE)
-    integer_ticks(axes.xaxis)
+    set_integer_ticks(axes.xaxis)
     if len(known) <= 10:
         axes.set_xticks(place)
     add_heading(axes, f"total {known.sum():+.1f}")
@@ -180,11 +182,11 @@ def model_totals(
     criterion
         What is compared.
     """
-    totals = validation.vector("totals", totals)
-    row_names = validation.labels("names", names, len(totals), "model")
+    totals = argument_checks.check_vector("totals", totals)
+    row_names = argument_checks.check_labels("names", names, len(totals), "model")
     spread = np.full(len(totals), np.nan)
     if errors is not None:
-        spread = validation.vector("errors", errors, len(totals), "model")
+        spread = argument_checks.check_vector("errors", errors, len(totals), "model")
     style_axes(axes, f"{criterion} above the best model", "")
     known = np.isfinite(totals)
     if not known.any():
@@ -225,10 +227,10 @@ def exceedance(
     frequencies
         Expected share of people that each model describes.
     """
-    chances = validation.proportions(
-        "probabilities", validation.vector("probabilities", probabilities)
+    chances = argument_checks.check_proportions(
+        "probabilities", argument_checks.check_vector("probabilities", probabilities)
     )
-    row_names = validation.labels("names", names, len(chances), "model")
+    row_names = argument_checks.check_labels("names", names, len(chances), "model")
     style_axes(axes, "probability", "")
     axes.set_xlim(0, 1.03)
     if not np.isfinite(chances).any():
@@ -238,8 +240,8 @@ def exceedance(
     shown = np.where(np.isfinite(chances), chances, 0.0)
     axes.barh(rows, shown, height=0.55, color=BLUE, alpha=0.55, label="most frequent model")
     if frequencies is not None:
-        expected = validation.vector("frequencies", frequencies, len(chances), "model")
-        validation.proportions("frequencies", expected)
+        expected = argument_checks.check_vector("frequencies", frequencies, len(chances), "model")
+        argument_checks.check_proportions("frequencies", expected)
         axes.plot(expected, rows, "D", color=VERMILLION, label="expected share of people")
     axes.set_ylim(len(chances) - 0.5, -0.5)
     label_rows(axes, list(rows), row_names)
@@ -259,7 +261,7 @@ def wilson_interval(shares: Vector, counts: Vector, level: float = 0.95) -> Matr
     array([[0.299, 0.701]])
     """
     z2 = NormalDist().inv_cdf((1 + level) / 2) ** 2
-    # counts of 0 become NaN, so that their interval is missing and nothing divides by 0
+    # a count of 0 becomes NaN: nothing divides by 0, and no interval is drawn
     counted = np.where(counts > 0, counts, np.nan)
     centre = (shares + z2 / (2 * counted)) / (1 + z2 / counted)
     spread = shares * (1 - shares) / counted + z2 / (4 * counted**2)
@@ -292,10 +294,12 @@ def predicted_observed(
     series
         Which colour and marker.
     """
-    predicted = validation.proportions("predicted", validation.vector("predicted", predicted))
+    predicted = argument_checks.check_proportions(
+        "predicted", argument_checks.check_vector("predicted", predicted)
+    )
     n = len(predicted)
-    observed = validation.proportions(
-        "observed", validation.vector("observed", observed, n, "predicted share")
+    observed = argument_checks.check_proportions(
+        "observed", argument_checks.check_vector("observed", observed, n, "predicted share")
     )
     style_axes(axes, "predicted share", "observed share")
     known = np.isfinite(predicted) & np.isfinite(observed)
@@ -303,11 +307,12 @@ def predicted_observed(
         draw_placeholder(axes)
         return axes
     drawn = look(series)
-    before = axes.get_xlim()[1] if axes.has_data() else 0.0  # of models drawn earlier
+    # models drawn earlier must stay in view
+    before = axes.get_xlim()[1] if axes.has_data() else 0.0
     upper = max(float(predicted[known].max()), float(observed[known].max()))
     if counts is not None:
         low, high = wilson_interval(
-            observed, validation.vector("counts", counts, n, "predicted share")
+            observed, argument_checks.check_vector("counts", counts, n, "predicted share")
         ).T
         upper = max(upper, float(np.nanmax(high[known], initial=0.0)))
         line: dict[str, Any] = {"color": drawn.color, "linewidth": THIN_LINE, "alpha": 0.6}
@@ -354,7 +359,9 @@ def choice_probability(
     n_points
         Points of each curve.
     """
-    theta = validation.vector("theta", np.atleast_1d(validation.float_array("theta", theta)))
+    theta = argument_checks.check_vector(
+        "theta", np.atleast_1d(argument_checks.as_float_array("theta", theta))
+    )
     if not 0 < reach < np.inf:
         raise DataError(f"reach must be > 0 and finite; got {reach}. Give the largest difference.")
     style_axes(axes, "difference in value  $x_1 - x_2$", "probability of option 1")
@@ -368,7 +375,8 @@ def choice_probability(
     difference = np.linspace(-reach, reach, n_points)
     for series, one in enumerate(known):
         drawn = look(series)
-        p = 0.5 * (1 + np.tanh(one * difference / 2))  # the logistic function, never overflowing
+        # the logistic function; exp would overflow for large differences
+        p = 0.5 * (1 + np.tanh(one * difference / 2))
         axes.plot(
             difference, p, color=drawn.color, linestyle=drawn.line, label=f"$\\theta$ = {one:g}"
         )

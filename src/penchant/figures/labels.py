@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# label, and the unit where the parameter has one
 PARAMETER_LABELS = {
     "decision_noise": ("decision noise", "units of reward"),
     "prior_mean": ("prior mean", "units of reward"),
@@ -72,13 +71,11 @@ NUMBERED_LABELS = (
 PROPORTION_NAME = re.compile(
     r"(learning|choice|fictitious|forgetting)_rate(_\w+)?$|forgetting$|epsilon$|(\w+_)?share$|trace_decay$"
 )
-WORTH_SUFFIX, SENSITIVITY_SUFFIX = (
-    "_worth",
-    "_sensitivity",
-)  # of attributes, whose names are the user's
-# of a population: learning_rate:group[old] and, within people, learning_rate[drug]
+# attributes have names of the user's choice, so only these endings can be recognised
+WORTH_SUFFIX, SENSITIVITY_SUFFIX = "_worth", "_sensitivity"
+# matches learning_rate:group[old] between people, learning_rate[drug] within them
 CONDITION_NAME = re.compile(r"([^\W\d][\w:]*?)(?::(\w[^[:]*))?\[(.+)\]$")
-LEVEL_NAME = re.compile(r"[^\W\d]\w*:\S")  # of an attribute
+LEVEL_NAME = re.compile(r"[^\W\d]\w*:\S")
 IDENTIFIER = re.compile(r"[^\W\d]\w*(?:/\w+)*$")
 
 
@@ -107,7 +104,7 @@ def display_name(name: str) -> str:
     if name in PARAMETER_LABELS:
         return PARAMETER_LABELS[name][0]
     condition = CONDITION_NAME.match(name)
-    if condition:  # before the tables of columns and suffixes: levels may end like those
+    if condition:  # first, because the name of a level may itself end in _low or _worth
         parameter, column, label = condition.groups()
         # a bare number needs the name of its column to be understood
         level = f"{column} {label}" if column and label.replace(".", "").isdigit() else label
@@ -186,16 +183,15 @@ def parameter_range(name: str) -> tuple[float, float] | None:
     return (0.0, 1.0) if PROPORTION_NAME.match(name) else None
 
 
-FONT, FONT_SIZE = (
-    "DejaVu Sans",
-    7.5,
-)  # shipped with matplotlib, so sizes are the same everywhere; points
-LINE_HEIGHT = 1.2 * FONT_SIZE  # points from one line to the next
-HINTING_FACTOR = 1.04  # hinting on screens widens text by at most 4 %
-# points that tick and axis labels typically take at the left and at the bottom of a grid cell
+FONT = "DejaVu Sans"  # shipped with matplotlib, so measured widths hold on every machine
+FONT_SIZE = 7.5  # points; letters below 7 are hard to read at print size
+LINE_HEIGHT = 1.2 * FONT_SIZE  # points; matplotlib's own line spacing
+HINTING_FACTOR = 1.04  # hinting on screens widens text a little; without it labels would touch
+# points at the left and at the bottom of a grid cell: a guess of what labels will take, because
+# sizes are needed before the layout engine has solved for them
 LABEL_SPACE_POINTS = (45.0, 32.0)
 ELLIPSIS = "…"
-# positions after which a line may end: after punctuation and hyphens, never within "n = 12"
+# lines end after punctuation and hyphens, never within "n = 12", which would be misread
 _LINE_BREAKS = re.compile(r"(?:(?<=[\s/,;:_])(?<!\(n )(?<!\(n = )|(?<=\w\w-))(?=\S)")
 
 
@@ -226,10 +222,10 @@ def axes_size(axes: Axes) -> tuple[float, float]:
     """Estimate the width and height of axes in points before the layout is solved."""
     figure = axes.figure
     dots, spec = figure.dpi / 72, axes.get_subplotspec()
-    if spec is None or figure.get_layout_engine() is None:  # placed by hand: the size is known
+    if spec is None or figure.get_layout_engine() is None:  # placed by hand: no layout will follow
         place = axes.get_position(original=True).transformed(figure.transSubfigure)
         return float(place.width / dots), float(place.height / dots)
-    # the layout engine solves for sizes only when drawing; until then a cell less its labels
+    # the layout engine solves for sizes only when drawing, so the labels' share is guessed here
     cells = spec.get_gridspec()
     across, up = np.array(cells.get_width_ratios()), np.array(cells.get_height_ratios())
     wide = across[spec.colspan.start : spec.colspan.stop].sum() / across.sum()
@@ -241,8 +237,8 @@ def axes_size(axes: Axes) -> tuple[float, float]:
     )
 
 
-def break_lines(text: str, longest: float) -> list[str] | None:
-    """Break a text between words into lines of at most `longest` points; None if a word is longer.
+def break_lines(text: str, max_points: float) -> list[str] | None:
+    """Break a text between words into lines of at most `max_points`; None if a word is longer.
 
     Examples
     --------
@@ -252,17 +248,17 @@ def break_lines(text: str, longest: float) -> list[str] | None:
     True
     """
     found: list[str] = []
-    for part in _unbreakable_parts(text, longest):
-        if found and text_width((found[-1] + part).rstrip()) <= longest:
+    for part in _unbreakable_parts(text, max_points):
+        if found and text_width((found[-1] + part).rstrip()) <= max_points:
             found[-1] += part
-        elif text_width(part.rstrip()) <= longest:
+        elif text_width(part.rstrip()) <= max_points:
             found.append(part)
         else:
             return None
     return [line.rstrip() for line in found] or [""]
 
 
-def wrap_text(text: str, longest: float, max_lines: int = 2) -> str:
+def wrap_text(text: str, max_points: float, max_lines: int = 2) -> str:
     r"""Wrap a text to at most `max_lines` balanced lines; cut its end where it does not fit.
 
     A count in brackets at the end is never cut.
@@ -275,45 +271,45 @@ def wrap_text(text: str, longest: float, max_lines: int = 2) -> str:
     'healthy… (n = 12)'
     """
     if "\n" in text:
-        return "\n".join(wrap_text(line, longest, max_lines) for line in text.split("\n"))
-    fits = break_lines(text, longest)
+        return "\n".join(wrap_text(line, max_points, max_lines) for line in text.split("\n"))
+    fits = break_lines(text, max_points)
     if fits is not None and len(fits) <= max_lines:
-        return "\n".join(_balanced_lines(text, longest, len(fits)))
-    filled = _fill_lines(text, longest)
+        return "\n".join(_balanced_lines(text, max_points, len(fits)))
+    filled = _fill_lines(text, max_points)
     if len(filled) <= max_lines:
         return "\n".join(filled)
     body, count = _split_count(text)
 
     def shortened(end: int) -> list[str]:
-        return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", longest)
+        return _fill_lines(f"{body[:end].rstrip(' ,;:(-_/')}{ELLIPSIS}{count}", max_points)
 
     # the number of lines grows with the length kept, so the longest prefix is found by bisection
     fewer = bisect_right(range(len(body)), max_lines, key=lambda end: len(shortened(end)))
     return "\n".join(shortened(max(fewer - 1, 0)))
 
 
-def _fill_lines(text: str, longest: float) -> list[str]:
+def _fill_lines(text: str, max_points: float) -> list[str]:
     """Break a text between words, and words longer than a line where the line is full."""
     found = [""]
-    for part in _unbreakable_parts(text, longest):
-        if text_width((found[-1] + part).rstrip()) <= longest:
+    for part in _unbreakable_parts(text, max_points):
+        if text_width((found[-1] + part).rstrip()) <= max_points:
             found[-1] += part
             continue
         found += [""] if found[-1] else []
         length = 0.0
         for letter in part:
             length += text_width(letter)
-            if found[-1] and length > longest:
+            if found[-1] and length > max_points:
                 found.append("")
                 length = text_width(letter)
             found[-1] += letter
     return [line.rstrip() for line in found]
 
 
-def _unbreakable_parts(text: str, longest: float) -> list[str]:
+def _unbreakable_parts(text: str, max_points: float) -> list[str]:
     """Split a text into parts that stay on one line: words, and a count in brackets that fits."""
     body, count = _split_count(text)
-    if not count or text_width(count.strip()) > longest:  # too long to stay together
+    if not count or text_width(count.strip()) > max_points:  # kept whole it would leave the figure
         return _LINE_BREAKS.split(text)
     space = count[: len(count) - len(count.lstrip())]
     return [*(_LINE_BREAKS.split(body + space) if body else []), count.lstrip()]
@@ -326,20 +322,21 @@ def _split_count(text: str) -> tuple[str, str]:
     return (text[: found.start()], found.group()) if found and is_count else (text, "")
 
 
-def _balanced_lines(text: str, longest: float, n: int) -> list[str]:
-    """Break a text into n lines of about equal length."""
-    best = break_lines(text, longest) or [text]
-    # narrow the lines step by step until one more line would be needed
+def _balanced_lines(text: str, max_points: float, n_lines: int) -> list[str]:
+    """Break a text into lines of about equal length."""
+    best = break_lines(text, max_points) or [text]
+    # a full line above a single word looks torn: narrow the lines while their number stays
     for share in (0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6):
-        tried = break_lines(text, share * longest)
-        if tried is None or len(tried) > n:
+        tried = break_lines(text, share * max_points)
+        if tried is None or len(tried) > n_lines:
             break
         best = tried
     return best
 
 
-ROW_LABEL_SHARES = (0.5, 0.62, 0.75)  # of the axes' width for row labels; the first that fits
-MIN_ROW_INCHES = 0.28  # two lines of text and a gap
+# shares of the axes' width for row labels, the first that fits: more would leave no room for data
+ROW_LABEL_SHARES = (0.5, 0.62, 0.75)
+MIN_ROW_INCHES = 0.28  # room for two lines of text and a gap, so that rows do not run together
 
 
 def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look: Any) -> None:
@@ -356,31 +353,30 @@ def label_rows(axes: Axes, places: Sequence[float], names: Sequence[str], **look
         wrapped = [wrap_text(name, share * across, max_lines) for name in names]
         if not any(ELLIPSIS in one for one in wrapped):
             break
-    if len(set(wrapped)) < len(set(names)):  # cut labels must not become equal
+    if len(set(wrapped)) < len(set(names)):  # cut labels that are equal would confuse two rows
         wrapped = list(names)
     axes.set_yticks(list(places), wrapped, fontsize=FONT_SIZE, **look)
     left = across + LABEL_SPACE_POINTS[0] - max((text_width(one) for one in wrapped), default=0.0)
-    if (
-        text_width(axes.get_xlabel()) > left
-    ):  # it ends where the axes do, and begins below the names
+    # a centred label would leave the figure at the right; aligned, it may begin below the names
+    if text_width(axes.get_xlabel()) > left:
         axes.set_xlabel(axes.get_xlabel(), loc="right")
 
 
-def row_height(names: Sequence[str], inches: float) -> float:
+def labelled_row_inches(names: Sequence[str], panel_inches: float) -> float:
     """Height in inches of a row whose label stands uncut at the left of a panel this wide."""
-    longest = ROW_LABEL_SHARES[0] * (72 * inches - LABEL_SPACE_POINTS[0])
-    max_lines = max((len(_fill_lines(name, longest)) for name in names), default=1)
+    max_points = ROW_LABEL_SHARES[0] * (72 * panel_inches - LABEL_SPACE_POINTS[0])
+    max_lines = max((len(_fill_lines(name, max_points)) for name in names), default=1)
     return float(max(MIN_ROW_INCHES, (max_lines + 0.5) * LINE_HEIGHT / 72))
 
 
-def rows_fit(axes: Axes, n: float) -> bool:
-    """Whether the labels of n rows fit below each other."""
-    return axes_size(axes)[1] / max(n, 1) >= 1.02 * FONT_SIZE
+def row_labels_fit(axes: Axes, n_rows: float) -> bool:
+    """Whether the labels of rows fit below each other."""
+    return axes_size(axes)[1] / max(n_rows, 1) >= 1.02 * FONT_SIZE
 
 
-ROTATION_DEGREES, ROTATION_SINE = 40.0, 0.64  # still legible; the sine gives the height taken
+ROTATION_DEGREES, ROTATION_SINE = 40.0, 0.64  # flatter labels overlap, steeper are hard to read
 ROTATED_GAP_LINES = 0.4  # free lines between rotated labels, else neighbours read as one
-# (rotation in degrees, longest line in points), tried in order: the mildest first
+# (degrees, longest line in points): tried in order, the most legible and lowest first
 ROTATED_LAYOUTS = (
     (ROTATION_DEGREES, 80.0),
     (ROTATION_DEGREES, 100.0),
@@ -416,13 +412,12 @@ def label_columns(
         axes.set_xticks(list(places), [str(one) for one in level], fontsize=FONT_SIZE)
         return
     whole = [" ".join(name.split("\n")) for name in names]
-    pitch *= (
-        1.0 if share == 1.0 else 0.75
-    )  # rotated labels take height, and so make square cells smaller
-    for angle, longest in ROTATED_LAYOUTS:
+    # rotated labels take height, which makes square cells smaller and brings labels closer
+    pitch *= 1.0 if share == 1.0 else 0.75
+    for angle, max_points in ROTATED_LAYOUTS:
         per_line = LINE_HEIGHT / (ROTATION_SINE if angle == ROTATION_DEGREES else 1.0)
         max_lines = max(1, min(5, floor(pitch / per_line - ROTATED_GAP_LINES)))
-        wrapped = [wrap_text(name, longest, max_lines) for name in whole]
+        wrapped = [wrap_text(name, max_points, max_lines) for name in whole]
         if pitch >= per_line and not any(ELLIPSIS in one for one in wrapped):
             break
     turned: dict[str, Any] = {"rotation": angle, "va": "top"}
@@ -430,27 +425,28 @@ def label_columns(
     axes.set_xticks(list(places), wrapped, fontsize=FONT_SIZE, **turned)
 
 
-def columns_fit(names: Sequence[str], inches: float) -> bool:
+def column_labels_fit(names: Sequence[str], panel_inches: float) -> bool:
     """Whether category labels fit side by side in a panel of this width."""
-    pitch = (72 * inches - LABEL_SPACE_POINTS[0]) / (len(names) + 0.2)
+    pitch = (72 * panel_inches - LABEL_SPACE_POINTS[0]) / (len(names) + 0.2)
     return all(_horizontal_label(name, pitch - 5) is not None for name in names)
 
 
-def _horizontal_label(name: str, longest: float, max_lines: int = 5) -> str | None:
+def _horizontal_label(name: str, max_points: float, max_lines: int = 5) -> str | None:
     """Wrap a label for horizontal display; None if it does not fit."""
     found: list[str] = []
     for line in name.split("\n"):
-        parts = break_lines(line, longest)
+        parts = break_lines(line, max_points)
         if parts is None:
             return None
-        found += _balanced_lines(line, longest, len(parts))
+        found += _balanced_lines(line, max_points, len(parts))
     return "\n".join(found) if len(found) <= max_lines else None
 
 
-MIN_PLAIN_TICK, MAX_PLAIN_TICK = 1e-4, 1e5  # beyond, ticks are powers of ten: six digits fit
-POWER_LIMITS = (-5, 6)  # exponents of a linear axis that are not factored out of its ticks
-MIN_TICK_GAP = 0.13  # of the axis, between ticks of a transformed parameter: about seven fit
-TICK_GAP_POINTS = 8.0  # between tick labels of an x axis, about a letter, so that none touch
+# six digits fit beside each other at an axis; ticks beyond are written as powers of ten
+MIN_PLAIN_TICK, MAX_PLAIN_TICK = 1e-4, 1e5
+POWER_LIMITS = (-5, 6)  # exponents; beyond, matplotlib factors them out, as digits do not fit
+MIN_TICK_GAP = 0.13  # share of the axis; closer ticks (more than about seven) would overlap
+TICK_GAP_POINTS = 8.0  # about a letter: closer tick labels read as one number
 TICK_RTOL = 1e-9  # relative: rounding of a power of ten must not move a tick off the axis
 
 
@@ -471,7 +467,7 @@ def format_tick(value: float, _: Any = None) -> str:
     return f"${ten}$" if digits == "1" else f"${digits}\\times{ten}$"
 
 
-def integer_ticks(axis: Any, last: float | None = None) -> None:
+def set_integer_ticks(axis: Any, last: float | None = None) -> None:
     """Put ticks at integers only; set limits from 0 to `last` where that is given."""
     from matplotlib.ticker import MaxNLocator
 
@@ -484,49 +480,49 @@ def format_log_axis(axis: Any) -> None:
     """Format a logarithmic axis with plain numbers, as many as fit beside each other."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axis.set_major_locator(_log_locator())
+    axis.set_major_locator(_sparse_log_locator())
     axis.set_major_formatter(FuncFormatter(format_tick))
     axis.set_minor_locator(LogLocator(subs="auto", numticks=20))
     axis.set_minor_formatter(NullFormatter())
 
 
-def parameter_ticks(axis: Any, value: Callable[[Any], Any]) -> None:
+def set_natural_parameter_ticks(axis: Any, to_parameter: Callable[[Any], Any]) -> None:
     """Label an axis of unconstrained coordinates by the natural parameter: 0.2, not its logit.
 
     Parameters
     ----------
     axis
         Axis whose limits are set.
-    value
+    to_parameter
         Increasing function from the coordinate to the parameter.
     """
     from scipy.optimize import brentq
 
     low, high = axis.get_view_interval()
-    first, last = (float(value(end)) for end in (low, high))
+    first, last = (float(to_parameter(end)) for end in (low, high))
     taken: list[tuple[float, float]] = []
-    for tick in _round_numbers(first, last):
-        at = float(brentq(lambda h, tick=tick: float(value(h)) - tick, low, high))
+    for tick in _tick_candidates(first, last):
+        at = float(brentq(lambda h, tick=tick: float(to_parameter(h)) - tick, low, high))
         if all(abs(at - other) >= MIN_TICK_GAP * (high - low) for other, _ in taken):
             taken.append((at, tick))
     taken.sort()
     axis.set_ticks([at for at, _ in taken], [format_tick(tick) for _, tick in taken])
 
 
-def _round_numbers(low: float, high: float) -> list[float]:
+def _tick_candidates(low: float, high: float) -> list[float]:
     """Round numbers between two limits, the roundest first."""
     size = max(abs(low), abs(high))
-    # two decades below the smaller end: zero alone would ask for ticks without end
+    # end two decades below the smaller limit: powers of ten towards zero never end
     smallest = min((abs(end) for end in (low, high) if end), default=size)
     powers = range(floor(log10(size)), floor(log10(smallest)) - 2, -1)
     found = [0.0, *(s * d * 10.0**p for p in powers for d in (1, 5, 2) for s in (1, -1))]
     found += [s * d * 10.0**p for p in powers for d in (3, 4, 7, 6, 8, 9) for s in (1, -1)]
-    # near 1, where logits are steep, ticks such as 0.99 and 0.995 are wanted
+    # a logit axis stretches the range near 1, where only ticks such as 0.99 and 0.995 lie
     found += [1 - d * 10.0**p for p in range(-2, -5, -1) for d in (1, 5, 2)]
     return [float(f"{tick:.12g}") for tick in found if low < tick < high]
 
 
-def _log_locator() -> Any:
+def _sparse_log_locator() -> Any:
     from matplotlib.ticker import Locator, MaxNLocator
 
     class SparseLogLocator(Locator):
@@ -540,7 +536,7 @@ def _log_locator() -> Any:
             """Return ticks between two limits."""
             few = MaxNLocator(nbins=4, steps=[1, 2, 2.5, 5, 10]).tick_values(vmin, vmax)
             even = [float(tick) for tick in few if tick > 0 and vmin <= tick <= vmax]
-            sets = _tick_sets(vmin, vmax)
+            sets = _log_tick_sets(vmin, vmax)
             for ticks in (*(one for one in sets if len(one) > 2), even, *sets):
                 if len(ticks) > 1 and _tick_labels_fit(self.axis, ticks):
                     return ticks
@@ -549,17 +545,18 @@ def _log_locator() -> Any:
     return SparseLogLocator()
 
 
-def _tick_sets(low: float, high: float) -> list[list[float]]:
+def _log_tick_sets(low: float, high: float) -> list[list[float]]:
     """Candidate sets of ticks within the limits, the best first."""
     first, last = floor(log10(low)), ceil(log10(high))
 
-    def ticks_at(*of: float, every: int = 1) -> list[float]:
+    def ticks_at(*digits: float, every: int = 1) -> list[float]:
         powers = [p for p in range(first, last + 1) if p % every == 0]
-        found = [float(f"{digit:g}e{power}") for power in powers for digit in of]
+        found = [float(f"{digit:g}e{power}") for power in powers for digit in digits]
         return [tick for tick in found if low * (1 - TICK_RTOL) <= tick <= high * (1 + TICK_RTOL)]
 
-    decades = ticks_at(1.0)  # every k-th power follows, for axes of many decades
+    decades = ticks_at(1.0)
     fine = [] if len(decades) > 2 else [ticks_at(1.0, 2.0, 5.0), ticks_at(1.0, 3.0)]
+    # on axes of many decades not even all powers fit: then every second, every third ...
     return [*fine, decades, *(ticks_at(1.0, every=k) for k in range(2, max(3, last - first)))]
 
 
@@ -574,5 +571,5 @@ def _tick_labels_fit(axis: Any, ticks: list[float]) -> bool:
             places[i + 1] - places[i] >= (widths[i] + widths[i + 1]) / 2 + TICK_GAP_POINTS
             for i in range(len(ticks) - 1)
         )
-    # lines of text below each other, with a gap of 0.2 to 0.4 lines
+    # 1.4 font sizes for each: at less, numbers below each other touch
     return bool(box.height / dots >= len(ticks) * max(LINE_HEIGHT, 1.4 * FONT_SIZE))

@@ -12,9 +12,9 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import validation
+from penchant.figures import argument_checks
 from penchant.figures.comparison import wilson_interval
-from penchant.figures.labels import FONT_SIZE, integer_ticks
+from penchant.figures.labels import FONT_SIZE, set_integer_ticks
 from penchant.figures.style import (
     BLUE,
     COUNT_COLORMAP,
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-NORMAL_95 = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
+NORMAL_95 = 1.959963984540054  # 97.5 % quantile: two equal tails leave 95 % between them
 PLAYS_SHAPE = "(n_episodes, n_decisions)"
 
 
-def _mean_and_band(plays: Matrix) -> tuple[Vector, Matrix]:
+def _mean_and_its_interval(plays: Matrix) -> tuple[Vector, Matrix]:
     """Mean over episodes of what is known, and the 95 % interval of that mean."""
     known = np.isfinite(plays)
     count = known.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(known, plays, 0.0).sum(axis=0) / count
-        # one episode gives 0 / 0, a NaN: no band is drawn there
+        # a single episode gives 0 / 0: the NaN leaves out a band that nothing supports
         spread = np.where(known, (plays - mean) ** 2, 0.0).sum(axis=0) / (count - 1)
         half = NORMAL_95 * np.sqrt(spread / count)
     return mean, np.column_stack([mean - half, mean + half])
@@ -97,11 +97,13 @@ def learning_curve(
     for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True)):
         if values is None:
             continue
-        plays = validation.matrix("simulated" if series else "people", values, PLAYS_SHAPE)
+        plays = argument_checks.check_matrix(
+            "simulated" if series else "people", values, PLAYS_SHAPE
+        )
         if shares:
-            validation.proportions("simulated" if series else "people", plays.ravel())
+            argument_checks.check_proportions("simulated" if series else "people", plays.ravel())
         if np.isfinite(plays).any():
-            mean, band = _mean_and_band(plays)
+            mean, band = _mean_and_its_interval(plays)
             # Wilson's interval needs 0 or 1 per episode; simulated plays may be shares already
             if shares and not series:
                 n = np.isfinite(plays).sum(axis=0).astype(np.float64)
@@ -111,30 +113,30 @@ def learning_curve(
             elif shares:
                 band = np.clip(band, 0.0, 1.0)
             band = band if least is None else np.maximum(band, least)
-            _draw_curve(axes, mean, band, series, f"{label} (n = {len(plays)})")
+            _draw_mean_with_band(axes, mean, band, series, f"{label} (n = {len(plays)})")
             drawn, last = drawn + 1, max(last, len(mean))
     if not drawn:
         draw_placeholder(axes)
         return axes
     if shares:
         axes.set_ylim(-0.02, 1.02)
-    integer_ticks(axes.xaxis, last)
+    set_integer_ticks(axes.xaxis, last)
     add_legend(axes)
     return axes
 
 
 def _all_0_or_1(plays: Any) -> bool:
-    known = validation.float_array("people", plays)
+    known = argument_checks.as_float_array("people", plays)
     known = known[np.isfinite(known)]
     return bool(known.size and np.isin(known, (0.0, 1.0)).all())
 
 
 def _all_proportions(plays: Any) -> bool:
-    known = validation.float_array("simulated", plays)
+    known = argument_checks.as_float_array("simulated", plays)
     return bool(not ((known < 0) | (known > 1)).any())
 
 
-def _draw_curve(axes: Axes, mean: Vector, band: Matrix, series: int, label: str) -> None:
+def _draw_mean_with_band(axes: Axes, mean: Vector, band: Matrix, series: int, label: str) -> None:
     decision = np.arange(1, len(mean) + 1)
     drawn = look(series)
     known = np.isfinite(band).all(axis=1)
@@ -169,7 +171,7 @@ def regret_growth(
     label
         Label of the y axis.
     """
-    regret = validation.vector("regret", regret)
+    regret = argument_checks.check_vector("regret", regret)
     style_axes(axes, "trial", label)
     if not np.isfinite(regret).any():
         draw_placeholder(axes)
@@ -186,7 +188,7 @@ def regret_growth(
         label="observed",
     )
     for series, (name, values) in enumerate((fitted or {}).items()):
-        curve = validation.vector(f"fitted[{name!r}]", values, len(regret), "decision")
+        curve = argument_checks.check_vector(f"fitted[{name!r}]", values, len(regret), "decision")
         drawn = look(series)
         entry = name if not weights or name not in weights else f"{name} ({weights[name]:.2f})"
         axes.plot(
@@ -201,7 +203,7 @@ def regret_growth(
     if missing:
         add_remark(axes, f"no regret known: {missing}")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(regret[np.isfinite(regret)]))))
-    integer_ticks(axes.xaxis, len(regret))
+    set_integer_ticks(axes.xaxis, len(regret))
     add_legend(axes)
     return axes
 
@@ -236,7 +238,11 @@ def step_distances(
         (label, found[np.isfinite(found)], series)
         for series, (values, label) in enumerate(zip((people, simulated), labels, strict=True))
         if values is not None
-        and (found := validation.float_array("simulated" if series else "people", values).ravel())
+        and (
+            found := argument_checks.as_float_array(
+                "simulated" if series else "people", values
+            ).ravel()
+        )
         is not None
     ]
     style_axes(axes, "distance to the previous choice", "share of steps")
@@ -249,15 +255,15 @@ def step_distances(
     )
     for label, found, series in sets:
         if found.size:
-            _draw_shares(axes, found, edges, series, f"{label} ({found.size} steps)")
+            _draw_histogram(axes, found, edges, series, f"{label} ({found.size} steps)")
     format_percent(axes.yaxis)
     axes.set_ylim(bottom=0)
     add_legend_bars_first(axes)
     return axes
 
 
-def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: str) -> None:
-    share = np.histogram(found, edges)[0] / found.size
+def _draw_histogram(axes: Axes, distances: Vector, edges: Vector, series: int, label: str) -> None:
+    share = np.histogram(distances, edges)[0] / distances.size
     centres = (edges[:-1] + edges[1:]) / 2
     drawn = look(series)
     if series == 0:
@@ -280,15 +286,16 @@ def _draw_shares(axes: Axes, found: Vector, edges: Vector, series: int, label: s
         )
 
 
-MAX_COUNTED_OPTIONS = 150  # tiles of a larger grid are too small for a number
-MAX_CELLS_PER_OPTION = 4  # in the grid of all x and y; with more, locations are scattered points
+MAX_COUNTED_OPTIONS = 150  # in more tiles, which are smaller, the counts would overlap
+# a grid of all x and all y with more cells would be mostly empty: locations are scattered
+MAX_CELLS_PER_OPTION = 4
 
 
-def _locations(locations: Any) -> Matrix:
-    return validation.matrix("locations", locations, "(n_options, 2)", columns=2)
+def _check_locations(locations: Any) -> Matrix:
+    return argument_checks.check_matrix("locations", locations, "(n_options, 2)", columns=2)
 
 
-def _grid_cells(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
+def _values_on_grid(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]:
     """Values as rows of y and columns of x; NaN where there is no option."""
     xs, column = np.unique(places[:, 0], return_inverse=True)
     ys, row = np.unique(places[:, 1], return_inverse=True)
@@ -297,7 +304,7 @@ def _grid_cells(values: Vector, places: Matrix) -> tuple[Vector, Vector, Matrix]
     return xs, ys, cells
 
 
-def _cell_edges(centres: Vector) -> Vector:
+def _cell_edges_from_centres(centres: Vector) -> Vector:
     """Edges between tiles with these centres."""
     if len(centres) == 1:
         return np.array([centres[0] - 0.5, centres[0] + 0.5])
@@ -306,9 +313,9 @@ def _cell_edges(centres: Vector) -> Vector:
     return np.concatenate([[first], middle, [last]])
 
 
-def _tile_ticks(axis: Any, centres: Vector) -> None:
+def _set_tile_ticks(axis: Any, tile_centres: Vector) -> None:
     """Label about six tiles along an axis."""
-    axis.set_ticks(centres[:: max(1, -(-len(centres) // 6))])
+    axis.set_ticks(tile_centres[:: max(1, -(-len(tile_centres) // 6))])
 
 
 def _draw_tiles(
@@ -317,8 +324,8 @@ def _draw_tiles(
     """Tiles where locations make a grid, else squares at the locations."""
     shades: dict[str, Any] = {"cmap": colours, "vmin": limits[0], "vmax": limits[1]}
     drawn: Any
-    xs, ys, cells = _grid_cells(values, places)
-    # scattered locations would make a grid of mostly empty cells
+    xs, ys, cells = _values_on_grid(values, places)
+    # tiles of a mostly empty grid would be too small to see
     if cells.size > MAX_CELLS_PER_OPTION * len(values) and len(values) > 1:
         drawn = axes.scatter(
             places[:, 0], places[:, 1], c=values, marker="s", s=22, linewidth=0, **shades
@@ -326,15 +333,15 @@ def _draw_tiles(
     else:
         masked = np.ma.masked_invalid(cells)
         drawn = axes.pcolormesh(
-            _cell_edges(xs),
-            _cell_edges(ys),
+            _cell_edges_from_centres(xs),
+            _cell_edges_from_centres(ys),
             masked,
             edgecolors="white",
             linewidth=HAIRLINE,
             **shades,
         )
-        _tile_ticks(axes.xaxis, xs)
-        _tile_ticks(axes.yaxis, ys)
+        _set_tile_ticks(axes.xaxis, xs)
+        _set_tile_ticks(axes.yaxis, ys)
     axes.set_aspect("equal")
     axes.tick_params(length=0)
     for spine in axes.spines.values():
@@ -369,8 +376,8 @@ def heat_map(
     limits
         Values of the darkest and the lightest colour.
     """
-    places = _locations(locations)
-    values = validation.vector("values", values, len(places), "option")
+    places = _check_locations(locations)
+    values = argument_checks.check_vector("values", values, len(places), "option")
     style_axes(axes, "x", "y")
     known = values[np.isfinite(values)]
     if not known.size:
@@ -382,17 +389,17 @@ def heat_map(
     if len(known) < len(values):
         add_remark(axes, f"no finite value: {len(values) - len(known)}")
     if path is not None:
-        _draw_path(axes, validation.option_indices("path", path, len(places)), places)
+        _draw_path(axes, argument_checks.check_option_indices("path", path, len(places)), places)
     return axes
 
 
-def _add_colorbar(axes: Axes, drawn: Any, label: str, whole: bool = False) -> None:
-    # an inset of the axes, so that the bar is as high as square cells make the map
+def _add_colorbar(axes: Axes, drawn: Any, label: str, integer_labels: bool = False) -> None:
+    # an inset, because the layout engine would make the bar higher than a map of square cells
     place = axes.inset_axes((1.03, 0.0, 0.04, 1.0), label="<colorbar>")
     bar = axes.figure.colorbar(drawn, cax=place)
     bar.outline.set_visible(False)
-    if whole:
-        integer_ticks(bar.ax.yaxis)
+    if integer_labels:
+        set_integer_ticks(bar.ax.yaxis)
     bar.ax.tick_params(length=2, width=HAIRLINE, labelsize=FONT_SIZE)
     bar.set_label(label, fontsize=FONT_SIZE)
 
@@ -431,8 +438,8 @@ def choice_map(
     most
         Count of the darkest colour, the same for maps that are compared; the largest if not given.
     """
-    places = _locations(locations)
-    chosen = validation.option_indices("chosen", chosen, len(places))
+    places = _check_locations(locations)
+    chosen = argument_checks.check_option_indices("chosen", chosen, len(places))
     made = chosen[chosen >= 0]
     style_axes(axes, "x", "y")
     if not len(places):
@@ -442,7 +449,7 @@ def choice_map(
     most = max(float(counts.max()), 1.0) if most is None else float(most)
     drawn = _draw_tiles(axes, counts, places, COUNT_COLORMAP, (0.0, most))
     drawn.set_edgecolor(PALE)
-    _add_colorbar(axes, drawn, label, whole=True)
+    _add_colorbar(axes, drawn, label, integer_labels=True)
     if len(places) <= MAX_COUNTED_OPTIONS:
         for place, count in zip(places, counts, strict=True):
             if count:
@@ -502,13 +509,13 @@ def landscape_profile(
     label
         Name in the corner, such as "Landscape A".
     """
-    places = _locations(locations)
-    rewards = validation.vector("mean_rewards", mean_rewards, len(places), "option")
+    places = _check_locations(locations)
+    rewards = argument_checks.check_vector("mean_rewards", mean_rewards, len(places), "option")
     style_axes(axes, "x", "mean reward")
     if not np.isfinite(rewards).any():
         draw_placeholder(axes)
         return axes
-    xs, _, cells = _grid_cells(rewards, places)
+    xs, _, cells = _values_on_grid(rewards, places)
     cells = np.where(np.isfinite(cells), cells, np.nan)
     columns = [column[np.isfinite(column)] for column in cells.T]
     low, middle, high = (
@@ -519,7 +526,7 @@ def landscape_profile(
         axes.fill_between(xs, low, high, color=BLUE, alpha=0.2, linewidth=0)
     axes.plot(xs, middle, color=BLUE, marker="o")
     axes.set_ylim(bottom=min(0.0, float(np.nanmin(low))))
-    _tile_ticks(axes.xaxis, xs)
+    _set_tile_ticks(axes.xaxis, xs)
     if label is not None:
         add_heading(axes, label)
     return axes
@@ -551,7 +558,7 @@ def interface(
     """
     from matplotlib.patches import Rectangle
 
-    places = _locations(locations)
+    places = _check_locations(locations)
     style_axes(axes, "", "")
     axes.set_axis_off()
     axes.set_aspect("equal")
@@ -567,7 +574,7 @@ def interface(
         if option is not None:
             _draw_dot(
                 axes,
-                places[validation.option_indices(name, [option], len(places))[0]],
+                places[argument_checks.check_option_indices(name, [option], len(places))[0]],
                 radius,
                 color,
             )

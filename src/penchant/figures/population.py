@@ -13,7 +13,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.figures import validation
+from penchant.figures import argument_checks
 from penchant.figures.axis_limits import (
     Scale,
     TruncatedEnds,
@@ -23,7 +23,12 @@ from penchant.figures.axis_limits import (
     mark_at_edge,
     note_values_off_axis,
 )
-from penchant.figures.labels import FONT_SIZE, label_columns, label_rows, parameter_ticks
+from penchant.figures.labels import (
+    FONT_SIZE,
+    label_columns,
+    label_rows,
+    set_natural_parameter_ticks,
+)
 from penchant.figures.style import (
     ABOVE_AXES_GID,
     BLUE,
@@ -37,7 +42,7 @@ from penchant.figures.style import (
     draw_placeholder,
     look,
     note_missing_estimates,
-    raise_titles,
+    raise_titles_above_artists,
     style,
     style_axes,
 )
@@ -46,10 +51,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-N_HEIGHT_BINS = 25  # bins along the axis, each about as high as a marker
-FULL_WIDTH_COUNT = 8  # points in a bin from which a swarm has its full width
-BRACKET_POINTS = 13  # from one bracket to the next: a line of text and a gap
-SWARM_HALF_WIDTH = 0.34  # of the distance between categories, so that neighbours stay apart
+N_HEIGHT_BINS = 25  # bins about as high as a marker: points of different bins do not overlap
+FULL_WIDTH_COUNT = 8  # points in a bin for full width; a few people spread wide look like many
+BRACKET_POINTS = 13  # a line of text and a gap, else a p-value touches the next bracket
+SWARM_HALF_WIDTH = 0.34  # in distances between categories; at 0.5 neighbours would mix
 
 
 @style()
@@ -87,12 +92,12 @@ def population(
         What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
         others whose name says so.
     """
-    values = validation.vector("estimates", estimates)
-    names = validation.labels("categories", categories, len(values), "estimate")
-    ends = validation.intervals("interval", interval, len(values), "category")
+    values = argument_checks.check_vector("estimates", estimates)
+    names = argument_checks.check_labels("categories", categories, len(values), "estimate")
+    ends = argument_checks.check_intervals("interval", interval, len(values), "category")
     people = [
-        validation.vector("subjects", one)
-        for one in validation.repeat_if_missing(subjects, len(values), [])
+        argument_checks.check_vector("subjects", one)
+        for one in argument_checks.repeat_if_missing(subjects, len(values), [])
     ]
     if len(people) != len(values):
         raise DataError(
@@ -106,35 +111,35 @@ def population(
         return axes
     ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
     scale = choose_scale(
-        everyone, _interval_range(values, ends, logarithmic), logarithmic, limits, bounds
+        everyone, _range_of_pooled_intervals(values, ends, logarithmic), logarithmic, limits, bounds
     )
     scale.apply(axes, "y")
-    missing = sum(_draw_swarm(axes, one, place, scale) for place, one in enumerate(people))
+    missing = sum(_draw_subject_swarm(axes, one, place, scale) for place, one in enumerate(people))
     truncated = TruncatedEnds()
     for place in range(len(values)):
-        truncated += _draw_pooled(axes, place, float(values[place]), ends[place], scale)
+        truncated += _draw_pooled_estimate(axes, place, float(values[place]), ends[place], scale)
     axes.set_xlim(-0.6, len(values) - 0.4)
     label_columns(axes, range(len(values)), names)
     note_missing_estimates(axes, missing, "subjects with ")
     note_values_off_axis(axes, np.concatenate([np.empty(0), *people]), scale)
-    truncated.note(axes, "y", logarithmic)
-    _draw_brackets(axes, p_values or {}, len(values))
+    truncated.add_remarks(axes, "y", logarithmic)
+    _draw_p_value_brackets(axes, p_values or {}, len(values))
     return axes
 
 
-def _interval_range(values: Vector, ends: Matrix, logarithmic: bool) -> Matrix:
+def _range_of_pooled_intervals(values: Vector, ends: Matrix, logarithmic: bool) -> Matrix:
     """Range of pooled estimates and intervals as one interval, which the axis shows whole."""
     both = np.append(values, ends.ravel())
     both = both[np.isfinite(both) & ((both > 0) | (not logarithmic))]
     return np.array([[both.min(), both.max()]]) if both.size else np.empty((0, 2))
 
 
-def _draw_swarm(axes: Axes, values: Vector, place: int, scale: Scale) -> int:
+def _draw_subject_swarm(axes: Axes, values: Vector, place: int, scale: Scale) -> int:
     """Draw subjects side by side; return how many have no finite estimate."""
     if not len(values):
         return 0
     drawn = look(place)
-    across = place + SWARM_HALF_WIDTH * _swarm_offsets(values, scale)
+    across = place + SWARM_HALF_WIDTH * _swarm_x_offsets(values, scale)
     seen = scale.contains(values)
     size = 3.0 if len(values) <= 60 else 2.0
     axes.plot(
@@ -150,7 +155,7 @@ def _draw_swarm(axes: Axes, values: Vector, place: int, scale: Scale) -> int:
     return mark_at_edge(axes, across, values, scale, drawn.color)
 
 
-def _swarm_offsets(values: Vector, scale: Scale) -> Vector:
+def _swarm_x_offsets(values: Vector, scale: Scale) -> Vector:
     """Sideways offsets in -1..1, wider where more values share a bin.
 
     They follow a low-discrepancy sequence: even, and the same in every call.
@@ -159,18 +164,21 @@ def _swarm_offsets(values: Vector, scale: Scale) -> Vector:
     crowd = np.bincount(classes, minlength=1)
     order = np.argsort(values, kind="stable")
     even = np.empty(len(values))
-    # assigned in order of height, so that neighbours in a bin lie far apart
-    even[order] = 2 * _van_der_corput(len(values)) - 1
+    # successive numbers of the sequence lie far apart: given in order of height, points that are
+    # close in height do not overlap
+    even[order] = 2 * _van_der_corput_sequence(len(values)) - 1
     return np.asarray(even * crowd[classes] / max(int(crowd.max()), FULL_WIDTH_COUNT))
 
 
-def _van_der_corput(n: int) -> Vector:
-    """1/2, 1/4, 3/4, 1/8 ...: the binary digits of 1 to n, mirrored at the point."""
-    digits = np.arange(1, n + 1)[:, None] >> np.arange(24) & 1  # 24 bits: up to 1.6e7 people
+def _van_der_corput_sequence(length: int) -> Vector:
+    """1/2, 1/4, 3/4, 1/8 ...: binary digits of the integers from 1, mirrored at the point."""
+    digits = np.arange(1, length + 1)[:, None] >> np.arange(24) & 1  # 24 bits serve 1.6e7 people
     return np.asarray((digits * 0.5 ** np.arange(1, 25)).sum(axis=1))
 
 
-def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, scale: Scale) -> TruncatedEnds:
+def _draw_pooled_estimate(
+    axes: Axes, place: int, value: float, ends: Matrix, scale: Scale
+) -> TruncatedEnds:
     here, one = np.array([float(place)]), np.array([value])
     if not scale.contains(one).all():
         mark_at_edge(axes, here, one, scale, INK)
@@ -196,7 +204,9 @@ def _draw_pooled(axes: Axes, place: int, value: float, ends: Matrix, scale: Scal
     return found
 
 
-def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int) -> None:
+def _draw_p_value_brackets(
+    axes: Axes, p_values: Mapping[tuple[int, int], float], n_categories: int
+) -> None:
     """Draw brackets with p-values above the data, pairs of neighbours lowest, below any remark."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -204,9 +214,9 @@ def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int
     pairs = sorted(p_values.items(), key=lambda item: (abs(item[0][1] - item[0][0]), item[0]))
     inches = axes.figure.dpi_scale_trans
     for level, ((first, second), p) in enumerate(pairs):
-        if not (0 <= first < n and 0 <= second < n):
+        if not (0 <= first < n_categories and 0 <= second < n_categories):
             raise DataError(
-                f"p_values must name two of the {n} categories by position; got "
+                f"p_values must name two of the {n_categories} categories by position; got "
                 f"({first}, {second}). Positions are counted from 0."
             )
         lift = ScaledTranslation(0, (5 + BRACKET_POINTS * level) / 72, inches)
@@ -218,7 +228,7 @@ def _draw_brackets(axes: Axes, p_values: Mapping[tuple[int, int], float], n: int
             (first + second) / 2, 1, _format_p_value(p), transform=place, gid=ABOVE_AXES_GID, **font
         )
     if pairs:
-        raise_titles(axes)
+        raise_titles_above_artists(axes)
 
 
 def _format_p_value(value: float) -> str:
@@ -227,8 +237,8 @@ def _format_p_value(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.2g}"
 
 
-ELLIPSE_SHARES = (0.5, 0.95)  # probability inside each ellipse of the population
-MAX_BAND_HEIGHT = 2.0  # in highest densities: a band beyond would flatten the curves
+ELLIPSE_SHARES = (0.5, 0.95)  # where half of the people lie, and where almost all do
+MAX_BAND_HEIGHT = 2.0  # in heights of the curves, which a higher band would flatten
 
 
 @style()
@@ -261,8 +271,8 @@ def shrinkage(
     values
         Of each axis the parameter at a coordinate: the numbers at the axis are then its own.
     """
-    first = validation.matrix("alone", alone, "(n_subjects, 2)", 2)
-    second = validation.matrix("together", together, "(n_subjects, 2)", 2)
+    first = argument_checks.check_matrix("alone", alone, "(n_subjects, 2)", 2)
+    second = argument_checks.check_matrix("together", together, "(n_subjects, 2)", 2)
     if len(first) != len(second):
         raise DataError(
             f"alone must have a row for each of {len(second)} subjects; got {len(first)}. Match "
@@ -277,21 +287,21 @@ def shrinkage(
     for a in range(2):
         shown = np.concatenate([second[:, a], *(line[:, a] for line in outline)])
         middle, half = np.median(shown[np.isfinite(shown)]), np.ptp(shown[np.isfinite(shown)])
-        # estimates alone extend the axes only within one range of the shrunken ones
+        # estimates alone may be far off or infinite: farther ones would flatten all shrunken ones
         near = first[np.abs(first[:, a] - middle) <= half, a]
         none = np.empty((0, 2))
         scales.append(choose_scale(np.concatenate([shown, near]), none, False, limits[a]))
     for own, which, value in zip(scales, "xy", values, strict=True):
         own.apply(axes, which)
         if value is not None:
-            parameter_ticks(axes.xaxis if which == "x" else axes.yaxis, value)
+            set_natural_parameter_ticks(axes.xaxis if which == "x" else axes.yaxis, value)
     for line, share in zip(outline, ELLIPSE_SHARES, strict=False):
         label = f"{100 * share:.0f} % of people"
         width = HAIRLINE if share > 0.9 else THIN_LINE
         axes.plot(*line.T, color=INK, linewidth=width, linestyle="--", label=label, zorder=1)
     if len(outline):
         axes.plot(*np.asarray(mean, dtype=np.float64), "D", color=INK, markersize=4, zorder=4)
-    for start, end in zip(_line_starts(first, second, scales), second, strict=True):
+    for start, end in zip(_shrinkage_line_starts(first, second, scales), second, strict=True):
         if np.isfinite(start).all():
             thin: dict[str, Any] = {
                 "arrowstyle": "-",
@@ -318,7 +328,7 @@ def shrinkage(
     return axes
 
 
-def _line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
+def _shrinkage_line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Matrix:
     """Starting points of the lines, at the edge of the axes for estimates beyond them.
 
     Lines of estimates beyond both axes start level at the side, else all would share one corner.
@@ -334,8 +344,8 @@ def _line_starts(alone: Matrix, together: Matrix, scales: Sequence[Scale]) -> Ma
 def _population_ellipses(mean: Any, covariance: Any) -> list[Matrix]:
     if mean is None or covariance is None:
         return []
-    middle = validation.vector("mean", mean, 2, "axis")
-    matrix = validation.matrix("covariance", covariance, "(2, 2)", 2)
+    middle = argument_checks.check_vector("mean", mean, 2, "axis")
+    matrix = argument_checks.check_matrix("covariance", covariance, "(2, 2)", 2)
     values, vectors = np.linalg.eigh(matrix)
     angle = np.linspace(0, 2 * np.pi, 181)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
@@ -374,17 +384,17 @@ def population_density(
     name, logarithmic
         Of the x axis.
     """
-    x = validation.vector("values", values)
-    heights = validation.matrix("densities", densities, "(n_populations, n)", len(x))
-    groups = validation.repeat_if_missing(categories, len(heights), "")
-    names = validation.labels("categories", groups, len(heights), "density")
+    x = argument_checks.check_vector("values", values)
+    heights = argument_checks.check_matrix("densities", densities, "(n_populations, n)", len(x))
+    groups = argument_checks.repeat_if_missing(categories, len(heights), "")
+    names = argument_checks.check_labels("categories", groups, len(heights), "density")
     style_axes(axes, name, "density")
     if not len(x) or not len(heights):
         draw_placeholder(axes)
         return axes
     own = [
-        validation.vector("people", one)
-        for one in validation.repeat_if_missing(people, len(heights), [])
+        argument_checks.check_vector("people", one)
+        for one in argument_checks.repeat_if_missing(people, len(heights), [])
     ]
     top = highest = float(heights.max())
     room = 0.06 * top
@@ -392,7 +402,7 @@ def population_density(
         drawn = look(series)
         if bands is not None:
             low, high = np.asarray(bands, dtype=np.float64)[series].T
-            # infinite bands are drawn far above the axes, where they are cut
+            # matplotlib draws no infinite band: a finite one far above the axes looks the same
             finite = np.minimum(high, 2 * MAX_BAND_HEIGHT * float(heights.max()))
             axes.fill_between(x, low, finite, color=drawn.color, alpha=0.15, linewidth=0)
             highest = max(highest, float(high.max()))
@@ -403,7 +413,7 @@ def population_density(
         axes.plot(at, np.full(len(at), place), "|", color=drawn.color, markersize=5, alpha=0.8)
     scale = Scale(float(x[0]), float(x[-1]), logarithmic)
     scale.apply(axes, "x")
-    # a higher band is cut at the top of the axes and remarked
+    # a high band would flatten the curves: it is cut, and the reader is told
     ceiling = min(1.05 * highest, MAX_BAND_HEIGHT * top)
     axes.set_ylim(-room * (len(heights) + 0.8), ceiling)
     if highest > ceiling:
@@ -436,9 +446,9 @@ def coefficients(
     name, limits
         Of the x axis.
     """
-    values: Vector = validation.vector("estimates", estimates)
-    row_names = validation.labels("names", names, len(values), "coefficient")
-    ends = validation.intervals("interval", interval, len(values), "coefficient")
+    values: Vector = argument_checks.check_vector("estimates", estimates)
+    row_names = argument_checks.check_labels("names", names, len(values), "coefficient")
+    ends = argument_checks.check_intervals("interval", interval, len(values), "coefficient")
     style_axes(axes, name, "")
     if not len(values):
         draw_placeholder(axes)
@@ -457,5 +467,5 @@ def coefficients(
     axes.tick_params(axis="y", length=0)
     label_rows(axes, rows.tolist(), row_names)
     note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
-    truncated.note(axes, "x", False)
+    truncated.add_remarks(axes, "x", False)
     return axes

@@ -43,11 +43,12 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 PALETTE = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 INK, GREY, PALE = BLACK, "#6E6E6E", "#D9D9D9"
 
-COLUMN_INCHES = {1: 3.5, 2: 7.16}  # one and two columns of an IEEE journal page
-HEIGHT_TO_WIDTH = 0.618  # golden rectangle
-LINE_WIDTH, THIN_LINE, HAIRLINE = 1.3, 0.8, 0.5  # points
-NO_ESTIMATE_DASHES = (0, (2, 1.5))  # of intervals whose estimate is not finite or off the axis
-# perceptually uniform for values; white is 0 for counts
+COLUMN_INCHES = {1: 3.5, 2: 7.16}  # columns of an IEEE page: no rescaling, so font sizes hold
+HEIGHT_TO_WIDTH = 0.618  # a golden rectangle, unless the caller gives a height
+LINE_WIDTH, THIN_LINE, HAIRLINE = 1.3, 0.8, 0.5  # points: data stand out from references, axes
+# an interval without a point on it must not look like one whose estimate was forgotten
+NO_ESTIMATE_DASHES = (0, (2, 1.5))
+# values: perceptually uniform, so that equal differences look equal; counts: 0 is white, like paper
 VALUE_COLORMAP, COUNT_COLORMAP = "cividis", "Blues"
 
 _LINE_STYLES = ("-", "--", "-.", ":", (0, (6, 1.5)), (0, (3, 1, 1, 1, 1, 1)), "-", "--")
@@ -85,10 +86,10 @@ _RC_PARAMS: dict[str, Any] = {
     "savefig.dpi": 300,
     "figure.dpi": 150,
     "pdf.fonttype": 42,
-    "svg.fonttype": "path",  # letters as outlines: legible without any font at hand
+    "svg.fonttype": "path",  # letters as outlines, so that no font need be installed to read them
     "svg.hashsalt": "penchant",
 }
-_RC_LOCK = RLock()  # matplotlib's settings belong to the whole process
+_RC_LOCK = RLock()  # matplotlib's settings are global: threads would draw in each other's style
 
 
 @dataclass(frozen=True)
@@ -172,11 +173,12 @@ def figure(columns: int = 1, height: float | None = None) -> Figure:
         return Figure(figsize=(width, tall), layout="constrained")
 
 
-MIN_HEIGHT_SHARE = 0.55  # of the axes' height before labels; flatter axes make a figure higher
-LEGEND_LINE_POINTS = 16.0  # height of a legend of one line above the axes
-ABOVE_AXES_GID = "above the axes"  # group id of artists that titles must not overlap
-SIDE_LEGEND_POINTS = 360.0  # width of axes from which a legend at the right leaves room for data
-TITLE_PAD_POINTS = 4.0  # between titles and what is below: about half a line
+# share of a cell that must remain to the data; long labels make the figure higher instead
+MIN_HEIGHT_SHARE = 0.55
+LEGEND_LINE_POINTS = 16.0  # a legend of one line: figures have room for it, only more lines cost
+ABOVE_AXES_GID = "above the axes"  # group id: titles find the artists they must not overlap by it
+SIDE_LEGEND_POINTS = 360.0  # in narrower axes a legend at the right would squeeze the data
+TITLE_PAD_POINTS = 4.0  # about half a line: closer, a title reads as part of what is below
 _TEXT_STYLE: dict[str, Any] = {
     "fontfamily": "sans-serif",
     "fontweight": "normal",
@@ -227,7 +229,7 @@ def add_remark(axes: Axes, text: str, lift: float = 0.0) -> None:
     It is lifted by at least `lift` points.
     """
     earlier = axes.get_title(loc="right")
-    if text not in earlier.split("\n"):  # several series may have the same remark
+    if text not in earlier.split("\n"):  # series with the same remark must not repeat it
         words = "\n".join(filter(None, (earlier, text)))
         _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), words, lift)
 
@@ -245,7 +247,7 @@ def _set_titles(axes: Axes, left: str, right: str, lift: float = 0.0) -> None:
     axes.set_title(right, loc="right", pad=pad, **{**_TEXT_STYLE, "color": GREY})
 
 
-def raise_titles(axes: Axes) -> None:
+def raise_titles_above_artists(axes: Axes) -> None:
     """Lift heading and remarks over artists that were drawn above the axes since."""
     _set_titles(axes, axes.get_title(loc="left").rstrip("\n"), axes.get_title(loc="right"))
 
@@ -262,7 +264,7 @@ def draw_placeholder(axes: Axes, text: str = "no data") -> None:
     axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", **letters)
 
 
-# length of a sample line in the legend, and the gap between it and its text
+# a shorter sample line would not show the dashes by which series differ in print without colour
 LEGEND_HANDLE_POINTS, LEGEND_GAP_POINTS = 16.0, 5.0
 
 
@@ -304,7 +306,7 @@ def add_legend(
         wrapped,
         loc=corner[0],
         bbox_to_anchor=corner[1],
-        ncols=1 if beside else _legend_columns([text_width(one) for one in wrapped], free),
+        ncols=1 if beside else _n_legend_columns([text_width(one) for one in wrapped], free),
         frameon=False,
         fontsize=FONT_SIZE,
         borderaxespad=0.0,
@@ -315,13 +317,13 @@ def add_legend(
         labelspacing=0.3,
     )
     made.set_gid("" if beside else ABOVE_AXES_GID)
-    raise_titles(axes)
+    raise_titles_above_artists(axes)
 
 
 def grow_for_legends(figure: Figure) -> None:
     """Make a figure higher by the height that legends of many lines take from its axes."""
     dots, taken = figure.dpi / 72, dict[int, float]()
-    for axes in figure.axes:  # of panels in one row the highest legend counts
+    for axes in figure.axes:  # panels of a row share their height, so only the highest counts
         spec, made = axes.get_subplotspec(), axes.get_legend()
         if made is not None and made.get_gid() == ABOVE_AXES_GID:
             row = 0 if spec is None else spec.rowspan.start
@@ -338,14 +340,15 @@ def add_legend_bars_first(axes: Axes, side: str = "left") -> None:
     )
 
 
-def _legend_columns(widths: list[float], free: float) -> int:
+def _n_legend_columns(text_widths: list[float], free_points: float) -> int:
     """Largest number of columns of legend entries that fit beside each other."""
-    for n in range(len(widths), 1, -1):  # matplotlib fills column by column
-        tall = -(-len(widths) // n)
-        columns = [max(widths[k : k + tall]) for k in range(0, len(widths), tall)]
+    for n in range(len(text_widths), 1, -1):
+        tall = -(-len(text_widths) // n)
+        # matplotlib fills column by column, so neighbours in the list share a column's width
+        columns = [max(text_widths[k : k + tall]) for k in range(0, len(text_widths), tall)]
         if (
             sum(columns) + len(columns) * (LEGEND_HANDLE_POINTS + LEGEND_GAP_POINTS + FONT_SIZE)
-            <= free
+            <= free_points
         ):
             return len(columns)
     return 1
@@ -356,7 +359,7 @@ def format_percent(axis: Any) -> None:
     axis.set_major_formatter(lambda share, _: f"{100 * share:.4g} %")
 
 
-# No date and no program: the same figure gives the same bytes.
+# A date or a program's version would make the same figure differ from run to run.
 _FILE_METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
@@ -413,15 +416,15 @@ def inline_svg(figure: Figure, title: str = "", description: str = "") -> str:
     """
     text = _render(figure, ".svg").decode()
     body = text[text.index("<svg") :].rstrip()
-    title = title or _axis_labels(figure)
+    title = title or _title_from_axis_labels(figure)
     name = "figure-" + sha256(f"{title}\n{description}\n{body}".encode()).hexdigest()[:10]
     body = _ID_REFERENCE.sub(rf"\g<1>{name}-\g<2>", body)
-    # of no use inside a page
+    # dead weight inside a page, which has its own metadata
     body = re.sub(r"\s*<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
     # matplotlib styles all elements ("*"); on a page that must hold inside this figure only
     body = re.sub(r"(<style[^>]*>)\*", rf"\g<1>#{name} *", body)
     opening, rest = body.split(">", 1)
-    tag = _accessible_tag(opening, name, description)
+    tag = _accessible_svg_tag(opening, name, description)
     return f"{tag}>{_title_elements(name, title, description)}{rest}"
 
 
@@ -461,7 +464,7 @@ def panel_view_boxes(figure: Figure) -> list[str]:
     ]
 
 
-PANEL_MARGIN_POINTS = 3.0  # around a panel that is shown alone, so that no letter is cut
+PANEL_MARGIN_POINTS = 3.0  # without a margin, letters at the edge of a panel shown alone are cut
 
 
 def _bounding_box(boxes: list[Any]) -> Any:
@@ -470,22 +473,22 @@ def _bounding_box(boxes: list[Any]) -> Any:
     return Bbox.union(boxes)
 
 
-def _accessible_tag(opening: str, name: str, description: str) -> str:
-    described = f' aria-describedby="{name}-description"' if description else ""
+def _accessible_svg_tag(opening_tag: str, figure_id: str, description: str) -> str:
+    described = f' aria-describedby="{figure_id}-description"' if description else ""
     return (
-        f'{opening} id="{name}" role="img" aria-labelledby="{name}-title"{described} '
+        f'{opening_tag} id="{figure_id}" role="img" aria-labelledby="{figure_id}-title"{described} '
         'style="max-width: 100%; height: auto"'
     )
 
 
-def _title_elements(name: str, title: str, description: str) -> str:
-    elements = f'\n <title id="{name}-title">{escape(title)}</title>'
+def _title_elements(figure_id: str, title: str, description: str) -> str:
+    elements = f'\n <title id="{figure_id}-title">{escape(title)}</title>'
     if description:
-        elements += f'\n <desc id="{name}-description">{escape(description)}</desc>'
+        elements += f'\n <desc id="{figure_id}-description">{escape(description)}</desc>'
     return elements
 
 
-def _axis_labels(figure: Figure) -> str:
+def _title_from_axis_labels(figure: Figure) -> str:
     """Describe a figure by the labels of its axes."""
     found = []
     for axes in figure.axes:
@@ -494,17 +497,17 @@ def _axis_labels(figure: Figure) -> str:
     return "; ".join(dict.fromkeys(filter(None, found))) or "Figure"
 
 
-def _lay_out_square_axes(figure: Figure) -> None:
-    """Lay out figures with square axes once more: their height depends on their width."""
+def _repeat_layout_for_fixed_aspect(figure: Figure) -> None:
+    """Solve the layout once more for axes of fixed aspect: their height depends on their width."""
     engine = figure.get_layout_engine()
     if engine is not None and any(axes.get_aspect() != "auto" for axes in figure.axes):
         engine.execute(figure)
 
 
-MAX_LAYOUT_ROUNDS = 4  # a guard: usually the first growth is enough
+MAX_LAYOUT_ROUNDS = 4  # growing moves labels, so it repeats; a guard against growing for ever
 
 
-def _grow_flat_axes(figure: Figure) -> None:
+def _grow_until_axes_high_enough(figure: Figure) -> None:
     """Make a figure higher whose labels, legends and brackets would leave its axes too flat."""
     engine = figure.get_layout_engine()
     shown = [axes for axes in figure.axes if axes.get_subplotspec() is not None]
@@ -519,7 +522,7 @@ def _grow_flat_axes(figure: Figure) -> None:
             row = axes.get_subplotspec().rowspan.start  # type: ignore[union-attr]  # see above
             rows[row] = max(rows.get(row, 0.0), least - high)
         lacking = sum(rows.values())
-        if lacking < 1.0:  # point
+        if lacking < 1.0:  # points: nobody sees less, and another layout costs time
             return
         figure.set_figheight(figure.get_figheight() + lacking / 72)
 
@@ -537,8 +540,8 @@ def _wrap_long_y_labels(figure: Figure) -> None:
 def _render(figure: Figure, suffix: str) -> bytes:
     buffer = BytesIO()
     with style():
-        _lay_out_square_axes(figure)
-        _grow_flat_axes(figure)
+        _repeat_layout_for_fixed_aspect(figure)
+        _grow_until_axes_high_enough(figure)
         _wrap_long_y_labels(figure)
         figure.savefig(buffer, format=suffix[1:], metadata=_FILE_METADATA[suffix])
     return buffer.getvalue()

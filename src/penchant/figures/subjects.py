@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.figures import validation
+from penchant.figures import argument_checks
 from penchant.figures.axis_limits import (
     Scale,
     TruncatedEnds,
@@ -21,7 +21,7 @@ from penchant.figures.axis_limits import (
     mark_at_edge,
     note_values_off_axis,
 )
-from penchant.figures.labels import FONT_SIZE, label_rows, rows_fit
+from penchant.figures.labels import FONT_SIZE, label_rows, row_labels_fit
 from penchant.figures.style import (
     BLUE,
     GREY,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-MAX_NAMED_SUBJECTS = 45  # more rows of text would not fit on a journal page
-NAMED_ROW_INCHES, UNNAMED_ROW_INCHES = 0.14, 0.06  # a line of text, and a thin line
+MAX_NAMED_SUBJECTS = 45  # names of more would not fit on a journal page
+NAMED_ROW_INCHES, UNNAMED_ROW_INCHES = 0.14, 0.06  # lower rows of names, or of lines, would touch
 
 
 @style()
@@ -94,22 +94,26 @@ def forest(
         What the parameter can be: intervals end there. Without, 0 to 1 for a learning rate and
         others whose name says so.
     """
-    values = validation.vector("estimates", estimates)
-    ends = validation.intervals("interval", interval, len(values), "subject")
-    names = None if labels is None else validation.labels("labels", labels, len(values), "subject")
+    values = argument_checks.check_vector("estimates", estimates)
+    ends = argument_checks.check_intervals("interval", interval, len(values), "subject")
+    names = (
+        None
+        if labels is None
+        else argument_checks.check_labels("labels", labels, len(values), "subject")
+    )
     style_axes(axes, name, "")
     if not len(values):
         draw_placeholder(axes)
         return axes
-    # the pooled estimate must be in view, even where no subject is near
+    # subjects alone could set limits that leave the pooled estimate out of view
     everyone = values if pooled is None else np.append(values, pooled)
     ends, bounds = clip_to_bounds(everyone, ends, name, bounds)
     scale = choose_scale(everyone, ends, logarithmic, limits, bounds)
     scale.apply(axes, "x")
     order = np.argsort(values, kind="stable") if ordered else np.arange(len(values))
-    truncated = _draw_rows(axes, values[order], ends[order], scale)
+    truncated = _draw_subject_rows(axes, values[order], ends[order], scale)
     if alone is not None:
-        other = validation.vector("alone", alone, len(values), "subject")[order]
+        other = argument_checks.check_vector("alone", alone, len(values), "subject")[order]
         seen = scale.contains(other)
         axes.plot(
             other[seen],
@@ -122,15 +126,15 @@ def forest(
             zorder=2,
         )
     if pooled is not None:
-        truncated += _draw_pooled(axes, pooled, pooled_interval, len(values), scale, bounds)
+        truncated += _draw_pooled_row(axes, pooled, pooled_interval, len(values), scale, bounds)
     _label_subject_rows(axes, names, order, "" if pooled is None else pooled_name)
     note_missing_estimates(axes, int((~np.isfinite(values)).sum()))
     note_values_off_axis(axes, values, scale)
-    truncated.note(axes, "x", logarithmic)
+    truncated.add_remarks(axes, "x", logarithmic)
     return axes
 
 
-def _draw_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> TruncatedEnds:
+def _draw_subject_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> TruncatedEnds:
     crowded = len(values) > MAX_NAMED_SUBJECTS
     rows = np.arange(len(values))
     width, mark = (HAIRLINE, 1.5) if crowded else (0.9, 2.5)
@@ -155,7 +159,7 @@ def _draw_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> Trunca
     small = 1.5 if crowded else 3.5
     _mark_rows_at_edge(axes, rows, ~seen & (values < scale.low), "<", 0.0, VERMILLION, small)
     _mark_rows_at_edge(axes, rows, ~seen & (values > scale.high), ">", 1.0, VERMILLION, small)
-    # a cross only without any interval: a dashed line says more
+    # a dashed interval already says that there is no estimate; a cross would add nothing
     nothing = np.isnan(values) & np.isnan(ends).all(axis=1)
     _mark_rows_at_edge(axes, rows, nothing, "x", 0.0, VERMILLION, small)
     return found
@@ -164,16 +168,16 @@ def _draw_rows(axes: Axes, values: Vector, ends: Matrix, scale: Scale) -> Trunca
 def _mark_rows_at_edge(
     axes: Axes,
     rows: IntVector,
-    which: BoolVector,
+    marked: BoolVector,
     marker: str,
     side: float,
     color: str,
     size: float = 2.5,
 ) -> None:
-    if which.any():
+    if marked.any():
         axes.plot(
-            np.full(int(which.sum()), side),
-            rows[which],
+            np.full(int(marked.sum()), side),
+            rows[marked],
             marker,
             transform=axes.get_yaxis_transform(),
             color=color,
@@ -184,7 +188,7 @@ def _mark_rows_at_edge(
         )
 
 
-def _draw_pooled(
+def _draw_pooled_row(
     axes: Axes,
     pooled: float,
     interval: Any,
@@ -195,7 +199,7 @@ def _draw_pooled(
     if not np.isfinite(pooled):
         add_remark(axes, "no finite pooled estimate")
         return TruncatedEnds()
-    ends = validation.intervals(
+    ends = argument_checks.check_intervals(
         "pooled_interval", None if interval is None else [interval], 1, "population"
     )
     ends = ends if bounds is None else np.clip(ends, *bounds)
@@ -220,7 +224,7 @@ def _label_subject_rows(axes: Axes, names: list[str] | None, order: IntVector, p
     axes.set_ylim(last + 0.7 + 0.01 * n, -0.7 - 0.01 * n)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    if names is None or n > MAX_NAMED_SUBJECTS or not rows_fit(axes, last + 1.4 + 0.02 * n):
+    if names is None or n > MAX_NAMED_SUBJECTS or not row_labels_fit(axes, last + 1.4 + 0.02 * n):
         axes.set_yticks([last] if pooled else [], [pooled] if pooled else [])
         axes.set_ylabel(f"{n} subject{'s' if n > 1 else ''}", fontsize=FONT_SIZE)
         return
@@ -259,12 +263,12 @@ def parameter_scatter(
     names, logarithmic, limits, bounds
         Of the x and the y axis. Bounds are what a parameter can be: intervals end there.
     """
-    x = validation.vector("x", x)
-    y = validation.vector("y", y, len(x), "subject")
-    x_ends = validation.intervals("x_interval", x_interval, len(x), "subject")
-    y_ends = validation.intervals("y_interval", y_interval, len(x), "subject")
-    groups = validation.labels(
-        "categories", validation.repeat_if_missing(categories, len(x), ""), len(x), "subject"
+    x = argument_checks.check_vector("x", x)
+    y = argument_checks.check_vector("y", y, len(x), "subject")
+    x_ends = argument_checks.check_intervals("x_interval", x_interval, len(x), "subject")
+    y_ends = argument_checks.check_intervals("y_interval", y_interval, len(x), "subject")
+    groups = argument_checks.check_labels(
+        "categories", argument_checks.repeat_if_missing(categories, len(x), ""), len(x), "subject"
     )
     style_axes(axes, *names)
     if not len(x):
@@ -279,7 +283,7 @@ def parameter_scatter(
     truncated = {"x": TruncatedEnds(), "y": TruncatedEnds()}
     for series, group in enumerate(dict.fromkeys(groups)):
         rows = np.array([g == group for g in groups])
-        sideways, upwards = _draw_crosses(
+        sideways, upwards = _draw_points_with_intervals(
             axes, (x[rows], y[rows]), (x_ends[rows], y_ends[rows]), (across, up), series, group
         )
         truncated["x"] += sideways
@@ -288,21 +292,21 @@ def parameter_scatter(
     for values, shown in ((x, across), (y, up)):
         note_values_off_axis(axes, values, shown)
     for which, log in zip("xy", logarithmic, strict=True):
-        truncated[which].note(axes, which, log)
+        truncated[which].add_remarks(axes, which, log)
     add_legend(axes)
     return axes
 
 
-def _draw_crosses(
+def _draw_points_with_intervals(
     axes: Axes,
-    at: tuple[Vector, Vector],
+    estimates: tuple[Vector, Vector],
     ends: tuple[Matrix, Matrix],
     scales: tuple[Scale, Scale],
     series: int,
     label: str,
 ) -> tuple[TruncatedEnds, TruncatedEnds]:
     drawn = look(series)
-    x, y = at
+    x, y = estimates
     across, up = scales
     both = across.contains(x) & up.contains(y)
     faint: dict[str, Any] = {"color": drawn.color, "linewidth": HAIRLINE, "alpha": 0.5}

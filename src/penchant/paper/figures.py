@@ -21,7 +21,7 @@ from penchant.figures import (
     without_estimate,
 )
 from penchant.figures.labels import FONT_SIZE, format_log_axis
-from penchant.figures.style import add_heading, add_legend, raise_titles, style_axes
+from penchant.figures.style import add_heading, add_legend, raise_titles_above_artists, style_axes
 from penchant.paper.ensembles import HALF_WIDTHS, Convergence
 from penchant.paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1
 from penchant.paper.figure_2_3 import SoftmaxFigure
@@ -170,7 +170,7 @@ def _panel(axes: Any, result: UCLFigure, a: int, *, wide: bool) -> None:
     _exact(axes, result.setting, result.exact, a, unit)
     axes.set_xlabel("number of trials t")
     axes.get_legend().remove()  # one for all panels stands below them
-    raise_titles(axes)
+    raise_titles_above_artists(axes)
     if wide:
         far = [10.0**k for k in range(1, 6) if 10.0**k <= np.nanmax(np.abs(calm))]
         with style():

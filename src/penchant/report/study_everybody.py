@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import either, format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
-from penchant.figures.labels import display_name, row_height, sentence_name
+from penchant.figures.labels import display_name, labelled_row_inches, sentence_name
 from penchant.figures.style import COLUMN_INCHES
 from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
 from penchant.models.links import Link
@@ -227,7 +227,7 @@ def _coefficients(study: Findings, found: StudyPopulation) -> Drawn:
         limits = _whole(ends[alike])
         coefficients(axes, said, fit.coefficients[own], ends[own], name=axis, limits=limits)
 
-    high = row_height([*names.values()], COLUMN_INCHES[1])
+    high = labelled_row_inches([*names.values()], COLUMN_INCHES[1])
     row = 0.8 + high * max(map(len, panels.values()))
     made = panelled(len(panels), draw, row=row, least=row)
     return Drawn(

@@ -223,7 +223,7 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     # practice never enters the likelihood; models of offers are fitted after the study
     if cell.blocks[block].practice or task.kind == "offers":
         return None
-    given = {**task.study_settings(), **plan.estimate}
+    given = {**task.analysis_settings(), **plan.estimate}
     if given["model"] == "none" or (given["model"] == "ucl" and "grid" not in given):
         return None
     if given["model"] == "ucl":

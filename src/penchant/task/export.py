@@ -33,12 +33,12 @@ from penchant.task.plan import Block, Cell, Plan, parse_plan
 from penchant.task.store import NotSavedError, Store, decisions, events, people, sessions, studies
 from penchant.task.tasks import GridTask
 
-STALLED_SECONDS = 120.0  # without a request: a page in use sends one at every decision
-MAX_LISTED_PEOPLE = 200  # the overview is sent every second; the rest is counted
+STALLED_SECONDS = 120.0  # a page in use sends a request at every decision, so this is long
+MAX_LISTED_PEOPLE = 200  # the overview is made every second, and its size must not grow for ever
 FUNNEL_STAGES = ("arrived", "consented", "passed", "playing", "finished")
 
 
-def overview(
+def overview_document(
     connection: Connection, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any]:
     """Counts by stage, conditions, and the people seen last."""
@@ -46,15 +46,15 @@ def overview(
         select(sessions).order_by(sessions.c.seen.desc()).limit(MAX_LISTED_PEOPLE)
     ).mappings()
     return {
-        "funnel": funnel(connection),
-        "outcomes": _counts(connection, sessions.c.outcome),
+        "funnel": counts_by_stage(connection),
+        "outcomes": _counts_by_value(connection, sessions.c.outcome),
         "cells": _condition_counts(connection, plan_of_version),
         "decisions": connection.scalar(select(func.count()).select_from(decisions)) or 0,
         "people": [_person_summary(row, plan_of_version(row["version"]), now) for row in rows],
     }
 
 
-def funnel(connection: Connection) -> dict[str, int]:
+def counts_by_stage(connection: Connection) -> dict[str, int]:
     """Number of people who reached each stage."""
     grouped = connection.execute(
         select(
@@ -80,7 +80,7 @@ def funnel(connection: Connection) -> dict[str, int]:
     return found
 
 
-def _counts(connection: Connection, column: Any) -> dict[str, int]:
+def _counts_by_value(connection: Connection, column: Any) -> dict[str, int]:
     rows = connection.execute(select(column, func.count()).group_by(column))
     return {str(value): count for value, count in rows if value is not None}
 
@@ -121,7 +121,7 @@ def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
     before = sum(block.task.n_decisions for block in blocks[: row["block"]])
     idle = max(0.0, now - row["seen"])
     is_over = row["outcome"] is not None
-    # at the end of the last block the next decision is beyond it
+    # after the last decision of the last block the position lies beyond all decisions
     done = total if row["outcome"] == "completed" else min(before + row["decision"], total)
     return {
         "session": row["session"],
@@ -138,7 +138,7 @@ def _person_summary(row: Any, plan: Plan, now: float) -> dict[str, Any]:
     }
 
 
-def person(
+def person_document(
     connection: Connection, session: int, plan_of_version: Callable[[str], Plan], now: float
 ) -> dict[str, Any] | None:
     """Summary, choices of the present block, and last events of a person; None if unknown."""
@@ -174,8 +174,9 @@ def person(
     return about
 
 
-OFFER_KEY = "offer"  # key of the index of an adaptive offer among the client's data
-PEOPLE_PER_READ = 20  # some thousand rows: constant memory, and short reads keep the WAL small
+# stored among the client's data, because an adaptive offer cannot be derived from its number
+OFFER_KEY = "offer"
+PEOPLE_PER_READ = 20  # an export of any size fits in memory, and short reads keep the WAL small
 EXCLUDED_OUTCOMES = ("no consent", "withdrawn")
 
 ADVICE_COLUMNS = {"executed": int, "advised": int, "p_better": float, "advice_reason": str}
@@ -199,7 +200,7 @@ COLUMNS: Mapping[str, tuple[type, str]] = {
 
 
 @dataclass(frozen=True)
-class Group:
+class ExportTable:
     """Blocks whose choices belong in one table, as one analysis is right for all of them.
 
     Attributes
@@ -247,7 +248,7 @@ def group_settings(plan: Plan, block: Block) -> dict[str, Any]:
     conditions = [] if block.practice else list(plan.cells[0].labels)
     setting, unit = block.task.unit
     return {
-        **block.task.study_settings(),
+        **block.task.analysis_settings(),
         **({} if setting in conditions else {"unit": unit}),
         "conditions": conditions,
         "advice": block.advice,
@@ -277,15 +278,15 @@ class StoreExport:
                 select(studies.c.version, studies.c.document).order_by(studies.c.first_served)
             ).all()
         self.plans = {row.version: parse_plan(json.loads(row.document)) for row in found}
-        self._seed = int(store.setting("seed"))
-        self._groups: dict[tuple[Any, ...], Group] = {}
+        self._seed = int(store.stored_setting("seed"))
+        self._groups: dict[tuple[Any, ...], ExportTable] = {}
         for plan in self.plans.values():
             for cell in plan.cells:
                 for block in cell.blocks:
                     self._add_block(plan, cell, block)
 
     @property
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[ExportTable]:
         """Tables, those of practice last."""
         return sorted(self._groups.values(), key=lambda group: group.practice)
 
@@ -305,7 +306,7 @@ class StoreExport:
             landscapes[landscape_label(task, landscapes)] = task.means
         self._groups[key] = replace(group, levels=levels, landscapes=landscapes)
 
-    def _new_group(self, plan: Plan, block: Block) -> Group:
+    def _new_group(self, plan: Plan, block: Block) -> ExportTable:
         """Make the table of a block that fits into no earlier one."""
         kind = block.task.kind
         same_kind = [
@@ -314,19 +315,19 @@ class StoreExport:
         factors = {} if block.practice else plan.cells[0].labels
         columns = {**factors, **block.task.export_columns(0, (0,))}
         given = ADVICE_COLUMNS if block.advice == "suggest" else {}
-        return Group(
+        return ExportTable(
             name=f"{kind}{len(same_kind) + 1}" if same_kind else kind,
             kind=kind,
             practice=block.practice,
             pays=block.task.pays,
-            analysis=block.task.study_settings(),
+            analysis=block.task.analysis_settings(),
             settings=group_settings(plan, block),
             levels=dict.fromkeys(factors, ()),
-            extra={**{name: _type(value) for name, value in columns.items()}, **given},
+            extra={**{name: _column_type(value) for name, value in columns.items()}, **given},
             landscapes={},
         )
 
-    def rows(self) -> Iterator[tuple[Group, dict[str, Any]]]:
+    def rows(self) -> Iterator[tuple[ExportTable, dict[str, Any]]]:
         """Yield every choice of people who consented, with its table, in order of sessions."""
         last = 0
         while True:
@@ -350,53 +351,59 @@ class StoreExport:
                     .mappings()
                     .all()
                 )
-            last = max(people_rows)  # keyset pagination: new sessions do not shift pages
+            last = max(
+                people_rows
+            )  # by key, not by offset: removed people do not shift the next page
             for row in taken:
                 if people_rows[row["session"]]["outcome"] not in EXCLUDED_OUTCOMES:
-                    yield self._row(people_rows[row["session"]], row)
+                    yield self._choice_row(people_rows[row["session"]], row)
 
-    def _row(self, who: Any, row: Any) -> tuple[Group, dict[str, Any]]:
-        plan = self.plans[who["version"]]
-        cell = plan.cells[who["cell"]]
-        block = cell.blocks[row["block"]]
+    def _choice_row(
+        self, session_row: Any, decision_row: Any
+    ) -> tuple[ExportTable, dict[str, Any]]:
+        plan = self.plans[session_row["version"]]
+        cell = plan.cells[session_row["cell"]]
+        block = cell.blocks[decision_row["block"]]
         group = self._groups[self._group_key(plan, block)]
         seed = self._seed if plan.seed is None else plan.seed
-        walk = (seed, "walk", row["session"], row["block"])
-        client = json.loads(row["client"])
+        walk = (seed, "walk", decision_row["session"], decision_row["block"])
+        client = json.loads(decision_row["client"])
         marks = client.get("marks", ())
         onset, taken = client.get("onset_ms"), client.get("taken_ms")
         offer_index = client[OFFER_KEY] if block.task.is_adaptive else None
         found = {
-            "subject": who["pseudonym"],
-            "session": row["session"],
-            "outcome": who["outcome"],
-            "block": _block_label(cell, row["block"]),
-            "decision": row["decision"],
-            "chosen": row["option"],
-            "reward": row["reward"],
-            "scored": int(not row["auto"]),
-            "auto": int(row["auto"]),
+            "subject": session_row["pseudonym"],
+            "session": decision_row["session"],
+            "outcome": session_row["outcome"],
+            "block": _block_label(cell, decision_row["block"]),
+            "decision": decision_row["decision"],
+            "chosen": decision_row["option"],
+            "reward": decision_row["reward"],
+            "scored": int(not decision_row["auto"]),
+            "auto": int(decision_row["auto"]),
             "rt_ms": None if onset is None or taken is None else round(taken - onset, 2),
             "changes": max(0, len(marks) - 1),
             "input": client.get("input"),
-            "elapsed_s": None if row["elapsed"] is None else round(row["elapsed"], 4),
-            "received": _iso_time(row["received"]),
+            "elapsed_s": None
+            if decision_row["elapsed"] is None
+            else round(decision_row["elapsed"], 4),
+            "received": _iso_time(decision_row["received"]),
             **({} if block.practice else {k: _condition_label(v) for k, v in cell.labels.items()}),
-            **block.task.export_columns(row["decision"], walk, offer_index),
+            **block.task.export_columns(decision_row["decision"], walk, offer_index),
         }
         if isinstance(block.task, GridTask):
             found["landscape"] = landscape_label(block.task, group.landscapes)
         if block.advice == "suggest":
             made = client.get("advice", {})
-            # the model is of what the person proposed; what was executed may be the advice
-            found["chosen"] = client.get("proposed", row["option"])
-            found |= {"executed": row["option"], "advised": made.get("option")}
+            # models describe what the person proposed; what was executed may be the advice
+            found["chosen"] = client.get("proposed", decision_row["option"])
+            found |= {"executed": decision_row["option"], "advised": made.get("option")}
             found |= {"p_better": made.get("p_better"), "advice_reason": made.get("reason")}
         if self.with_ids:
-            found["platform_id"] = who["platform_id"]
+            found["platform_id"] = session_row["platform_id"]
         return group, found
 
-    def columns(self, group: Group) -> dict[str, type]:
+    def columns(self, group: ExportTable) -> dict[str, type]:
         """Ordered columns of a table with their types."""
         plain = {
             name: type_
@@ -450,8 +457,8 @@ def _condition_label(value: Any) -> Any:
     return " | ".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _type(value: Any) -> type:
-    # integers become float, too: a later block may have fractions in the same column
+def _column_type(value: Any) -> type:
+    # integers become float, because a later block may have fractions in the same column
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str
     return float
@@ -463,8 +470,8 @@ def _iso_time(seconds: float) -> str:
 
 
 ARROW_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-ROWS_PER_BATCH = 4_000  # of a Parquet row group: constant memory, files of usual size
-# characters that spreadsheets take for the start of a formula (CSV injection, OWASP)
+ROWS_PER_BATCH = 4_000  # held in memory at once; fewer would make many small Parquet row groups
+# a spreadsheet would run a cell that begins so as a formula (CSV injection, OWASP)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -491,7 +498,7 @@ def csv_lines(store: Store) -> Iterator[str]:
     for group, row in exported.rows():
         if not group.practice:
             writer.writerow([*(escape_formula(row[name]) for name in names), group.name])
-        if buffer.tell() > 30_000:  # characters per chunk of the response
+        if buffer.tell() > 30_000:  # characters; a chunk per line would cost a system call each
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()
@@ -561,9 +568,9 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     part = target.resolve().with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with removed_in_the_end(part):
-            # written beside the target and renamed: nobody sees half an export
+            # written beside the target and renamed: nobody can take half an export for a whole
             part.mkdir(mode=0o700)
-            summary = _write(StoreExport(store, with_ids=with_ids), part)
+            summary = _write_folder(StoreExport(store, with_ids=with_ids), part)
             part.chmod(0o755)
             if target.is_dir():
                 target.rmdir()
@@ -577,11 +584,13 @@ def export(store: Store, folder: str | Path, *, with_ids: bool = False) -> Expor
     return summary
 
 
-def _write(exported: StoreExport, folder: Path) -> ExportSummary:
+def _write_folder(exported: StoreExport, folder: Path) -> ExportSummary:
     data = folder / "data"
     data.mkdir()
     (folder / "raw").mkdir()
-    plan = list(exported.plans.values())[-1]  # titles are those of the latest version
+    plan = list(exported.plans.values())[
+        -1
+    ]  # a study may be edited while it runs: titles are the latest
     with ExitStack() as stack:
         tables: dict[str, _TableWriter] = {}
         for group, row in exported.rows():
@@ -599,24 +608,26 @@ def _write(exported: StoreExport, folder: Path) -> ExportSummary:
     tasks = [f"task-{table.group.name}.toml" if place else "" for place, table in enumerate(main)]
     for name, table in zip(tasks, main, strict=True):
         _write_task(folder, name or "task.toml", table)
-    _write_json(folder / "dataset_description.json", _description(plan, exported, tables.values()))
+    _write_json(
+        folder / "dataset_description.json", _dataset_description(plan, exported, tables.values())
+    )
     summary = ExportSummary(
         {name: table.count for name, table in tables.items()},
-        _notes([table.group for table in main]),
+        _analysis_notes([table.group for table in main]),
         tasks,
     )
-    (folder / "README.md").write_text(_readme(plan, summary), encoding="utf-8")
+    (folder / "README.md").write_text(_readme_text(plan, summary), encoding="utf-8")
     return summary
 
 
-def _notes(groups: Sequence[Group]) -> list[str]:
+def _analysis_notes(groups: Sequence[ExportTable]) -> list[str]:
     """Notes for the analysis: why tables are split, which landscapes were renamed."""
     notes = []
     for kind in dict.fromkeys(group.kind for group in groups):
         same_kind = [group for group in groups if group.kind == kind]
         if len(same_kind) > 1:
             differences = "; ".join(
-                f"{group.name}: {_differences(group, same_kind)}" for group in same_kind
+                f"{group.name}: {_differing_settings(group, same_kind)}" for group in same_kind
             )
             notes.append(
                 f"Choices in {kind} tasks are in {len(same_kind)} tables, as no one analysis is "
@@ -632,7 +643,7 @@ def _notes(groups: Sequence[Group]) -> list[str]:
     return notes
 
 
-def _differences(group: Group, same_kind: Sequence[Group]) -> str:
+def _differing_settings(group: ExportTable, same_kind: Sequence[ExportTable]) -> str:
     """Settings in which a table differs from others of the same kind of task."""
     names = dict.fromkeys(name for one in same_kind for name in one.settings)
     return ", ".join(
@@ -651,7 +662,7 @@ def _format_setting(value: Any) -> str:
 class _TableWriter:
     """Writer of a table, as CSV and Parquet."""
 
-    def __init__(self, exported: StoreExport, group: Group, plan: Plan, folder: Path) -> None:
+    def __init__(self, exported: StoreExport, group: ExportTable, plan: Plan, folder: Path) -> None:
         self.group = group
         self.types = exported.columns(group)
         self.count = 0
@@ -699,7 +710,7 @@ def _typed_row(types: Mapping[str, type], cells: Sequence[Any]) -> dict[str, Any
     return {name: None if cell is None else type_(cell) for (name, type_), cell in named}
 
 
-# Roles of columns, as options of `penchant study`, so that it need not guess any.
+# `penchant study` would otherwise guess the roles of columns from their names.
 OFFER_COLUMNS = {"subject": "subject", "chosen": "chosen", "scored": "scored"}
 PLAY_COLUMNS = {
     **OFFER_COLUMNS,
@@ -732,7 +743,7 @@ def _write_task(folder: Path, name: str, table: _TableWriter) -> None:
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, Any]:
+def _dataset_description(plan: Plan, exported: StoreExport, tables: Any) -> dict[str, Any]:
     """Dataset description required by Psych-DS."""
     descriptions = {name: words for name, (_, words) in COLUMNS.items()}
     names = dict.fromkeys(name for table in tables for name in table.types)
@@ -761,7 +772,7 @@ def _column_description(name: str) -> str:
     return f"Condition or setting: {name}"
 
 
-def _readme(plan: Plan, summary: ExportSummary) -> str:
+def _readme_text(plan: Plan, summary: ExportSummary) -> str:
     rows = "\n".join(f"- {name}: {count} choices" for name, count in summary.counts.items())
     notes = "".join(f"\n{note}\n" for note in summary.notes)
     commands = "".join(f"    {line}\n" for line in summary.commands(Path("."), "../results"))

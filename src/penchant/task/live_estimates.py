@@ -19,7 +19,7 @@ from typing import Any
 from sqlalchemy import select
 
 from penchant.errors import DataError
-from penchant.task.service import token_hash
+from penchant.task.session_operations import token_hash
 from penchant.task.store import Store, sessions
 
 # the worker must not take the cores that answer requests

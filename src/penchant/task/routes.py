@@ -1,6 +1,6 @@
 """HTTP routes of participants, of the researcher, and of other front ends (observers).
 
-Handlers read and check the request, hand it to `Service`, and wait for the durable commit.
+Handlers read and check the request, hand it to `SessionService`, and wait for the durable commit.
 Relies on Starlette; paths and bodies are described in `page/openapi.json`.
 """
 
@@ -25,41 +25,40 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from penchant.errors import DataError
-from penchant.task.export import csv_lines, overview, person
+from penchant.task.export import csv_lines, overview_document, person_document
 from penchant.task.live_estimates import LiveEstimates, check_settings, count_options
-from penchant.task.requests import (
+from penchant.task.request_bodies import (
     MAX_SAFE_INTEGER,
-    Body,
     BodyError,
-    TokenBucket,
-    error_response,
+    RequestBody,
     read_json_body,
     refuse_field,
 )
-from penchant.task.service import Choice, Service
+from penchant.task.request_limits import TokenBuckets, error_response
+from penchant.task.session_operations import Choice, SessionService
 from penchant.task.sessions import RefusedError
 from penchant.task.store import Store, observations, observers
 
 PREFIX = "/api/v1"
 PAGE_EVENTS = ("blur", "focus", "hidden", "visible", "resize", "fullscreen", "offline", "online")
-MAX_MARKS = 200  # changes of mind kept per decision; 200 fit into a body of 16 KiB
+MAX_MARKS = 200  # changes of mind in a decision: more would not fit into a body of 16 KiB
 
 
 class ParticipantRoutes:
     """Routes of participants, each with the token of their own session."""
 
-    def __init__(self, service: Service, results: Any = None) -> None:
+    def __init__(self, service: SessionService, results: Any = None) -> None:
         self.service = service
         self.results = results
         rate = service.plan.sessions_per_minute / 60
-        # a whole class behind one address arrives at once, so half a minute's quota may
-        self._arrivals = TokenBucket(rate, max(10.0, service.plan.sessions_per_minute / 2))
-        # per session: a page sends one or two a second, retries and events included
-        self._requests = TokenBucket(rate=40.0, burst=80.0)
+        # people of a laboratory share one address and arrive together
+        self._arrivals = TokenBuckets(rate, max(10.0, service.plan.sessions_per_minute / 2))
+        # far above what a page sends for a decision, yet a script cannot flood the writer
+        self._requests = TokenBuckets(rate=40.0, burst=80.0)
 
     def routes(self) -> list[Route]:
         """Routes, each with its one method."""
-        posts = {  # the most frequent first: routes are tried in order
+        posts = {  # the most frequent first, because Starlette tries routes in order
             "decisions": self.decide,
             "proposals": self.propose,
             "open": self.open,
@@ -93,75 +92,76 @@ class ParticipantRoutes:
         check_origin(request)
         body = await read_json_body(request)
         platform_id, visit = body.platform_id("id"), body.platform_id("visit")
-        if visit is not None and len(visit) < 22:  # 128 bits in base 64: it grants the session
+        # under 128 bits others could guess it, and so take over the session
+        if visit is not None and len(visit) < 22:
             refuse_field("visit", "have at least 22 characters, drawn at random")
-        body.finish()
+        body.refuse_unread_fields()
         host = request.client.host if request.client else ""
-        wait = self._arrivals.wait(host)
+        wait = self._arrivals.take_token(host)
         if wait:
             return error_response(429, "rate", "too many people come at once", wait=wait)
         return JSONResponse(await await_commit(self.service.start_session(platform_id, visit)), 201)
 
     async def state(self, request: Request) -> JSONResponse:
         """Send the state of the session."""
-        return await self._respond(self.service.state(self._token(request)))
+        return await self._respond_after_commit(self.service.state(self._session_token(request)))
 
     async def open(self, request: Request) -> JSONResponse:
         """Continue in this window."""
-        token, body = await self._read_request(request)
-        body.finish()
-        return await self._respond(self.service.open(token))
+        token, body = await self._read_token_and_body(request)
+        body.refuse_unread_fields()
+        return await self._respond_after_commit(self.service.open(token))
 
     async def consent(self, request: Request) -> JSONResponse:
         """Record the answer to the question of consent."""
-        token, body = await self._read_request(request)
+        token, body = await self._read_token_and_body(request)
         agrees, version, tab = body.boolean("agrees"), body.text("version", 64), _read_tab(body)
-        body.finish()
+        body.refuse_unread_fields()
         done = self.service.consent(token, agrees=agrees, version=version, tab=tab)
-        return await self._respond(done)
+        return await self._respond_after_commit(done)
 
     async def instructions(self, request: Request) -> JSONResponse:
         """Record that the instructions were read."""
-        token, body = await self._read_request(request)
+        token, body = await self._read_token_and_body(request)
         tab = _read_tab(body)
-        body.finish()
-        return await self._respond(self.service.instructions(token, tab=tab))
+        body.refuse_unread_fields()
+        return await self._respond_after_commit(self.service.instructions(token, tab=tab))
 
     async def check(self, request: Request) -> JSONResponse:
         """Mark the comprehension check."""
-        token, body = await self._read_request(request)
-        answers = body.items("answers", 100)
+        token, body = await self._read_token_and_body(request)
+        answers = body.list_items("answers", 100)
         for i, answer in enumerate(answers):
             if isinstance(answer, bool) or not isinstance(answer, int) or not 0 <= answer < 1000:
                 refuse_field("answers", f"be whole numbers from 0 on (at {i})")
         tab = _read_tab(body)
-        body.finish()
-        return await self._respond(self.service.check(token, answers, tab=tab))
+        body.refuse_unread_fields()
+        return await self._respond_after_commit(self.service.check(token, answers, tab=tab))
 
     async def begin(self, request: Request) -> JSONResponse:
         """Start a block, or go on."""
-        token, body = await self._read_request(request)
+        token, body = await self._read_token_and_body(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
         tab = _read_tab(body)
-        body.finish()
+        body.refuse_unread_fields()
         done = self.service.begin(token, block=block, decision=decision, tab=tab)
-        return await self._respond(done)
+        return await self._respond_after_commit(done)
 
     async def decide(self, request: Request) -> JSONResponse:
         """Take a choice."""
-        token, body = await self._read_request(request)
+        token, body = await self._read_token_and_body(request)
         choice = _read_choice(body)
         tab = _read_tab(body)
-        body.finish()
-        return await self._respond(self.service.decide(token, choice, tab=tab))
+        body.refuse_unread_fields()
+        return await self._respond_after_commit(self.service.decide(token, choice, tab=tab))
 
     async def propose(self, request: Request) -> JSONResponse:
         """Advise on a choice before it is taken."""
-        token, body = await self._read_request(request)
+        token, body = await self._read_token_and_body(request)
         block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
         option, tab = body.integer("option", 0, MAX_SAFE_INTEGER), _read_tab(body)
-        body.finish()
-        # advice takes milliseconds of computing, which must not block the event loop
+        body.refuse_unread_fields()
+        # advice is computed and waits for the store: on the event loop all others would wait, too
         advice = await asyncio.to_thread(
             self.service.propose, token, block, decision, option, tab=tab
         )
@@ -169,47 +169,49 @@ class ParticipantRoutes:
 
     async def advice(self, request: Request) -> JSONResponse:
         """Send all advice that this person got."""
-        return await self._respond(self.service.advice_log(self._token(request)))
+        return await self._respond_after_commit(
+            self.service.advice_log(self._session_token(request))
+        )
 
     async def log_events(self, request: Request) -> JSONResponse:
         """Log events of the page."""
-        token, body = await self._read_request(request)
-        given = [_read_event(event, i) for i, event in enumerate(body.items("events", 50))]
+        token, body = await self._read_token_and_body(request)
+        given = [_read_event(event, i) for i, event in enumerate(body.list_items("events", 50))]
         tab = _read_tab(body)
-        body.finish()
-        return await self._respond(self.service.log_events(token, given, tab=tab))
+        body.refuse_unread_fields()
+        return await self._respond_after_commit(self.service.log_events(token, given, tab=tab))
 
     async def withdraw(self, request: Request) -> JSONResponse:
         """Stop, and delete what was given."""
-        token, body = await self._read_request(request)
-        _read_tab(body)  # any window may
-        body.finish()
-        return await self._respond(self.service.withdraw(token))
+        token, body = await self._read_token_and_body(request)
+        _read_tab(body)  # ignored: people may withdraw in an older window, too
+        body.refuse_unread_fields()
+        return await self._respond_after_commit(self.service.withdraw(token))
 
     async def estimate(self, request: Request) -> JSONResponse:
         """The person's own estimate, after the end, if the study says so."""
-        token = self._token(request)
+        token = self._session_token(request)
         state = await await_commit(self.service.state(token))
         if not state.get("end", {}).get("estimate"):
             raise RefusedError(403, "estimate", "this study shows no estimate")
         found = None if self.results is None else self.results.latest_by_token(token)
         return JSONResponse({"estimate": found})
 
-    async def _read_request(self, request: Request) -> tuple[str, Body]:
+    async def _read_token_and_body(self, request: Request) -> tuple[str, RequestBody]:
         check_origin(request)
-        token = self._token(request)
+        token = self._session_token(request)
         return token, await read_json_body(request)
 
-    def _token(self, request: Request) -> str:
+    def _session_token(self, request: Request) -> str:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() != "bearer" or not 20 <= len(token) <= 200:
             raise RefusedError(401, "token", "the token of a session must be given")
-        wait = self._requests.wait(token)
+        wait = self._requests.take_token(token)
         if wait:
             raise BodyError(429, "requests come too fast", wait=wait)
         return token
 
-    async def _respond(self, future: Future[dict[str, Any]]) -> JSONResponse:
+    async def _respond_after_commit(self, future: Future[dict[str, Any]]) -> JSONResponse:
         return JSONResponse(await await_commit(future))
 
 
@@ -223,68 +225,72 @@ def check_origin(request: Request) -> None:
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-    if site is not None:  # set by the browser itself, so it holds behind a TLS proxy too
+    if site is not None:  # pages cannot set it, and proxies that change the host leave it alone
         if site not in ("same-origin", "none"):
             raise RefusedError(403, "origin", "requests of other sites are refused")
     elif origin is not None and origin.split("://")[-1] != own.split("://")[-1]:
         raise RefusedError(403, "origin", "requests of other sites are refused")
 
 
-def _read_tab(body: Body) -> int | None:
+def _read_tab(body: RequestBody) -> int | None:
     return body.optional_integer("tab", 0, MAX_SAFE_INTEGER)
 
 
-def _read_choice(body: Body) -> Choice:
+def _read_choice(body: RequestBody) -> Choice:
     block, decision = body.integer("block", 0, 1000), body.integer("decision", 0, 10_000)
     unmarked = body.boolean("unmarked", False)
-    if unmarked and body.has("option"):
+    if unmarked and body.has_field("option"):
         refuse_field("option", "be left out with unmarked")
     option = None if unmarked else body.integer("option", 0, MAX_SAFE_INTEGER)
     ready = body.boolean("ready", True)
-    return Choice(block, decision, option, ready, _read_client(body.object("client")))
+    return Choice(block, decision, option, ready, _read_client_times(body.nested_object("client")))
 
 
-def _read_client(body: Body) -> dict[str, Any]:
+def _read_client_times(body: RequestBody) -> dict[str, Any]:
     """Read the times that the page measured by its own clock: onset, marks, choice."""
     found: dict[str, Any] = {}
     for field in ("onset_ms", "taken_ms"):
-        if body.has(field):
+        if body.has_field(field):
             found[field] = round(body.number(field), 2)
-    if body.has("input"):
+    if body.has_field("input"):
         found["input"] = body.text("input", 20)
         if found["input"] not in ("mouse", "touch", "pen", "keyboard", "simulated"):
             refuse_field("input", "be mouse, touch, pen, keyboard or simulated")
-    if body.has("marks"):
-        marks = body.items("marks", MAX_MARKS)
+    if body.has_field("marks"):
+        marks = body.list_items("marks", MAX_MARKS)
         for mark in marks:
-            if not isinstance(mark, list) or len(mark) != 2 or not all(map(_is_time, mark)):
+            if (
+                not isinstance(mark, list)
+                or len(mark) != 2
+                or not all(map(_is_time_or_option, mark))
+            ):
                 refuse_field("marks", "be pairs of an option and a time")
         found["marks"] = [[mark[0], round(mark[1], 2)] for mark in marks]
-    body.finish()
+    body.refuse_unread_fields()
     return found
 
 
-def _is_time(value: Any) -> bool:
+def _is_time_or_option(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12
 
 
 def _read_event(value: Any, index: int) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(value, dict):
         refuse_field("events", f"be objects (at {index})")
-    body = Body(value)
+    body = RequestBody(value)
     kind = body.text("kind", 20)
     if kind not in PAGE_EVENTS:
         refuse_field("kind", f"be one of {', '.join(PAGE_EVENTS)}")
     data: dict[str, Any] = {"ms": round(body.number("ms"), 2)}
     for field in ("width", "height"):
-        if body.has(field):
+        if body.has_field(field):
             data[field] = body.integer(field, 0, 100_000)
-    body.finish()
+    body.refuse_unread_fields()
     return kind, data
 
 
 COOKIE_NAME = "penchant_researcher"
-COOKIE_HOURS = 12  # a day in the laboratory
+COOKIE_HOURS = 12  # longer, a browser left open stays logged in; shorter, a day needs two logins
 log = logging.getLogger("penchant.task")
 
 
@@ -293,39 +299,41 @@ class ResearcherGate:
 
     def __init__(self, token: str) -> None:
         self._token = token.encode()
-        self._attempts = TokenBucket(rate=0.1, burst=8)  # six guesses a minute per host
+        # a few typing errors pass; guessing does not
+        self._attempts = TokenBuckets(rate=0.1, burst=8)
 
-    def check(self, request: Request) -> None:
-        """Refuse everybody else."""
+    def check_access(self, request: Request) -> None:
+        """Refuse everybody but the researcher."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             self.check_token(request, token)
-        elif not self._is_cookie(request.cookies.get(COOKIE_NAME, "")):
+        elif not self._is_valid_cookie(request.cookies.get(COOKIE_NAME, "")):
             raise RefusedError(401, "researcher", "the researcher's token must be given")
 
     def check_token(self, request: Request, token: str) -> None:
         """Refuse a wrong token, and too many attempts."""
         host = request.client.host if request.client else ""
-        # constant time; checked before the rate, so that guessing cannot lock out the researcher
+        # in constant time, which does not tell how much of a guess is right; and before the rate:
+        # guesses from the same address must not lock out the researcher
         if hmac.compare_digest(token.encode(), self._token):
             return
         log.warning("wrong researcher's token from %s", host)
-        if self._attempts.wait(host):
+        if self._attempts.take_token(host):
             raise RefusedError(429, "attempts", "too many attempts; wait a minute")
         raise RefusedError(403, "researcher", "this is not the researcher's token")
 
-    def cookie(self, now: float | None = None) -> str:
+    def make_cookie(self, now: float | None = None) -> str:
         """Make a signed cookie that holds its time of expiry."""
         until = str(int((time.time() if now is None else now) + COOKIE_HOURS * 3600))
-        return f"{until}.{self._signature(until)}"
+        return f"{until}.{self._cookie_signature(until)}"
 
-    def _is_cookie(self, value: str) -> bool:
+    def _is_valid_cookie(self, value: str) -> bool:
         until, _, signature = value.partition(".")
-        if not hmac.compare_digest(signature.encode(), self._signature(until).encode()):
+        if not hmac.compare_digest(signature.encode(), self._cookie_signature(until).encode()):
             return False
         return until.isdigit() and int(until) > time.time()
 
-    def _signature(self, until: str) -> str:
+    def _cookie_signature(self, until: str) -> str:
         return hmac.new(self._token, f"cookie {until}".encode(), hashlib.sha256).hexdigest()
 
 
@@ -334,7 +342,7 @@ class ResearcherRoutes:
 
     def __init__(
         self,
-        service: Service,
+        service: SessionService,
         estimates: LiveEstimates | None,
         gate: ResearcherGate,
         page: Callable[[int], Response],
@@ -358,7 +366,7 @@ class ResearcherRoutes:
     async def show_page(self, request: Request) -> Response:
         """Send the page; without a token it shows only the form that asks for it."""
         try:
-            self.gate.check(request)
+            self.gate.check_access(request)
         except RefusedError as refused:
             return self.page(refused.status)
         return self.page(200)
@@ -368,13 +376,14 @@ class ResearcherRoutes:
         check_origin(request)
         body = await read_json_body(request)
         token = body.text("token", 200)
-        body.finish()
+        body.refuse_unread_fields()
         self.gate.check_token(request, token)
         reply = JSONResponse({"ok": True})
-        secure = request.url.scheme == "https"  # on a plain local address browsers would drop it
+        # without TLS browsers would not send the cookie back
+        secure = request.url.scheme == "https"
         reply.set_cookie(
             COOKIE_NAME,
-            self.gate.cookie(),
+            self.gate.make_cookie(),
             max_age=COOKIE_HOURS * 3600,
             path="/researcher",
             secure=secure,
@@ -392,77 +401,78 @@ class ResearcherRoutes:
 
     async def overview(self, request: Request) -> JSONResponse:
         """Send counts by stage and the list of people."""
-        self.gate.check(request)
-        return JSONResponse(await asyncio.to_thread(self._overview))
+        self.gate.check_access(request)
+        return JSONResponse(await asyncio.to_thread(self._overview_document))
 
     async def person(self, request: Request) -> JSONResponse:
         """Send a person with choices and the live estimate."""
-        self.gate.check(request)
-        found = await asyncio.to_thread(self._person, request.path_params["session"])
+        self.gate.check_access(request)
+        found = await asyncio.to_thread(self._person_response, request.path_params["session"])
         return error_response(404, "person", "nobody has this number") if found is None else found
 
     async def stream(self, request: Request) -> StreamingResponse:
         """The overview again and again, as it changes."""
-        self.gate.check(request)
+        self.gate.check_access(request)
 
         async def changes() -> AsyncIterator[str]:
             last, quiet = "", 0
             while not self.stopping() and not await request.is_disconnected():
-                content = json.dumps(await asyncio.to_thread(self._overview))
+                content = json.dumps(await asyncio.to_thread(self._overview_document))
                 quiet = 0 if content != last else quiet + 1
                 if content != last:
                     yield f"event: overview\ndata: {content}\n\n"
-                elif quiet % 15 == 0:  # proxies close streams that are silent for long
+                elif quiet % 15 == 0:  # a silent stream looks dead to proxies, which close it
                     yield ": still here\n\n"
                 last = content
-                await asyncio.sleep(1.0)  # changes are seen within a second
+                # a longer wait delays what the lab sees, a shorter costs queries
+                await asyncio.sleep(1.0)
 
         return StreamingResponse(changes(), media_type="text/event-stream")
 
     async def export(self, request: Request) -> StreamingResponse:
         """Stream all choices as CSV."""
-        self.gate.check(request)
+        self.gate.check_access(request)
         name = f"study-{self.service.plan.name}_data.csv"
         headers = {"content-disposition": f'attachment; filename="{name}"'}
         lines = csv_lines(self.service.store)
         return StreamingResponse(lines, media_type="text/csv; charset=utf-8", headers=headers)
 
-    def _overview(self) -> dict[str, Any]:
+    def _overview_document(self) -> dict[str, Any]:
         now = time.time()
         with self.service.store.reading() as connection:
-            found = overview(connection, self.service.plan_of_version, now)
+            found = overview_document(connection, self.service.plan_of_version, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
             estimate = None if self.estimates is None else self.estimates.latest(one["session"])
             one["estimate"] = estimate and {
                 "status": estimate.get("status"),
                 "decisions": estimate.get("decisions"),
-                "age": self._age(one, now),
+                "age": self._estimate_age(one, now),
             }
         ages = [one["estimate"]["age"] for one in found["people"] if one["estimate"]]
         ages = [age for age in ages if age is not None]
         found["age"] = {"median": median(ages), "longest": max(ages)} if ages else None
         return found
 
-    def _age(self, one: Mapping[str, Any], now: float) -> int | None:
+    def _estimate_age(self, person_summary: Mapping[str, Any], now: float) -> int | None:
         """Seconds by which the estimate of a person is out of date."""
         assert self.estimates is not None
-        age = self.estimates.age(one["session"], one["done"], now)
+        age = self.estimates.age(person_summary["session"], person_summary["done"], now)
         return None if age is None else round(age)
 
-    def _person(self, session: int) -> JSONResponse | None:
+    def _person_response(self, session: int) -> JSONResponse | None:
         with self.service.store.reading() as connection:
-            found = person(connection, session, self.service.plan_of_version, time.time())
+            found = person_document(connection, session, self.service.plan_of_version, time.time())
         if found is None:
             return None
         estimate = None if self.estimates is None else self.estimates.latest(session)
-        found["estimate"] = estimate and {**estimate, "age": self._age(found, time.time())}
+        found["estimate"] = estimate and {**estimate, "age": self._estimate_age(found, time.time())}
         return JSONResponse(found)
 
 
 _OBSERVER = re.compile(r"[A-Za-z0-9_-]{16,64}")
-ESTIMATE_TIMEOUT_SECONDS = 60.0  # the first question of a model may wait for its compilation
-MAX_OBSERVATIONS = 10_000  # per observer: every fit uses all of them
+ESTIMATE_TIMEOUT_SECONDS = 60.0  # long, as the first question waits for the model to compile
+MAX_OBSERVATIONS = 10_000  # per observer: every fit uses all, so its time grows with them
 
 
 class ObserverRoutes:
@@ -484,9 +494,9 @@ class ObserverRoutes:
 
     async def create(self, request: Request) -> JSONResponse:
         """Create an observer."""
-        self.gate.check(request)
+        self.gate.check_access(request)
         body = await read_json_body(request)
-        settings = _read_settings(body)
+        settings = _read_observer_settings(body)
         observer = secrets.token_urlsafe(18)
 
         def work(connection: Connection) -> None:
@@ -495,7 +505,7 @@ class ObserverRoutes:
 
         await await_commit(self.store.write(work))
         if self.estimates is not None:
-            # compile the model now, so that the first estimate does not wait; ignore the answer
+            # compiles the model now, so that the first estimate does not wait for it
             self.estimates.ask({"observer": observer, "want": "start"})
         return JSONResponse({"observer": observer, "observations": 0}, 201)
 
@@ -505,7 +515,7 @@ class ObserverRoutes:
         body = await read_json_body(request)
         number = body.integer("number", 0, MAX_OBSERVATIONS - 1)
         chosen, reward = body.integer("chosen", 0, 10_000), body.number("reward")
-        body.finish()
+        body.refuse_unread_fields()
         done = self.store.write(lambda c: _store_observation(c, observer, number, chosen, reward))
         return JSONResponse(await await_commit(done))
 
@@ -540,18 +550,18 @@ class ObserverRoutes:
         return JSONResponse(found)
 
     def _observer_name(self, request: Request) -> str:
-        self.gate.check(request)
+        self.gate.check_access(request)
         observer = str(request.path_params["observer"])
         if not _OBSERVER.fullmatch(observer):
             raise RefusedError(404, "observer", "no observer has this name")
         return observer
 
 
-def _read_settings(body: Body) -> dict[str, Any]:
-    given = body.object("settings")
+def _read_observer_settings(body: RequestBody) -> dict[str, Any]:
+    given = body.nested_object("settings")
     settings: dict[str, Any] = {"model": body.text("model", 40)}
     for name in ("n_options", "grid", "noise_variance", "length_scale"):
-        if given.has(name):
+        if given.has_field(name):
             settings[name] = (
                 given.text(name, 12)
                 if name == "grid"
@@ -559,8 +569,8 @@ def _read_settings(body: Body) -> dict[str, Any]:
                 if name == "n_options"
                 else given.number(name)
             )
-    given.finish()
-    body.finish()
+    given.refuse_unread_fields()
+    body.refuse_unread_fields()
     try:
         return check_settings(settings)
     except DataError as error:
@@ -592,7 +602,7 @@ def _store_observation(
         )
     ).first()
     if stored is None:
-        # observations come in order: a gap would be a choice that the model never saw
+        # a gap would be a choice that the model never saw, and learning depends on all before
         count = _observation_count(connection, observer)["observations"]
         if number != count:
             raise RefusedError(409, "number", f"the next observation is {count}")

@@ -32,15 +32,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from penchant.errors import DataError
 from penchant.task.live_estimates import LiveEstimates
 from penchant.task.plan import Plan
-from penchant.task.requests import (
+from penchant.task.request_bodies import BodyError
+from penchant.task.request_limits import (
     MAX_CONCURRENT_REQUESTS,
-    BodyError,
     LimitsMiddleware,
     error_response,
     security_headers,
 )
 from penchant.task.routes import ObserverRoutes, ParticipantRoutes, ResearcherGate, ResearcherRoutes
-from penchant.task.service import Service
+from penchant.task.session_operations import SessionService
 from penchant.task.sessions import RefusedError, compile_advice
 from penchant.task.store import BusyError, NotSavedError, Store, exclusive_lock
 
@@ -81,7 +81,7 @@ def load_assets() -> dict[str, _Asset]:
 
 
 def make_app(
-    service: Service,
+    service: SessionService,
     *,
     token: str,
     estimates: LiveEstimates | None = None,
@@ -191,7 +191,7 @@ _HANDLERS: Mapping[Any, Any] = {
 
 
 REQUEST_TIMEOUT_SECONDS = 20.0  # for the first request of a connection: idle sockets are closed
-MAX_INCOMPLETE_BYTES = 64 * 1024  # above the limits in `requests`, which answer with a message
+MAX_INCOMPLETE_BYTES = 64 * 1024  # above those of `request_limits`, which answer with a message
 THREAD_SWITCH_SECONDS = 0.0002  # see `serve`
 
 
@@ -266,7 +266,7 @@ def serve(
         stack.callback(open_store.close)
         if open_store.file is not None:
             stack.enter_context(exclusive_lock(open_store.file))
-        service = Service(open_store, plan)
+        service = SessionService(open_store, plan)
         compile_advice(plan)  # before people can come
         listening = stack.enter_context(_listening_socket(host, port))
         estimates = None

@@ -48,14 +48,13 @@ from sqlalchemy.pool import NullPool, QueuePool
 from penchant.errors import DataError
 from penchant.files.atomic import written
 
-SCHEMA_VERSION = 1  # of the tables below; a change needs an entry in MIGRATIONS
+SCHEMA_VERSION = 1  # raise it with every change of the tables, with a migration from the old one
 MIGRATIONS: Mapping[int, Callable[[Connection], None]] = {}
 """Functions that migrate each older version to the next."""
 
 metadata = MetaData()
-_key_type = BigInteger().with_variant(
-    Integer, "sqlite"
-)  # SQLite numbers rows only for INTEGER keys
+# SQLite numbers rows by itself only where the key is declared INTEGER
+_key_type = BigInteger().with_variant(Integer, "sqlite")
 _SESSION_KEY = "sessions.session"
 
 meta = Table(
@@ -75,14 +74,16 @@ sessions = Table(
     "sessions",
     metadata,
     Column("session", _key_type, primary_key=True, autoincrement=True),
-    Column("token", Text, nullable=False, unique=True),  # a hash of it
+    Column(
+        "token", Text, nullable=False, unique=True
+    ),  # as a hash: who reads the file cannot act for people
     Column("version", Text, ForeignKey("studies.version"), nullable=False),
     Column("pseudonym", Text, nullable=False),
     Column("arrived", Float, nullable=False),
     Column("seen", Float, nullable=False),
     Column("stage", Text, nullable=False),
     Column("outcome", Text),
-    Column("consent", Text),  # the version that was consented to
+    Column("consent", Text),  # the version of the text, which a lab may change during a study
     Column("cell", Integer),
     Column("attempts", Integer, nullable=False),
     Column("block", Integer, nullable=False),
@@ -93,7 +94,7 @@ sessions = Table(
     Column("onset_boot", Text),
     Column("total", Float, nullable=False),
     Index("sessions_by_pseudonym", "pseudonym"),
-    sqlite_autoincrement=True,  # no number is given twice
+    sqlite_autoincrement=True,  # a removed person's number, and so rewards, must not be given again
 )
 people = Table(
     "people",
@@ -111,8 +112,9 @@ decisions = Table(
     Column("reward", Float),
     Column("auto", Boolean, nullable=False),
     Column("received", Float, nullable=False),
-    Column("elapsed", Float),  # seconds since the onset, by the steady clock of the server
-    Column("client", Text, nullable=False),  # what the page measured, as JSON
+    # in seconds by the steady clock, since the clock of the day may be set while people play
+    Column("elapsed", Float),
+    Column("client", Text, nullable=False),
     Index("decisions_by_time", "received"),
 )
 events = Table(
@@ -147,10 +149,10 @@ observations = Table(
 
 
 _URL = re.compile(r"^[a-z]+(\+[a-z0-9]+)?://")
-MAX_WAL_BYTES = 16 * 2**20  # to which the log is cut after a checkpoint
+MAX_WAL_BYTES = 16 * 2**20  # cut to this at a checkpoint: a WAL that grew once keeps its size else
 
 
-def is_address(store: str) -> bool:
+def is_database_url(store: str) -> bool:
     """Whether a store is named by an address, not by a file."""
     return bool(_URL.match(store))
 
@@ -163,7 +165,7 @@ def make_engine(store: str) -> Engine:
     store
         A file, or the address of a PostgreSQL database, postgresql://user@host/name.
     """
-    if not is_address(store):
+    if not is_database_url(store):
         return _sqlite_engine(Path(store))
     if not store.startswith(("postgresql://", "postgresql+psycopg://")):
         kind = store.split(":", 1)[0]
@@ -183,32 +185,34 @@ def make_engine(store: str) -> Engine:
 def _sqlite_engine(file: Path) -> Engine:
     engine = create_engine(
         f"sqlite:///{file}",
-        poolclass=NullPool,  # opening a file is cheap; threads share no connection
+        poolclass=NullPool,  # a connection is never shared by threads, and opening a file is cheap
         connect_args={"check_same_thread": False, "timeout": 10},
     )
 
     @event.listens_for(engine, "connect")
     def connected(connection: sqlite3.Connection, record: Any) -> None:
-        connection.isolation_level = None  # no implicit BEGIN of the driver: see `begun`
+        connection.isolation_level = (
+            None  # the driver's own BEGIN would come before that of `begun`
+        )
         for pragma in (
-            "journal_mode = WAL",  # reads go on during a write
-            "synchronous = FULL",  # NORMAL can lose acknowledged commits with the power
+            "journal_mode = WAL",  # otherwise exports would wait for writes, and writes for exports
+            "synchronous = FULL",  # NORMAL can lose acknowledged commits when the power fails
             "foreign_keys = ON",
-            "secure_delete = ON",  # forgotten people must not stay in free pages
+            "secure_delete = ON",  # people who were forgotten would stay readable in free pages
             f"journal_size_limit = {MAX_WAL_BYTES}",
         ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
 
     @event.listens_for(engine, "begin")
     def begun(connection: Connection) -> None:
-        # a deferred transaction that turns into a write can fail as busy: lock at once
+        # a deferred transaction can fail as busy when it turns to writing, so writers lock at once
         writes = connection.get_execution_options().get("writes", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
 
-def prepare(
+def create_or_migrate_tables(
     engine: Engine,
     *,
     version: int = SCHEMA_VERSION,
@@ -218,14 +222,14 @@ def prepare(
     try:
         found = schema_version(engine)
         if found is None:
-            _create(engine, version)
+            _create_tables(engine, version)
         elif found > version:
             raise DataError(
                 f"the store must be of version {version} or older; got {found}. It was made by a "
                 "newer Penchant: install that one."
             )
         elif found < version:
-            _migrate(engine, found, version, migrations)
+            _migrate_tables(engine, found, version, migrations)
     except SQLAlchemyError as error:
         shown = engine.url.render_as_string(hide_password=True)
         raise DataError(
@@ -249,7 +253,7 @@ def schema_version(engine: Engine) -> int | None:
     return int(value) if value is not None else None
 
 
-def _create(engine: Engine, version: int) -> None:
+def _create_tables(engine: Engine, version: int) -> None:
     with _begin_write(engine) as connection:
         metadata.create_all(connection)
         if connection.scalar(select(meta.c.value).where(meta.c.key == "schema")) is None:
@@ -262,14 +266,17 @@ def _create(engine: Engine, version: int) -> None:
             connection.execute(insert(meta), rows)
 
 
-def _migrate(
-    engine: Engine, found: int, version: int, migrations: Mapping[int, Callable[[Connection], None]]
+def _migrate_tables(
+    engine: Engine,
+    old_version: int,
+    version: int,
+    migrations: Mapping[int, Callable[[Connection], None]],
 ) -> None:
-    if engine.dialect.name == "sqlite":  # PostgreSQL is backed up by its own tools
+    if engine.dialect.name == "sqlite":  # a file can be copied here; PostgreSQL has pg_dump
         file = Path(str(engine.url.database))
-        copy_sqlite(file, file.with_name(f"{file.name}.version-{found}-{int(time.time())}"))
+        copy_sqlite(file, file.with_name(f"{file.name}.version-{old_version}-{int(time.time())}"))
     with _begin_write(engine) as connection:
-        for step in range(found, version):
+        for step in range(old_version, version):
             if step not in migrations:
                 raise DataError(
                     f"the store must be of a version that can be migrated; got {step}. "
@@ -285,20 +292,22 @@ def _begin_write(engine: Engine) -> Any:
 
 def copy_sqlite(file: Path, copy: Path) -> None:
     """Copy a store whole while others write to it."""
-    # created first with narrow rights: the copy holds ids of people
+    # created first with narrow rights, because the copy holds ids of people
     handle = os.open(copy, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     os.close(handle)
     source, target = sqlite3.connect(file), sqlite3.connect(copy)
     try:
-        source.backup(target, pages=512)  # in steps, so that writers get their turn
+        source.backup(target, pages=512)  # in one step, writers would wait for the whole copy
     finally:
         source.close()
         target.close()
 
 
 Result = TypeVar("Result")
-MAX_WRITES_PER_COMMIT = 64  # bounds what one failed commit takes with it
-MAX_QUEUED_WRITES = 512  # more are refused at once rather than answered after a timeout
+MAX_WRITES_PER_COMMIT = 64  # all of them fail if their commit does; fewer share its cost less
+MAX_QUEUED_WRITES = (
+    512  # more are refused at once: the last in a longer queue would be answered too late
+)
 
 
 class NotSavedError(RuntimeError):
@@ -326,11 +335,11 @@ class Store:
         self, store: str, *, waiting: int = MAX_QUEUED_WRITES, must_exist: bool = False
     ) -> None:
         self.name = store
-        self.file = None if is_address(store) else Path(store)
+        self.file = None if is_database_url(store) else Path(store)
         if self.file is not None:
-            _check_file(self.file, must_exist)
+            _check_store_file(self.file, must_exist)
         self.engine: Engine = make_engine(store)
-        prepare(self.engine)
+        create_or_migrate_tables(self.engine)
         self._inode = self._file_identity()
         self._queue: queue.Queue[_Write | None] = queue.Queue()
         self._max_queued = waiting
@@ -342,7 +351,7 @@ class Store:
         """Whether the store is an SQLite file."""
         return self.file is not None
 
-    def setting(self, key: str) -> str:
+    def stored_setting(self, key: str) -> str:
         """Setting that was drawn when the store was created."""
         with self.reading() as connection:
             value = connection.scalar(select(meta.c.value).where(meta.c.key == key))
@@ -355,7 +364,7 @@ class Store:
             with self.engine.connect() as connection:
                 yield connection
         except DBAPIError as error:
-            raise NotSavedError(_reason(error)) from error
+            raise NotSavedError(_error_message(error)) from error
 
     def write(self, work: Callable[[Connection], Result]) -> Future[Result]:
         """Queue work for a transaction; the future is done when it is on disk.
@@ -369,7 +378,7 @@ class Store:
         if self._queue.qsize() >= self._max_queued:
             done.set_exception(BusyError("too many writes wait"))
             return done
-        if self._thread is None:  # stores that are only read need no thread
+        if self._thread is None:  # started late: exports only read, and need no thread
             self._thread = threading.Thread(target=self._write_loop, name="store", daemon=True)
             self._thread.start()
         self._queue.put(_Write(work, done))
@@ -397,17 +406,19 @@ class Store:
                     last = True
                     break
                 jobs.append(job)
-            connection = self._commit(connection, jobs)
+            connection = self._commit_writes(connection, jobs)
             if last:
                 break
         if connection is not None:
             connection.close()
 
-    def _commit(self, connection: Connection | None, jobs: list[_Write]) -> Connection | None:
+    def _commit_writes(
+        self, connection: Connection | None, jobs: list[_Write]
+    ) -> Connection | None:
         """Commit all writes in one transaction; None after a failure, for a new connection."""
         results: list[tuple[_Write, Any, BaseException | None]] = []
         try:
-            # before, inside and after: wherever the file vanishes, nobody is told "saved"
+            # checked before, inside and after: wherever the file vanishes, nobody is told "saved"
             self._check_file_exists()
             if connection is None:
                 connection = self.engine.execution_options(writes=True).connect()
@@ -423,7 +434,7 @@ class Store:
                 with suppress(SQLAlchemyError):
                     connection.close()
             for job in jobs:
-                job.done.set_exception(NotSavedError(_reason(error)))
+                job.done.set_exception(NotSavedError(_error_message(error)))
             return None
         # only now, after the commit, may anybody be told that a write is safe
         for job, result, failure in results:
@@ -475,7 +486,7 @@ def _run_in_savepoint(connection: Connection, job: _Write) -> tuple[Any, BaseExc
             result = job.work(connection)
             inner.commit()
             return result, None
-        except IntegrityError as error:  # another server was first: the second attempt sees its row
+        except IntegrityError as error:  # another server was first: a second attempt finds its row
             inner.rollback()
             if attempt == 2:
                 return None, error
@@ -487,18 +498,18 @@ def _run_in_savepoint(connection: Connection, job: _Write) -> tuple[Any, BaseExc
     raise AssertionError("unreachable")
 
 
-def _reason(error: BaseException) -> str:
+def _error_message(error: BaseException) -> str:
     return str(getattr(error, "orig", None) or error).strip() or type(error).__name__
 
 
-def _check_file(file: Path, must_exist: bool) -> None:
+def _check_store_file(file: Path, must_exist: bool) -> None:
     if must_exist and not file.exists():
         raise DataError(f"STORE must be a store of penchant serve; got no file {file}. Correct it.")
     if file.is_dir() or not file.resolve().parent.is_dir():
         raise DataError(
             f"--store must be a file in an existing directory; got {file}. Choose another place."
         )
-    if file.exists() and file.stat().st_size:  # an empty file becomes a new store
+    if file.exists() and file.stat().st_size:  # SQLite takes an empty file for a new database
         with file.open("rb") as stream:
             if stream.read(15) != b"SQLite format 3":
                 raise DataError(
@@ -526,13 +537,13 @@ def exclusive_lock(file: Path) -> Iterator[None]:
             )
         yield
     finally:
-        os.close(handle)  # releases the lock, as the death of the process does
+        os.close(handle)  # releases the lock; so does a crash, and no stale lock file stays
 
 
 def _try_lock(handle: int) -> bool:
     try:
         import fcntl
-    except ModuleNotFoundError:  # another system than Unix
+    except ModuleNotFoundError:  # fcntl is of Unix only
         import msvcrt
 
         with suppress(OSError):
@@ -546,14 +557,14 @@ def _try_lock(handle: int) -> bool:
     return True
 
 
-def forget(store: Store, who: str) -> int:
+def remove_person(store: Store, id_or_pseudonym: str) -> int:
     """Remove a person: sessions, choices, events and id.
 
     Parameters
     ----------
     store
         Where they are.
-    who
+    id_or_pseudonym
         The id of the recruiting platform, or the pseudonym of an export.
 
     Returns
@@ -562,24 +573,26 @@ def forget(store: Store, who: str) -> int:
     """
 
     def work(connection: Connection) -> int:
-        by_id = select(people.c.session).where(people.c.platform_id == who)
+        by_id = select(people.c.session).where(people.c.platform_id == id_or_pseudonym)
         found = connection.execute(
-            delete(sessions).where(sessions.c.session.in_(by_id) | (sessions.c.pseudonym == who))
+            delete(sessions).where(
+                sessions.c.session.in_(by_id) | (sessions.c.pseudonym == id_or_pseudonym)
+            )
         )
         return found.rowcount
 
     count = store.write(work).result()
     if not count:
         raise DataError(
-            f"ID must be an id or a pseudonym of somebody in the store; got {who!r}. Look it up "
-            "in an export."
+            f"ID must be an id or a pseudonym of somebody in the store; got "
+            f"{id_or_pseudonym!r}. Look it up in an export."
         )
     if store.is_sqlite:
-        _checkpoint(store)
+        _truncate_wal(store)
     return count
 
 
-def _checkpoint(store: Store) -> None:
+def _truncate_wal(store: Store) -> None:
     """Truncate the WAL, so that removed rows do not stay in it (unless a reader holds it)."""
     with store.engine.connect() as connection:
         raw = connection.connection.dbapi_connection
@@ -587,7 +600,7 @@ def _checkpoint(store: Store) -> None:
         raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def backup(store: str, copy: str | Path, *, overwrite: bool = False) -> Path:
+def backup_store(store: str, copy: str | Path, *, overwrite: bool = False) -> Path:
     """Copy a store whole, while people play.
 
     Parameters
@@ -604,7 +617,7 @@ def backup(store: str, copy: str | Path, *, overwrite: bool = False) -> Path:
     if source.file is None:
         raise DataError("STORE must be a file; got an address. Use pg_dump for PostgreSQL.")
     with written(copy, overwrite=overwrite) as temporary:
-        # `copy_sqlite` creates its file exclusively
+        # `copy_sqlite` creates its file exclusively, so the empty one must go first
         os.unlink(temporary)
         copy_sqlite(source.file, temporary)
     return Path(copy)

@@ -110,7 +110,7 @@ class Task(Protocol):
         `index` is the stored index of an offer that was chosen adaptively.
         """
 
-    def study_settings(self) -> dict[str, Any]:
+    def analysis_settings(self) -> dict[str, Any]:
         """Settings of `penchant study` that follow from the task.
 
         Blocks are exported to one table only where these are the same.
@@ -259,7 +259,7 @@ class BanditTask:
         means = self.means_at(decision, walk)
         return {f"mean_{i + 1}": round(mean, 6) for i, mean in enumerate(means)}
 
-    def study_settings(self) -> dict[str, Any]:
+    def analysis_settings(self) -> dict[str, Any]:
         """Q-learning, which needs no more than the choices."""
         return {"model": "q-learning", "options": [str(len(self.means))]}
 
@@ -365,7 +365,7 @@ class GridTask:
         """Name of the landscape."""
         return {"landscape": self.landscape}
 
-    def study_settings(self) -> dict[str, Any]:
+    def analysis_settings(self) -> dict[str, Any]:
         """The paper's model on this grid."""
         return {
             "model": "ucl",
@@ -560,7 +560,7 @@ class OffersTask:
             for i, value in enumerate(row)
         }
 
-    def study_settings(self) -> dict[str, Any]:
+    def analysis_settings(self) -> dict[str, Any]:
         """A model that reads these attributes, and where it finds them."""
         options = range(1, self.n_options(0) + 1)
         model = None if self.adaptive is None else self.adaptive.model

@@ -52,7 +52,7 @@ from penchant.task.store import Store, decisions, events, meta, people, sessions
 from penchant.task.tasks import OfferHistory, random_integer
 
 Result = TypeVar("Result")
-# columns of a session that are fields of `Session`, too
+# named once, so that loading and saving a session cannot differ
 STATE_COLUMNS = (
     "stage",
     "outcome",
@@ -66,7 +66,7 @@ STATE_COLUMNS = (
 )
 Reply = dict[str, Any]
 
-# Statements of every choice, built once: building them takes longer than executing them.
+# built once, as every choice needs them and building takes longer than executing them
 _SELECT_BY_TOKEN = select(sessions).where(sessions.c.token == bindparam("key"))
 _SELECT_BY_NUMBER = select(sessions).where(sessions.c.session == bindparam("key"))
 _UPDATE_SESSION = update(sessions).where(sessions.c.session == bindparam("whose"))
@@ -105,21 +105,19 @@ def token_hash(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-class Service:
-    """A study that is being served."""
+class SessionService:
+    """Operations on the sessions of a study that is being served, each one transaction."""
 
     def __init__(self, store: Store, plan: Plan, clock: Clock | None = None) -> None:
         self.store = store
         self.plan = plan
         self.clock = clock or Clock()
-        self._secret = store.setting("pseudonyms").encode()
-        self._store_seed = int(store.setting("seed"))
+        self._secret = store.stored_setting("pseudonyms").encode()
+        self._store_seed = int(store.stored_setting("seed"))
         self._plans = lru_cache(maxsize=16)(self._load_plan)
         self._version = plan.version
         self._advisers = AdviserCache()
         self._store_plan()
-
-    # -- people ------------------------------------------------------------------------------------
 
     def start_session(self, platform_id: str | None, visit: str | None = None) -> Future[Reply]:
         """Start a session, or resume one where the study allows it.
@@ -132,20 +130,20 @@ class Service:
             A secret of the browser. The same one gives the same session, so that a lost reply can
             be requested again.
         """
-        token = secrets.token_urlsafe(24)  # 192 bits
+        token = secrets.token_urlsafe(24)  # 192 bits, as the token alone opens the session
         if visit is not None:
             token = self._keyed_hash(f"visit\x00{platform_id or ''}\x00{visit}")[:48]
 
         def work(connection: Connection) -> Reply:
             now = self.clock.now()
-            # a repeated request of the same browser finds its own session first
+            # a request that is repeated after a lost reply must not make a second session
             own = self._load_session(connection, _SELECT_BY_TOKEN, token_hash(token))
             if own is not None:
                 settled = self._apply_deadline(connection, own, now)
                 return {"token": token, "state": self._state_view(connection, settled, now)}
             known = self._find_by_platform_id(connection, platform_id)
             if known is not None:
-                return self._resume(connection, known, token, now)
+                return self._resume_session(connection, known, token, now)
             self._check_capacity(connection)
             session = self._create_session(connection, platform_id, token, now)
             return {"token": token, "state": self._state_view(connection, session, now)}
@@ -157,7 +155,7 @@ class Service:
     ) -> Session | None:
         if platform_id is None:
             return None
-        if not self.store.is_sqlite:  # lock one row, so that two servers cannot both find nobody
+        if not self.store.is_sqlite:  # lock: two servers must not both find nobody
             connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
         found = connection.scalar(
             select(people.c.session)
@@ -167,12 +165,14 @@ class Service:
         )
         return None if found is None else self._load_session(connection, _SELECT_BY_NUMBER, found)
 
-    def _resume(self, connection: Connection, session: Session, token: str, now: Moment) -> Reply:
+    def _resume_session(
+        self, connection: Connection, session: Session, token: str, now: Moment
+    ) -> Reply:
         if self.plan.resume != "id":
             raise RefusedError(
                 409, "already begun", "somebody with this id has begun; go on in that browser"
             )
-        # the new token replaces the old one: the earlier browser is logged out
+        # with two valid tokens two browsers could play the same session
         connection.execute(
             update(sessions)
             .where(sessions.c.session == session.session)
@@ -189,7 +189,7 @@ class Service:
     def _create_session(
         self, connection: Connection, platform_id: str | None, token: str, now: Moment
     ) -> Session:
-        # NUL is not allowed in ids, so a token never gives the pseudonym of an id
+        # ids cannot hold NUL, so somebody without an id never gets the pseudonym of an id
         who = platform_id if platform_id is not None else f"\x00{token}"
         values = {
             "token": token_hash(token),
@@ -220,8 +220,6 @@ class Service:
     def _keyed_hash(self, words: str) -> str:
         return hmac.new(self._secret, words.encode(), hashlib.sha256).hexdigest()
 
-    # -- what people do ----------------------------------------------------------------------------
-
     def open(self, token: str) -> Future[Reply]:
         """Continue in this window of the browser; older ones may not act any more."""
 
@@ -229,14 +227,14 @@ class Service:
             taken = self._save_session(
                 connection, session, replace(session, tab=session.tab + 1), now
             )
-            self._log(connection, taken, "opened", {"tab": taken.tab}, now)
+            self._log_event(connection, taken, "opened", {"tab": taken.tab}, now)
             return self._state_view(connection, taken, now)
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def state(self, token: str) -> Future[Reply]:
         """Return the state of a session."""
-        return self._transact(token, self._state_view)
+        return self._run_in_transaction(token, self._state_view)
 
     def consent(self, token: str, *, agrees: bool, version: str, tab: int | None) -> Future[Reply]:
         """Record the answer to the question of consent."""
@@ -244,45 +242,49 @@ class Service:
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
             after = after_consent_answer(
-                session, self._plan(session), agrees=agrees, version=version
+                session, self._plan_of_session(session), agrees=agrees, version=version
             )
-            if not agrees:  # nothing that identifies the person may stay
+            if not agrees:  # without consent nothing that identifies the person may stay
                 connection.execute(delete(people).where(people.c.session == session.session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
-            self._log(connection, kept, "consent", {"agrees": agrees, "version": version}, now)
+            self._log_event(
+                connection, kept, "consent", {"agrees": agrees, "version": version}, now
+            )
             return self._state_view(connection, kept, now)
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def instructions(self, token: str, *, tab: int | None) -> Future[Reply]:
         """Record that the instructions were read."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            after = after_reading(session, self._plan(session))
+            after = after_reading(session, self._plan_of_session(session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
-            self._log(connection, kept, "instructions", {}, now)
+            self._log_event(connection, kept, "instructions", {}, now)
             return self._state_view(connection, kept, now)
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def check(self, token: str, answers: Sequence[int], *, tab: int | None) -> Future[Reply]:
         """Mark the comprehension check."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            after, wrong = after_check(session, self._plan(session), answers)
+            after, wrong = after_check(session, self._plan_of_session(session), answers)
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
-            self._log(connection, kept, "check", {"answers": list(answers), "wrong": wrong}, now)
+            self._log_event(
+                connection, kept, "check", {"answers": list(answers), "wrong": wrong}, now
+            )
             return {**self._state_view(connection, kept, now), "wrong": wrong}
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def begin(self, token: str, *, block: int, decision: int, tab: int | None) -> Future[Reply]:
         """Start a block, or continue after a pause."""
@@ -293,18 +295,22 @@ class Service:
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
             kept = self._save_session(connection, session, after_begin(session, now), now)
-            if session.stage == "ready":  # a repeated request is not logged twice
-                self._log(connection, kept, "begun", {"block": block, "decision": decision}, now)
+            if (
+                session.stage == "ready"
+            ):  # otherwise a repeated request would be logged as a second start
+                self._log_event(
+                    connection, kept, "begun", {"block": block, "decision": decision}, now
+                )
             return self._state_view(connection, kept, now)
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def decide(self, token: str, choice: Choice, *, tab: int | None) -> Future[Reply]:
         """Store a choice with its reward; the same choice again returns the stored reply."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            # the next decision has no row yet, as both are written together: save a query
+            # saves a query: a row is written together with the position, so the next has none yet
             position = choice.block, choice.decision
             is_next = session.stage == "play" and position == (session.block, session.decision)
             stored = None if is_next else self._load_decision(connection, session, *position)
@@ -312,7 +318,7 @@ class Service:
                 self._check_same_choice(connection, session, choice, stored, now)
                 return self._decision_reply(connection, session, stored, now)
             check_decision(session, choice.block, choice.decision)
-            block = self._cell(session).blocks[session.block]
+            block = self._condition_cell(session).blocks[session.block]
             option = self._validated_option(connection, session, block, choice)
             after, row = self._store_decision(
                 connection,
@@ -325,7 +331,7 @@ class Service:
             )
             return self._decision_reply(connection, after, row, now)
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def propose(
         self, token: str, block: int, decision: int, option: int, *, tab: int | None
@@ -336,7 +342,9 @@ class Service:
         is sent.
         """
 
-        def prepare(connection: Connection, session: Session, now: Moment) -> Reply | Proposal:
+        def load_proposal(
+            connection: Connection, session: Session, now: Moment
+        ) -> Reply | Proposal:
             check_tab(session, tab)
             check_decision(session, block, decision)
             known = self._load_advice(connection, session, block, decision)
@@ -344,7 +352,7 @@ class Service:
                 if known[PROPOSED] != option:
                     raise RefusedError(409, "already proposed", f"{known[PROPOSED]} was proposed")
                 return known
-            cell = self._cell(session)
+            cell = self._condition_cell(session)
             played = cell.blocks[block]
             if played.advice != "suggest":
                 raise RefusedError(409, "advice", "this block goes without advice")
@@ -352,23 +360,23 @@ class Service:
             if not 0 <= option < n:
                 raise RefusedError(422, "option", f"option must lie in 0..{n - 1}")
             rows = self._advised_decisions(connection, session, cell)
-            seed = random_integer(2**31, self._seed(session), "advice", session.session)
+            seed = random_integer(2**31, self._seed_of_session(session), "advice", session.session)
             return Proposal(session.session, seed, cell, block, decision, option, rows)
 
-        found = self._transact(token, prepare).result()
+        found = self._run_in_transaction(token, load_proposal).result()
         if not isinstance(found, Proposal):
             return found
         made = self._advisers.advice(found)
 
-        def keep(connection: Connection, session: Session, now: Moment) -> Reply:
+        def store_advice(connection: Connection, session: Session, now: Moment) -> Reply:
             check_decision(session, block, decision)
             known = self._load_advice(connection, session, block, decision)
-            if known is not None:  # another request was faster: its advice counts
+            if known is not None:  # advice of a concurrent request may have been shown already
                 return known
-            self._log(connection, session, ADVICE, made, now)
+            self._log_event(connection, session, ADVICE, made, now)
             return made
 
-        return self._transact(token, keep).result()
+        return self._run_in_transaction(token, store_advice).result()
 
     def advice_log(self, token: str) -> Future[Reply]:
         """Return all advice that a person got; withdrawing deletes it."""
@@ -376,7 +384,7 @@ class Service:
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             return {"advice": self._advice_events(connection, session)}
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def _advice_events(self, connection: Connection, session: Session) -> list[Reply]:
         found = connection.execute(
@@ -419,27 +427,25 @@ class Service:
             if session.stage == "consent" or session.outcome in ("no consent", "withdrawn"):
                 raise RefusedError(409, "stage", "nothing is logged without consent")
             for kind, data in given:
-                self._log(connection, session, f"page: {kind}", data, now)
+                self._log_event(connection, session, f"page: {kind}", data, now)
             return {"logged": len(given)}
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
     def withdraw(self, token: str) -> Future[Reply]:
         """End the session, and delete decisions, events and id of the person."""
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
-            if session.outcome != "withdrawn":  # repeated requests find nothing to delete
+            if session.outcome != "withdrawn":  # a repeated request would find nothing to delete
                 for table in (decisions, events, people):
                     connection.execute(delete(table).where(table.c.session == session.session))
                 nothing = replace(after_end(session, "withdrawn"), total=0.0)
                 session = self._save_session(connection, session, nothing, now)
             return self._state_view(connection, session, now)
 
-        return self._transact(token, act)
+        return self._run_in_transaction(token, act)
 
-    # -- inside a transaction ----------------------------------------------------------------------
-
-    def _transact(
+    def _run_in_transaction(
         self, token: str, act: Callable[[Connection, Session, Moment], Result]
     ) -> Future[Result]:
         def work(connection: Connection) -> Result | RefusedError:
@@ -460,7 +466,7 @@ class Service:
     def _load_session(
         self, connection: Connection, query: Select[Any], key: int | str
     ) -> Session | None:
-        if not self.store.is_sqlite:  # SQLite has one writer; PostgreSQL locks the row
+        if not self.store.is_sqlite:  # other servers may write to PostgreSQL, but none to SQLite
             query = query.with_for_update()
         row = connection.execute(query, {"key": key}).mappings().first()
         if row is None:
@@ -490,14 +496,14 @@ class Service:
         """Take the decision of a session whose deadline has passed; return the session."""
         if session.stage != "play":
             return session
-        block = self._cell(session).blocks[session.block]
+        block = self._condition_cell(session).blocks[session.block]
         if not is_overdue(session, block, now):
             return session
         option = self._fallback_option(connection, session, block)
         after, _ = self._store_decision(
             connection, session, option, now, auto=True, ready=False, client={}
         )
-        self._log(connection, after, "deadline", {"decision": session.decision}, now)
+        self._log_event(connection, after, "deadline", {"decision": session.decision}, now)
         return after
 
     def _store_decision(
@@ -511,21 +517,29 @@ class Service:
         ready: bool,
         client: Mapping[str, Any],
     ) -> tuple[Session, dict[str, Any]]:
-        cell = self._cell(session)
+        cell = self._condition_cell(session)
         task = cell.blocks[session.block].task
-        if task.is_adaptive:  # the offer is stored, as it could not be derived without the answers
+        if task.is_adaptive:  # stored, as an export could derive it only by replaying all answers
             history = self._offer_history(connection, session)
             client = {
                 **client,
-                OFFER_KEY: task.offer_index(session.decision, self.walk_key(session), history),
+                OFFER_KEY: task.offer_index(
+                    session.decision, self.block_random_key(session), history
+                ),
             }
         if cell.blocks[session.block].advice == "suggest":
             made = self._load_advice(connection, session, session.block, session.decision)
             if made is not None:
                 client = {**client, PROPOSED: made[PROPOSED], ADVICE: made}
-        # the reward depends on the key alone: a retry after a crash draws the same
-        key = (self._seed(session), "reward", session.session, session.block, session.decision)
-        reward = task.reward(option, session.decision, self.walk_key(session), key)
+        # drawn by key, not from a stream: a retry after a crash draws the same reward
+        key = (
+            self._seed_of_session(session),
+            "reward",
+            session.session,
+            session.block,
+            session.decision,
+        )
+        reward = task.reward(option, session.decision, self.block_random_key(session), key)
         row = {
             "session": session.session,
             "block": session.block,
@@ -570,7 +584,9 @@ class Service:
         if last is not None:
             return int(last)
         n = block.task.n_options(session.decision)
-        return random_integer(n, self._seed(session), "first", session.session, session.block)
+        return random_integer(
+            n, self._seed_of_session(session), "first", session.session, session.block
+        )
 
     def _load_decision(
         self, connection: Connection, session: Session, block: int, decision: int
@@ -591,7 +607,7 @@ class Service:
         same = stored["auto"] if choice.option is None else choice.option == stored["option"]
         if same:
             return
-        # the page shows the stored choice in either case, with different words
+        # the person must learn whether time was up or another choice of theirs came first
         code = "too late" if stored["auto"] else "already decided"
         error = RefusedError(409, code, f"decision {choice.decision} is taken")
         error.reply = self._decision_reply(connection, session, stored, now)
@@ -601,22 +617,25 @@ class Service:
         self, connection: Connection, session: Session, row: Mapping[str, Any], now: Moment
     ) -> Reply:
         """Reply to a decision: its reward and the next one, or the whole state after a block."""
-        block = self._cell(session).blocks[row["block"]]
+        block = self._condition_cell(session).blocks[row["block"]]
         reply: Reply = {"decision": decision_view(row), "total": round(session.total, 6)}
-        if session.stage in ("ready", "end"):  # the last reply carries the return address
+        if session.stage in (
+            "ready",
+            "end",
+        ):  # so nobody is sent back to the recruiter before the save
             reply["state"] = self._state_view(connection, session, now)
         else:
             history = self._offer_history(connection, session)
-            offer = block.task.offer(session.decision, self.walk_key(session), history)
+            offer = block.task.offer(session.decision, self.block_random_key(session), history)
             reply["next"] = {"block": session.block, "decision": session.decision, "offer": offer}
         return reply
 
     def _state_view(self, connection: Connection, session: Session, now: Moment) -> Reply:
-        plan = self._plan(session)
+        plan = self._plan_of_session(session)
         if session.stage == "end":
             assert session.outcome is not None
             return end_view(plan, session, self._platform_id(connection, session))
-        cell = None if session.cell is None else self._cell(session)
+        cell = None if session.cell is None else self._condition_cell(session)
         rows: list[Any] = []
         if session.stage in ("ready", "play"):
             found = connection.execute(
@@ -626,9 +645,9 @@ class Service:
             )
             rows = list(found.mappings())
         history = self._offer_history(connection, session) if cell is not None else ()
-        view = session_view(plan, session, cell, rows, self.walk_key(session), now, history)
+        view = session_view(plan, session, cell, rows, self.block_random_key(session), now, history)
         if cell is not None and "block" in view and cell.blocks[session.block].advice == "suggest":
-            seed = random_integer(2**31, self._seed(session), "advice", session.session)
+            seed = random_integer(2**31, self._seed_of_session(session), "advice", session.session)
             view["block"]["assisted"] = is_assisted(seed, episode_number(cell, session.block))
             view["proposal"] = self._load_advice(
                 connection, session, session.block, session.decision
@@ -639,14 +658,14 @@ class Service:
         """Answered offers of the block, in a task where the next offer depends on them."""
         if session.stage not in ("ready", "play"):
             return ()
-        if not self._cell(session).blocks[session.block].task.is_adaptive:
+        if not self._condition_cell(session).blocks[session.block].task.is_adaptive:
             return ()
         found = connection.execute(
             select(decisions.c.client, decisions.c.option)
             .where(
                 decisions.c.session == session.session,
                 decisions.c.block == session.block,
-                # choices of the server are no answers of the person
+                # an option taken by the server when time was up says nothing of the person
                 decisions.c.auto.is_(False),
             )
             .order_by(decisions.c.decision)
@@ -657,7 +676,7 @@ class Service:
         query = select(people.c.platform_id).where(people.c.session == session.session)
         return connection.scalar(query)
 
-    def _log(
+    def _log_event(
         self,
         connection: Connection,
         session: Session,
@@ -668,13 +687,11 @@ class Service:
         row = {"session": session.session, "received": now.wall, "kind": kind}
         connection.execute(_INSERT_EVENT, {**row, "data": json.dumps(data)})
 
-    # -- plans -------------------------------------------------------------------------------------
-
     def _assign_condition(self, connection: Connection, session: Session) -> Session:
         """Assign the condition that has the fewest people."""
         if not self.store.is_sqlite:
             connection.execute(select(meta.c.key).where(meta.c.key == "schema").with_for_update())
-        plan = self._plan(session)
+        plan = self._plan_of_session(session)
         if session.cell is not None:
             return session
         counted = connection.execute(
@@ -682,7 +699,7 @@ class Service:
             .where(
                 sessions.c.cell.is_not(None),
                 sessions.c.version == session.version,
-                # those who dropped out do not count towards the balance
+                # people who dropped out give no data, so the balance is of all others
                 sessions.c.outcome.is_(None) | (sessions.c.outcome == "completed"),
             )
             .group_by(sessions.c.cell)
@@ -690,25 +707,25 @@ class Service:
         counts = [0] * len(plan.cells)
         for cell, n in counted:
             counts[cell] = n
-        chosen = draw_least_filled(counts, self._seed(session), "cell", session.session)
+        chosen = draw_least_filled(counts, self._seed_of_session(session), "cell", session.session)
         return replace(session, cell=chosen)
 
-    def walk_key(self, session: Session) -> tuple[int | str, ...]:
+    def block_random_key(self, session: Session) -> tuple[int | str, ...]:
         """Key of the random numbers of a block as a whole."""
-        return (self._seed(session), "walk", session.session, session.block)
+        return (self._seed_of_session(session), "walk", session.session, session.block)
 
-    def _seed(self, session: Session) -> int:
-        return self.seed_of(self._plan(session))
+    def _seed_of_session(self, session: Session) -> int:
+        return self.seed_of(self._plan_of_session(session))
 
     def seed_of(self, plan: Plan) -> int:
         """Seed of a study; the store's, if the file has none."""
         return self._store_seed if plan.seed is None else plan.seed
 
-    def _cell(self, session: Session) -> Cell:
+    def _condition_cell(self, session: Session) -> Cell:
         assert session.cell is not None
-        return self._plan(session).cells[session.cell]
+        return self._plan_of_session(session).cells[session.cell]
 
-    def _plan(self, session: Session) -> Plan:
+    def _plan_of_session(self, session: Session) -> Plan:
         return self.plan_of_version(session.version)
 
     def plan_of_version(self, version: str) -> Plan:

@@ -13,9 +13,9 @@ import numpy as np
 
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
-from penchant.figures.convergence import confusion, data_needed, recovery
 from penchant.figures.labels import axis_label, display_name, parameter_range
 from penchant.figures.population import coefficients, population
+from penchant.figures.simulation_studies import confusion, data_needed, recovery
 from penchant.figures.style import LEGEND_LINE_POINTS, add_heading, add_remark, figure
 from penchant.figures.subjects import (
     MAX_NAMED_SUBJECTS,
@@ -36,7 +36,7 @@ from penchant.workflow.predictive import PredictiveCheck
 from penchant.workflow.recover import Recovery
 from penchant.workflow.recover_models import ModelRecovery
 
-MAX_PANEL_ROW_INCHES = 9.0  # height of a journal page
+MAX_PANEL_ROW_INCHES = 9.0  # a higher row of panels would not fit on a journal page
 
 
 def overview(result: Any) -> Any:
@@ -59,11 +59,11 @@ def overview(result: Any) -> Any:
     >>> len(pn.figures.overview(found).axes)
     1
     """
-    return _draw(result)
+    return _draw_overview(result)
 
 
 @singledispatch
-def _draw(result: Any) -> Any:
+def _draw_overview(result: Any) -> Any:
     raise DataError(
         "result must be of recover, recover_models, design, compare_models, compare_groups, "
         f"predictive_check, fit_population, fit or fit_each; got {type(result).__name__}. Pass the "
@@ -71,56 +71,56 @@ def _draw(result: Any) -> Any:
     )
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: Estimate) -> Any:
     return draw_estimate(result, result.parameters)
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: Estimates) -> Any:
     return draw_estimates(result, [fit.parameters for fit in result])
 
 
-def draw_estimate(result: Estimate, found: Sequence[Parameter]) -> Any:
+def draw_estimate(result: Estimate, parameters: Sequence[Parameter]) -> Any:
     """Draw weights below each other, or parameters of a model on an axis each.
 
     Parameters
     ----------
     result
         Of `fit`.
-    found
+    parameters
         Its parameters, with the intervals to draw.
     """
     if result.model is not None:
-        return draw_estimates(Estimates.of_each([result.subject or "all"], [result]), [found])
-    drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(found)))
-    names = [display_name(one.name) for one in found]
-    ends = [(one.low, one.high) for one in found]
-    coefficients(drawn.subplots(), names, [one.estimate for one in found], ends, name="weight")
+        return draw_estimates(Estimates.of_each([result.subject or "all"], [result]), [parameters])
+    drawn = figure(columns=1, height=max(1.6, 0.9 + 0.3 * len(parameters)))
+    names = [display_name(one.name) for one in parameters]
+    ends = [(one.low, one.high) for one in parameters]
+    coefficients(drawn.subplots(), names, [one.estimate for one in parameters], ends, name="weight")
     return drawn
 
 
-def draw_estimates(result: Estimates, found: Sequence[Sequence[Parameter]]) -> Any:
+def draw_estimates(result: Estimates, parameters: Sequence[Sequence[Parameter]]) -> Any:
     """Draw all subjects with intervals, in a panel for every parameter.
 
     Parameters
     ----------
     result
         Of `fit_each`.
-    found
+    parameters
         The parameters of each subject, with the intervals to draw.
     """
-    model, names = result[0].model, [p.name for p in found[0]]
+    model, names = result[0].model, [p.name for p in parameters[0]]
     positive_by_nature = np.zeros(len(names), dtype=bool) if model is None else positive(model)
-    # the same row is the same subject in every panel
-    order = np.argsort([parameters[0].estimate for parameters in found], kind="stable")
-    drawn, axes = _subject_panels(len(names), len(found))
+    # one order for all panels, so that a subject can be followed from panel to panel
+    order = np.argsort([each[0].estimate for each in parameters], kind="stable")
+    drawn, axes = _make_subject_panels(len(names), len(parameters))
     for j, (one, name) in enumerate(zip(axes, names, strict=True)):
-        values = np.array([found[i][j].estimate for i in order])
+        values = np.array([parameters[i][j].estimate for i in order])
         forest(
             one,
             values,
-            [(found[i][j].low, found[i][j].high) for i in order],
+            [(parameters[i][j].low, parameters[i][j].high) for i in order],
             labels=[str(result.subjects[i]) for i in order],
             ordered=False,
             name=name,
@@ -129,21 +129,21 @@ def draw_estimates(result: Estimates, found: Sequence[Sequence[Parameter]]) -> A
     return drawn
 
 
-def _subject_panels(n: int, n_subjects: int) -> tuple[Any, list[Any]]:
-    """Make a figure with n panels, two per row, high enough for a line per subject."""
-    rows, columns = (n + 1) // 2, min(n, 2)
+def _make_subject_panels(n_panels: int, n_subjects: int) -> tuple[Any, list[Any]]:
+    """Make a figure with panels, two per row, high enough for a line per subject."""
+    rows, columns = (n_panels + 1) // 2, min(n_panels, 2)
     high = 0.9 + n_subjects * (
         NAMED_ROW_INCHES if n_subjects <= MAX_NAMED_SUBJECTS else UNNAMED_ROW_INCHES
     )
     high = min(high, MAX_PANEL_ROW_INCHES)
     drawn = figure(columns=columns, height=rows * high)
     axes = list(np.atleast_1d(drawn.subplots(rows, columns)).ravel())
-    for spare in axes[n:]:
+    for spare in axes[n_panels:]:
         spare.remove()
-    return drawn, axes[:n]
+    return drawn, axes[:n_panels]
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: Recovery) -> Any:
     """Estimated against true values of every parameter that varies."""
     n = len(result.parameters)
@@ -156,7 +156,7 @@ def _(result: Recovery) -> Any:
     return drawn
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: ModelRecovery) -> Any:
     """The confusion matrix, and the inversion matrix beside it."""
     drawn = figure(columns=2, height=max(2.2, 1.2 + 0.4 * len(result.names)))
@@ -168,7 +168,7 @@ def _(result: ModelRecovery) -> Any:
     return drawn
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: Design) -> Any:
     """Shares that reach the goal at every number tried."""
     drawn = figure(columns=1)
@@ -183,14 +183,14 @@ def _(result: Design) -> Any:
     return drawn
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: ModelComparison) -> Any:
     """Totals above the best model, and how many people follow which."""
-    # 0.8 inches for labels, then a row per model
+    # 0.8 inches for labels and a row per model: in less, names of models would overlap
     drawn = figure(columns=2, height=max(2.2, 0.8 + 0.25 * len(result.names)))
     left, right = drawn.subplots(1, 2)
     criterion = CRITERION_LABELS[result.criterion]
-    order = np.argsort(result.totals, kind="stable")  # the best at the top of both
+    order = np.argsort(result.totals, kind="stable")  # both panels have the best model at the top
     model_totals(
         left, result.names, result.totals, errors=result.standard_errors, criterion=criterion
     )
@@ -207,7 +207,7 @@ def _(result: ModelComparison) -> Any:
     return drawn
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: GroupComparison) -> Any:
     """Means of every parameter in each group, with tests; or what goes with one more of a score."""
     if result.relations:
@@ -259,7 +259,7 @@ def _draw_group_means(
     )
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: PredictiveCheck) -> Any:
     """Statistics of people on the intervals where the models put them."""
     drawn = figure(columns=1, height=0.8 + 0.2 * len(result.names))
@@ -271,13 +271,13 @@ def _(result: PredictiveCheck) -> Any:
     return drawn
 
 
-@_draw.register
+@_draw_overview.register
 def _(result: PopulationFit) -> Any:
     """Subjects under the population with intervals, and the typical person below."""
     people, ends = result.subjects, result.subjects.interval()
     typical = {p.name: p for p in result.parameters_at()}
-    drawn, axes = _subject_panels(len(people.natural_names), len(people))
-    # the same row is the same subject in every panel
+    drawn, axes = _make_subject_panels(len(people.natural_names), len(people))
+    # one order for all panels, so that a subject can be followed from panel to panel
     order = np.argsort(people.natural[:, 0], kind="stable")
     for j, (one, name) in enumerate(zip(axes, people.natural_names, strict=True)):
         middle = typical[name]

@@ -1,20 +1,18 @@
-"""Figures of estimation: profile likelihood, recovery, confusion matrix, convergence, sample size.
+"""Figures of simulation studies: recovery, confusion matrix, convergence, sample size.
 
-Coverage and shares carry Wilson's (1927) intervals; the drop of a profile likelihood is half a
-chi-square quantile (Wilks 1938).
+Coverage and shares carry Wilson's (1927) intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, argument
-from penchant.figures import validation
+from penchant.errors import DataError
+from penchant.figures import argument_checks
 from penchant.figures.axis_limits import (
     TruncatedEnds,
     check_limits,
@@ -31,7 +29,6 @@ from penchant.figures.labels import (
     axes_size,
     axis_label,
     display_name,
-    format_log_axis,
     label_columns,
     label_rows,
     text_width,
@@ -46,7 +43,6 @@ from penchant.figures.style import (
     MIN_HEIGHT_SHARE,
     NO_ESTIMATE_DASHES,
     PALE,
-    SKY,
     THIN_LINE,
     VERMILLION,
     add_heading,
@@ -62,8 +58,6 @@ from penchant.figures.style import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from penchant.inference.profile_curve import ProfileCurve
 
 
 @style()
@@ -93,11 +87,13 @@ def data_needed(
     unit
         What the numbers count.
     """
-    tried = validation.vector("numbers", numbers)
-    reached = validation.vector("shares", shares, len(tried), "number")
-    validation.proportions("shares", reached)
+    tried = argument_checks.check_vector("numbers", numbers)
+    reached = argument_checks.check_vector("shares", shares, len(tried), "number")
+    argument_checks.check_proportions("shares", reached)
     spread = (
-        np.zeros(len(tried)) if errors is None else validation.vector("errors", errors, len(tried))
+        np.zeros(len(tried))
+        if errors is None
+        else argument_checks.check_vector("errors", errors, len(tried))
     )
     style_axes(axes, unit, "simulations that reach the goal")
     known = np.isfinite(tried) & np.isfinite(reached) & (tried > 0)
@@ -107,7 +103,7 @@ def data_needed(
     order = np.flatnonzero(known)[np.argsort(tried[known])]
     axes.axhline(target, color=GREY, linewidth=HAIRLINE, linestyle="--")
     half = 2 * np.nan_to_num(spread[order])
-    # shares end at 0 and 1, and so do their bars
+    # a bar below 0 or above 1 would show shares that cannot be
     bars = np.minimum(np.stack([half, half]), [reached[order], 1 - reached[order]])
     axes.errorbar(
         tried[order],
@@ -126,13 +122,13 @@ def data_needed(
     else:
         add_heading(axes, "no number tried is enough")
     axes.set_xscale("log")
-    _doubling_ticks(axes, tried[order])
+    _set_doubling_ticks(axes, tried[order])
     axes.set_ylim(-0.03, 1.03)
     format_percent(axes.yaxis)
     return axes
 
 
-def _doubling_ticks(axes: Axes, tried: Any) -> None:
+def _set_doubling_ticks(axes: Axes, tried: Any) -> None:
     """Put ticks at doublings, the numbers that `design` tries."""
     low, high = float(tried.min()), float(tried.max())
     ticks = low * 2.0 ** np.arange(np.floor(np.log2(high / low)) + 1)
@@ -175,12 +171,12 @@ def recovery(
     The correlation is of the finite estimates, on a logarithmic axis of their logarithms; the
     coverage is of all simulations that have an interval.
     """
-    true = validation.vector("true", true)
-    estimated = validation.vector("estimated", estimated, len(true), "true value")
-    ends = validation.intervals("interval", interval, len(true), "true value")
+    true = argument_checks.check_vector("true", true)
+    estimated = argument_checks.check_vector("estimated", estimated, len(true), "true value")
+    ends = argument_checks.check_intervals("interval", interval, len(true), "true value")
     if logarithmic:
-        validation.positive("true", true)
-    # headings and remarks above make square axes small, so the label gets less than their height
+        argument_checks.check_positive("true", true)
+    # headings and remarks shrink square axes later: a label of their present height would not fit
     up = wrap_text(f"estimated {display_name(name)}", max(0.6 * axes_size(axes)[1], 50.0), 3)
     style_axes(axes, f"true {axis_label(name)}", up)
     if not len(true):
@@ -219,7 +215,7 @@ def recovery(
     lost = mark_at_edge(axes, true, estimated, scale, VERMILLION)
     note_missing_estimates(axes, lost)
     note_values_off_axis(axes, estimated, scale)
-    truncated.note(axes, "y", logarithmic)
+    truncated.add_remarks(axes, "y", logarithmic)
     add_legend(axes, square=True)
     _add_recovery_summary(axes, true, estimated, ~missed[with_interval], logarithmic)
     return axes
@@ -259,14 +255,14 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     counts
         Simulations of each model, written beside its name.
     """
-    shares = validation.matrix("shares", shares, "(n_models, n_models)")
+    shares = argument_checks.check_matrix("shares", shares, "(n_models, n_models)")
     n = len(shares)
     if shares.shape != (n, n):
         raise DataError(
             f"shares must have shape (n_models, n_models); got {shares.shape}. Correct its shape."
         )
-    validation.proportions("shares", shares.ravel())
-    model_names = validation.labels("names", names, n, "model")
+    argument_checks.check_proportions("shares", shares.ravel())
+    model_names = argument_checks.check_labels("names", names, n, "model")
     style_axes(axes, "model found", "model simulated")
     if not n:
         draw_placeholder(axes)
@@ -281,7 +277,7 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     )
     rows = model_names
     if counts is not None:
-        made = validation.vector("counts", counts, n, "model")
+        made = argument_checks.check_vector("counts", counts, n, "model")
         rows = [f"{name} ({count:.0f})" for name, count in zip(model_names, made, strict=True)]
     axes.tick_params(length=0)
     axes.set(xlim=(0, n), ylim=(n, 0))
@@ -289,20 +285,20 @@ def confusion(axes: Axes, shares: Any, names: Sequence[Any], *, counts: Any = No
     label_rows(axes, list(np.arange(n) + 0.5), rows)
     across, up = axes_size(axes)
     taken = max(text_width(label.get_text()) for label in axes.get_yticklabels()) - 20.0
-    # cells are square, so the names of rows and the height both limit them
+    # square cells are limited by both the height and the width that row names leave
     side = min(up - 2 * LINE_HEIGHT, across - taken)
     label_columns(axes, list(np.arange(n) + 0.5), model_names, share=max(side / across, 0.2))
-    _write_shares(axes, shares, min(side, MIN_HEIGHT_SHARE * up) / n)
+    _write_shares_into_cells(axes, shares, min(side, MIN_HEIGHT_SHARE * up) / n)
     for spine in axes.spines.values():
         spine.set_visible(False)
     return axes
 
 
-def _write_shares(axes: Axes, shares: Matrix, cell: float) -> None:
-    """Write a share into every cell: 0.25, or .25 where cells (points) are narrow."""
-    narrow = cell < text_width("0.00") + 1.0
+def _write_shares_into_cells(axes: Axes, shares: Matrix, cell_points: float) -> None:
+    """Write a share into every cell: 0.25, or .25 where cells are narrow."""
+    narrow = cell_points < text_width("0.00") + 1.0
     for (row, column), share in np.ndenumerate(shares):
-        # white letters on the dark half of the colour map
+        # black letters could not be read on the dark half of the colour map
         color = "white" if np.isfinite(share) and share > 0.55 else INK
         axes.text(
             column + 0.5,
@@ -327,136 +323,7 @@ def _format_share(share: float, narrow: bool) -> str:
     return digits.removesuffix(".00").removeprefix("0") or "0" if narrow else digits
 
 
-CURVE_DEPTH = 2.3  # of the drop at the interval's ends: shows that the curve falls on beyond them
-
-
-@style()
-def profile_likelihood(
-    axes: Axes,
-    values: Any,
-    log_likelihoods: Any,
-    *,
-    estimate: float | None = None,
-    interval: Any = None,
-    level: float = 0.95,
-    name: str = "parameter",
-    logarithmic: bool = False,
-) -> Axes:
-    """Profile log-likelihood of a parameter, its maximum, and the interval cut off by the test.
-
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    values
-        Values of the parameter.
-    log_likelihoods
-        Log-likelihood at each, maximised over everything else.
-    estimate, interval
-        The maximum, and low and high of the interval. An end that is infinite, or at 0 or below on
-        a logarithmic axis, goes on to the edge with an arrow; one beyond the values with an open
-        arrow, and is reported.
-    level
-        Of the interval: the dashed line is half a chi-square quantile below the maximum.
-    name
-        Label of the x axis.
-    logarithmic
-        Whether the x axis is.
-    """
-    values = validation.vector("values", values)
-    heights = validation.vector("log_likelihoods", log_likelihoods, len(values), "value")
-    if not 0 < level < 1:
-        raise DataError(
-            f"{argument('level')} must lie between 0 and 1; got {level}. 0.95 is usual."
-        )
-    style_axes(axes, name, "log-likelihood, relative")
-    known = np.isfinite(values) & np.isfinite(heights)
-    if not known.any():
-        draw_placeholder(axes, "no finite likelihood" if len(values) else "no data")
-        return axes
-    if logarithmic:
-        validation.positive("values", values)
-        axes.set_xscale("log")
-        format_log_axis(axes.xaxis)
-    order = np.argsort(values[known], kind="stable")
-    x, y = values[known][order], (heights[known] - heights[known].max())[order]
-    # chi-square quantile with one degree of freedom, as a squared normal one
-    drop = NormalDist().inv_cdf((1 + level) / 2) ** 2 / 2
-    axes.plot(x, y, color=BLUE, marker="" if len(x) > 1 else "o")
-    axes.axhline(-drop, color=GREY, linewidth=THIN_LINE, linestyle="--")
-    axes.set_ylim(-CURVE_DEPTH * drop, 0.12 * CURVE_DEPTH * drop)
-    place = axes.get_yaxis_transform()
-    font: dict[str, Any] = {"color": GREY, "fontsize": FONT_SIZE, "va": "center", "ha": "left"}
-    axes.text(1.01, -drop, f"{100 * level:g} %", transform=place, **font)
-    _draw_interval(axes, interval, drop)
-    if estimate is not None and np.isfinite(estimate):
-        axes.plot([estimate], [0.0], "o", color=INK, markersize=4, zorder=5)
-    elif estimate is not None:
-        add_remark(axes, "no finite estimate")
-    return axes
-
-
-def _draw_interval(axes: Axes, interval: Any, drop: float) -> None:
-    if interval is None:
-        return
-    low, high = validation.intervals("interval", [interval], 1, "parameter")[0]
-    if np.isnan(low) and np.isnan(high):
-        add_remark(axes, "no interval")
-        return
-    left, right = axes.get_xlim()
-    floor = 0.0 if axes.get_xscale() == "log" else -np.inf
-    low, high = low if low > floor else -np.inf, high if high < np.inf else np.inf
-    shown = np.clip([low, high], left, right)
-    axes.axvspan(*shown, color=SKY, alpha=0.25, linewidth=0, zorder=0)
-    for end, edge, arrows in ((low, left, "◂◃"), (high, right, "▸▹")):
-        if left < end < right:
-            axes.plot([end, end], [-CURVE_DEPTH * drop, -drop], color=BLUE, linewidth=THIN_LINE)
-            continue
-        place, side = (0.0, "left") if edge == left else (1.0, "right")
-        axes.annotate(
-            arrows[int(np.isfinite(end))],
-            (place, 0.04),
-            xycoords="axes fraction",
-            ha=side,
-            color=BLUE,
-            fontsize=FONT_SIZE,
-        )
-        if np.isfinite(end):
-            add_remark(axes, f"{arrows[1]} the interval ends beyond the axis, at {end:.4g}")
-        else:
-            add_remark(axes, f"{arrows[0]} the interval has no bound")
-    axes.set_xlim(left, right)
-
-
-def profile(
-    axes: Axes, curve: ProfileCurve, *, level: float = 0.95, logarithmic: bool = False
-) -> Axes:
-    """Profile log-likelihood of a natural parameter of an estimate, with its profile interval.
-
-    Parameters
-    ----------
-    axes
-        Where to draw.
-    curve
-        From `penchant.results.profile_curve(estimate, name)`, at the same level.
-    level
-        Of the interval.
-    logarithmic
-        Whether the x axis is.
-    """
-    return profile_likelihood(
-        axes,
-        curve.values,
-        curve.log_likelihoods,
-        estimate=curve.estimate,
-        interval=(curve.low, curve.high),
-        level=level,
-        name=curve.name,
-        logarithmic=logarithmic,
-    )
-
-
-STRIP_HEIGHT = 0.025  # of the axes: visible, and below almost all data
+STRIP_HEIGHT = 0.025  # share of the axes' height: visible, yet hardly covers data
 
 
 @style()
@@ -498,22 +365,22 @@ def convergence(
         Label and ends of the y axis. Without limits the most erratic tenth may leave the axes; how
         often the band does is reported.
     """
-    n = validation.vector("n", n)
-    mean = validation.vector("mean", mean, len(n), "n")
-    empirical = validation.intervals("empirical", empirical, len(n), "n")
-    asymptotic = validation.intervals("asymptotic", asymptotic, len(n), "n")
+    n = argument_checks.check_vector("n", n)
+    mean = argument_checks.check_vector("mean", mean, len(n), "n")
+    empirical = argument_checks.check_intervals("empirical", empirical, len(n), "n")
+    asymptotic = argument_checks.check_intervals("asymptotic", asymptotic, len(n), "n")
     style_axes(axes, "number of trials n", name)
     if not np.isfinite(mean).any():
         draw_placeholder(axes, "no finite estimate" if len(n) else "no data")
         return axes
     if limits is not None:
         check_limits(limits)
-    before = axes.get_ylim() if axes.has_data() else None  # limits of earlier series are kept
+    before = axes.get_ylim() if axes.has_data() else None  # earlier series must stay in view
     drawn = look(series)
     several = label is not None
     values = np.append(mean, np.nan if truth is None else truth)
-    ends = _robust_limits(values, empirical, before) if limits is None else limits
-    within = _clip_infinite(empirical, ends)
+    ends = _robust_y_limits(values, empirical, before) if limits is None else limits
+    within = _clip_infinite_ends(empirical, ends)
     _draw_band(axes, n, within, drawn.color, None if several else "95 % of the estimates")
     _draw_asymptotic_band(axes, n, asymptotic, drawn.color if several else INK, not several)
     if truth is not None:
@@ -523,22 +390,24 @@ def convergence(
     entry = display_name(label) if label else "mean estimate"
     axes.plot(n, mean, color=drawn.color, linestyle=drawn.line, marker=marker, label=entry)
     axes.set_ylim(*ends)
-    _note_band_off_axis(axes, empirical, ends, f"{label}: " if label else "")
+    _note_band_beyond_axis(axes, empirical, ends, f"{label}: " if label else "")
     if finite_share is not None:
-        _draw_missing_strip(
-            axes, n, validation.vector("finite_share", finite_share, len(n), "n"), label
+        _draw_strip_where_estimates_missing(
+            axes, n, argument_checks.check_vector("finite_share", finite_share, len(n), "n"), label
         )
     add_legend(axes)
     return axes
 
 
-def _clip_infinite(band: Matrix, ends: tuple[float, float]) -> Matrix:
+def _clip_infinite_ends(band: Matrix, ends: tuple[float, float]) -> Matrix:
     """Move infinite ends of a band to just beyond the axis: matplotlib draws no infinite ones."""
     span = ends[1] - ends[0]
     return np.where(np.isinf(band), np.clip(band, ends[0] - span, ends[1] + span), band)
 
 
-def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], prefix: str) -> None:
+def _note_band_beyond_axis(
+    axes: Axes, band: Matrix, ends: tuple[float, float], prefix: str
+) -> None:
     """Remark where the band continues beyond the axis, and where it has no bound."""
     infinite = int(np.isinf(band).any(axis=1).sum())
     cut = np.isfinite(band) & ((band < ends[0]) | (band > ends[1]))
@@ -547,9 +416,8 @@ def _note_band_off_axis(axes: Axes, band: Matrix, ends: tuple[float, float], pre
     if cut.any():
         leaving = int(cut.any(axis=1).sum())
         text = f"{prefix}band goes beyond the axis at {leaving} of {len(band)} n"
-        add_remark(
-            axes, wrap_text(text, max(axes_size(axes)[0], 100.0))
-        )  # remarks of neighbouring panels must not overlap
+        # unwrapped, the remark would run into that of the neighbouring panel
+        add_remark(axes, wrap_text(text, max(axes_size(axes)[0], 100.0)))
 
 
 def _draw_band(axes: Axes, n: Vector, band: Matrix, color: str, label: str | None) -> None:
@@ -579,20 +447,22 @@ def _draw_asymptotic_band(axes: Axes, n: Vector, band: Matrix, color: str, label
         )
 
 
-def _robust_limits(
-    values: Vector, band: Matrix, before: tuple[float, float] | None
+def _robust_y_limits(
+    values: Vector, band: Matrix, earlier_limits: tuple[float, float] | None
 ) -> tuple[float, float]:
     """Limits that show all but the outer tenth of the values, and all series drawn before."""
     known = values[np.isfinite(values)]
-    # the first few decisions give erratic means; with 20 or fewer all are shown
+    # means of the first few decisions are erratic; of 20 or fewer a tenth is hardly any
     calm = np.quantile(known, [0.05, 0.95]) if len(known) > 20 else known
     scale = choose_scale(np.append(calm, values[-1]), band)
-    low, high = before or (scale.low, scale.high)
+    low, high = earlier_limits or (scale.low, scale.high)
     return min(low, scale.low), max(high, scale.high)
 
 
-def _draw_missing_strip(axes: Axes, n: Vector, share: Vector, label: str | None) -> None:
-    missing = validation.proportions("finite_share", share) < 1
+def _draw_strip_where_estimates_missing(
+    axes: Axes, n: Vector, share: Vector, label: str | None
+) -> None:
+    missing = argument_checks.check_proportions("finite_share", share) < 1
     if not missing.any():
         return
     across = axes.get_xaxis_transform()
@@ -635,8 +505,10 @@ def without_estimate(
     series
         Which colour, line style and marker.
     """
-    n = validation.vector("n", n)
-    share = validation.proportions("share", validation.vector("share", share, len(n), "n"))
+    n = argument_checks.check_vector("n", n)
+    share = argument_checks.check_proportions(
+        "share", argument_checks.check_vector("share", share, len(n), "n")
+    )
     style_axes(axes, "number of trials n", "without a finite estimate")
     axes.set_ylim(-0.02, 1.02)
     format_percent(axes.yaxis)

@@ -13,7 +13,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 
 
-def float_array(name: str, values: Any) -> Matrix:
+def as_float_array(name: str, values: Any) -> Matrix:
     """Convert to a float array of any shape; NaN and infinity are allowed."""
     try:
         return np.array(values, dtype=np.float64)
@@ -24,61 +24,66 @@ def float_array(name: str, values: Any) -> Matrix:
         ) from None
 
 
-def vector(name: str, values: Any, n: int | None = None, of: str = "") -> Vector:
-    """Convert to a float vector, of length n where that is given."""
-    found = float_array(name, values)
-    if found.ndim != 1 or (n is not None and len(found) != n):
-        rule = "be one-dimensional" if n is None else f"have shape ({n},), one number per {of}"
+def check_vector(name: str, values: Any, length: int | None = None, item: str = "") -> Vector:
+    """Convert to a float vector, of a length where that is given."""
+    found = as_float_array(name, values)
+    if found.ndim != 1 or (length is not None and len(found) != length):
+        rule = (
+            "be one-dimensional"
+            if length is None
+            else f"have shape ({length},), one number per {item}"
+        )
         raise DataError(f"{name} must {rule}; got shape {found.shape}. Correct its shape.")
     return found
 
 
-def matrix(name: str, values: Any, rule: str, columns: int | None = None) -> Matrix:
-    """Convert to a float matrix; `rule` names its shape: "(n_subjects, n_decisions)"."""
-    found = float_array(name, values)
+def check_matrix(name: str, values: Any, shape: str, columns: int | None = None) -> Matrix:
+    """Convert to a float matrix; `shape` describes it in errors: "(n_subjects, n_decisions)"."""
+    found = as_float_array(name, values)
     if found.ndim != 2 or (columns is not None and found.shape[1] != columns):
-        raise DataError(f"{name} must have shape {rule}; got {found.shape}. Correct its shape.")
+        raise DataError(f"{name} must have shape {shape}; got {found.shape}. Correct its shape.")
     return found
 
 
-def intervals(name: str, values: Any, n: int, of: str) -> Matrix:
-    """Convert to intervals (n, 2), low and high; all NaN for None."""
+def check_intervals(name: str, values: Any, n_items: int, item: str) -> Matrix:
+    """Convert to intervals (n_items, 2), low and high; all NaN for None."""
     if values is None:
-        return np.full((n, 2), np.nan)
-    found = float_array(name, values)
-    if found.shape != (n, 2):
+        return np.full((n_items, 2), np.nan)
+    found = as_float_array(name, values)
+    if found.shape != (n_items, 2):
         raise DataError(
-            f"{name} must have shape ({n}, 2), low and high of each {of}; got {found.shape}. "
-            "Stack them with np.column_stack([low, high])."
+            f"{name} must have shape ({n_items}, 2), low and high of each {item}; got "
+            f"{found.shape}. Stack them with np.column_stack([low, high])."
         )
     wrong = np.flatnonzero(found[:, 0] > found[:, 1])
     if wrong.size:
         low, high = found[wrong[0]]
         raise DataError(
-            f"{name} must go from low to high; got {low:g} to {high:g} at {of} {wrong[0]}. "
+            f"{name} must go from low to high; got {low:g} to {high:g} at {item} {wrong[0]}. "
             "Swap the columns."
         )
     return found
 
 
-def labels(name: str, values: Any, n: int, of: str) -> list[str]:
-    """Convert to n strings."""
+def check_labels(name: str, values: Any, n_items: int, item: str) -> list[str]:
+    """Convert to n_items strings."""
     found = [str(value) for value in values]
-    if len(found) != n:
+    if len(found) != n_items:
         raise DataError(
-            f"{name} must have one label per {of}, {n} in all; got {len(found)}. Correct it."
+            f"{name} must have one label per {item}, {n_items} in all; got {len(found)}. "
+            "Correct it."
         )
     return found
 
 
-def repeat_if_missing(values: Any, n: int, default: Any) -> Any:
-    """Return the values, or n times the default where there are none."""
-    return [default] * n if values is None or not len(values) else values
+def repeat_if_missing(values: Any, n_repeats: int, default: Any) -> Any:
+    """Return the values, or the default repeated where there are none."""
+    return [default] * n_repeats if values is None or not len(values) else values
 
 
-def option_indices(name: str, values: Any, n_options: int) -> IntVector:
+def check_option_indices(name: str, values: Any, n_options: int) -> IntVector:
     """Convert to indices of options from 0; -1 is a decision without a choice."""
-    found = vector(name, values)
+    found = check_vector(name, values)
     wrong = np.flatnonzero((found != np.floor(found)) | (found < -1) | (found >= n_options))
     if wrong.size:
         raise DataError(
@@ -88,7 +93,7 @@ def option_indices(name: str, values: Any, n_options: int) -> IntVector:
     return found.astype(np.int64)
 
 
-def proportions(name: str, values: Vector) -> Vector:
+def check_proportions(name: str, values: Vector) -> Vector:
     """Refuse numbers outside 0..1; NaN passes as missing."""
     wrong = np.flatnonzero((values < 0) | (values > 1))
     if wrong.size:
@@ -99,7 +104,7 @@ def proportions(name: str, values: Vector) -> Vector:
     return values
 
 
-def positive(name: str, values: Vector) -> Vector:
+def check_positive(name: str, values: Vector) -> Vector:
     """Refuse finite values at or below 0, which a logarithmic axis cannot show."""
     wrong = np.flatnonzero(np.isfinite(values) & (values <= 0))
     if wrong.size:
