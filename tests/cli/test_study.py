@@ -275,7 +275,7 @@ class Stop:
 WHOLE = {}  # the files of the study that was not interrupted
 POINTS_TO_STOP = [
     (fitting, "fit_each_model"),
-    (fitting.Estimate, "kept"),
+    (fitting.Estimate, "detached"),
     (fitting, "fit_linearized"),
     (fitting, "simulated"),
     (folders, "write_json"),

@@ -211,7 +211,7 @@ def with_parameter(made, subject, place, **changes):
     fit = made.fits[subject]
     parameters = list(fit.exact.parameters)
     parameters[place] = replace(parameters[place], **changes)
-    source = replace(fit.exact.source, kept=tuple(parameters))
+    source = replace(fit.exact.source, stored_parameters=tuple(parameters))
     exact = replace(fit.exact, source=source)
     return replace(made, fits={**made.fits, subject: replace(fit, exact=exact)})
 
