@@ -26,18 +26,20 @@ if TYPE_CHECKING:
     from penchant.inference.profile_curve import profile_curve as profile_curve
     from penchant.models.checks import ModelCheck as ModelCheck
     from penchant.models.spatial.belief_map import BeliefMap as BeliefMap
-    from penchant.population.comparison import GroupComparison as GroupComparison
-    from penchant.population.comparison import adjusted_p_values as adjusted_p_values
-    from penchant.population.estimate import PopulationEstimate as PopulationEstimate
-    from penchant.population.estimate import PopulationEstimates as PopulationEstimates
-    from penchant.population.growth import GrowthOrder as GrowthOrder
-    from penchant.population.growth import GrowthOrders as GrowthOrders
-    from penchant.population.growth import growth_orders as growth_orders
+    from penchant.population.group_comparison import GroupComparison as GroupComparison
+    from penchant.population.group_comparison import adjusted_p_values as adjusted_p_values
     from penchant.population.hierarchy.contrasts import Contrast as Contrast
     from penchant.population.hierarchy.mixture import PopulationMixture as PopulationMixture
     from penchant.population.hierarchy.result import PopulationFit as PopulationFit
     from penchant.population.hierarchy.sampling import PopulationSample as PopulationSample
-    from penchant.population.hierarchy.subjects import PopulationSubjects as PopulationSubjects
+    from penchant.population.hierarchy.subject_posteriors import (
+        PopulationSubjects as PopulationSubjects,
+    )
+    from penchant.population.meta_analysis import PopulationEstimate as PopulationEstimate
+    from penchant.population.meta_analysis import PopulationEstimates as PopulationEstimates
+    from penchant.population.regret_growth import GrowthOrder as GrowthOrder
+    from penchant.population.regret_growth import GrowthOrders as GrowthOrders
+    from penchant.population.regret_growth import growth_orders as growth_orders
     from penchant.report.study import Study as Study
     from penchant.scale.subject_estimates import StoredEstimates as StoredEstimates
     from penchant.softmax.estimates import Estimates as Estimates

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import gamma
 
 import penchant as pn
-from penchant.population.comparison import hedges_g, joint_test
+from penchant.population.group_comparison import hedges_g, joint_test
 
 SPREAD = np.array([[1.0, 0.3, -0.2], [0.0, 2.0, 0.5], [0.0, 0.0, 0.7]])
 

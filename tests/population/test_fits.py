@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.population.subjects import subject_estimates
+from penchant.population.subject_estimates import subject_estimates
 from played import q_episode, ucl, ucl_episode
 
 MODEL = pn.QLearning(4)

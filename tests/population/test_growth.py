@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import penchant as pn
-from penchant.population.growth import ORDERS, best_orders, fit_curves, replicates
+from penchant.population.regret_growth import ORDERS, best_orders, fit_curves, replicates
 
 T = np.arange(1.0, 91.0)
 CURVES = {

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize, stats
 
 import penchant as pn
-from penchant.population.estimate import (
+from penchant.population.meta_analysis import (
     Whitened,
     dersimonian_laird,
     is_maximum,

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from penchant.population.comparison import welch, welch_of_several
-from penchant.population.significance import (
+from penchant.population.group_comparison import welch, welch_of_several
+from penchant.population.rank_tests import (
     rank_test,
     scores,
     signed_rank_p_value,

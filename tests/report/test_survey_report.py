@@ -7,7 +7,7 @@ import pytest
 import penchant as pn
 from penchant.errors import command_line_wording
 from penchant.models.offers.attributes import Attributes
-from penchant.population.subjects import dragged
+from penchant.population.subject_estimates import dragged
 from penchant.report.study_everybody import population_figures
 from penchant.report.study_words import asked, in_short
 

@@ -342,7 +342,7 @@ def test_intervals_of_a_difference_cover_and_tests_have_their_size():
 
 
 def test_shares_are_known_by_the_ends_of_a_parameter_and_others_are_not_cut():
-    from penchant.population.subjects import shares
+    from penchant.population.subject_estimates import shares
 
     def named(model):
         return [

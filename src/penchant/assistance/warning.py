@@ -26,7 +26,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.output import Backend, Result, frame_backend, make_frame
-from penchant.population.growth import growth_orders
+from penchant.population.regret_growth import growth_orders
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.prior import ScaledPrior
 

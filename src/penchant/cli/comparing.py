@@ -38,8 +38,8 @@ from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
 from penchant.output import MAX_TABLE_WIDTH
 from penchant.population.compare import compare_groups
-from penchant.population.comparison import GroupComparison
-from penchant.population.subjects import dragged
+from penchant.population.group_comparison import GroupComparison
+from penchant.population.subject_estimates import dragged
 from penchant.reading.played import event_labels
 from penchant.reading.read import CONSTANTS, reading_of
 from penchant.softmax.prior import ParameterPrior

@@ -24,7 +24,7 @@ from penchant.inference.linearized import fit_linearized, fit_linearized_each
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared
 from penchant.models.offers.attributes import Attributes
-from penchant.population.subjects import dragged
+from penchant.population.subject_estimates import dragged
 from penchant.softmax.estimate import Estimate
 from penchant.tables.reading import Reading
 

@@ -24,9 +24,9 @@ from penchant.figures.subjects import (
     forest,
 )
 from penchant.output import format_count
-from penchant.population.comparison import GroupComparison
+from penchant.population.group_comparison import GroupComparison
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.subjects import positive
+from penchant.population.subject_estimates import positive
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import Parameter

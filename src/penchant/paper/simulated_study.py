@@ -57,8 +57,8 @@ from penchant.paper.published import (
     share_of,
 )
 from penchant.paper.tables import model_of_high
-from penchant.population.comparison import Difference, GroupComparison
-from penchant.population.growth import growth_orders
+from penchant.population.group_comparison import Difference, GroupComparison
+from penchant.population.regret_growth import growth_orders
 from penchant.report.study import Study, study
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup

@@ -35,8 +35,8 @@ from penchant.paper.published import (
     rounding,
 )
 from penchant.population.compare import compare_groups
-from penchant.population.comparison import Difference
-from penchant.population.estimate import PopulationEstimate
+from penchant.population.group_comparison import Difference
+from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import back_map
 
 TRUE_VARIANCES = (1.0, 10.0, 100.0, 1e3, 3.3e5)

@@ -18,7 +18,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, format_names
 from penchant.output import preserve_frame_backend
-from penchant.population.comparison import (
+from penchant.population.group_comparison import (
     Adjustment,
     Difference,
     EffectSize,
@@ -30,10 +30,10 @@ from penchant.population.comparison import (
     joint_test,
     welch,
 )
-from penchant.population.estimate import PopulationEstimate
+from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
-from penchant.population.significance import PartialOut, ranks, relations
-from penchant.population.subjects import (
+from penchant.population.score_relations import PartialOut, ranks, relations
+from penchant.population.subject_estimates import (
     ByKind,
     GroupScale,
     Scale,

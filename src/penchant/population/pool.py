@@ -30,7 +30,7 @@ from penchant.inference.fit import fit
 from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
 from penchant.output import preserve_frame_backend
-from penchant.population.estimate import (
+from penchant.population.meta_analysis import (
     PopulationEstimate,
     PopulationEstimates,
     Rule,
@@ -40,7 +40,12 @@ from penchant.population.estimate import (
     reml,
     weighted_mean,
 )
-from penchant.population.subjects import Scale, SubjectEstimates, numbers_of, subject_estimates
+from penchant.population.subject_estimates import (
+    Scale,
+    SubjectEstimates,
+    numbers_of,
+    subject_estimates,
+)
 from penchant.softmax.estimate import Estimate
 
 

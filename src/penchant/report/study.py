@@ -25,9 +25,9 @@ from penchant.output import (
     preserve_frame_backend,
     to_json_numbers,
 )
-from penchant.population.estimate import PopulationEstimate
-from penchant.population.growth import GrowthOrders, growth_orders
+from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
+from penchant.population.regret_growth import GrowthOrders, growth_orders
 from penchant.report.study_files import Figures, StudyFolder, write_study
 from penchant.report.study_words import in_short, shown
 from penchant.softmax.prior import ParameterPrior

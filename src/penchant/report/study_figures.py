@@ -25,8 +25,8 @@ from penchant.figures.style import COLUMN_INCHES, add_heading, grow_for_legends
 from penchant.figures.subjects import MAX_NAMED_SUBJECTS, NAMED_ROW_INCHES, UNNAMED_ROW_INCHES
 from penchant.models.model import Declared, Model
 from penchant.output import format_count
-from penchant.population.growth import ORDERS
-from penchant.population.subjects import positive, shares
+from penchant.population.regret_growth import ORDERS
+from penchant.population.subject_estimates import positive, shares
 from penchant.report.study_words import (
     capital,
     exact_words,

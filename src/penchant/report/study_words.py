@@ -13,7 +13,7 @@ from penchant.errors import format_list
 from penchant.figures.labels import PARAMETER_LABELS, display_name, sentence_name
 from penchant.models.offers.attributes import Attributes
 from penchant.output import format_count, format_number
-from penchant.population.subjects import dragged, positive
+from penchant.population.subject_estimates import dragged, positive
 from penchant.report.study_answers import SIGNIFICANT, answers, group_name, p_words, plain_name
 from penchant.softmax.prior import ScaledPrior
 from penchant.studies.findings import Findings, left_out

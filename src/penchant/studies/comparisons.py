@@ -14,15 +14,15 @@ from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare import compare_groups
-from penchant.population.comparison import GroupComparison, adjusted_p_values
-from penchant.population.estimate import PopulationEstimate, Rule
+from penchant.population.group_comparison import GroupComparison, adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.pool import back_map, pool
-from penchant.population.significance import signed_rank_p_value, surest_differences
-from penchant.population.subjects import SubjectEstimates
+from penchant.population.rank_tests import signed_rank_p_value, surest_differences
+from penchant.population.subject_estimates import SubjectEstimates
 from penchant.softmax.diagnostics import LARGEST_RATIO, OUTSIDE
 from penchant.softmax.estimate import Estimate
 from penchant.studies.fitting import SubjectFit, validity_of

@@ -11,9 +11,9 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, closest_match_hint
 from penchant.output import Backend, frame_backend, make_frame
-from penchant.population.comparison import GroupComparison
-from penchant.population.estimate import PopulationEstimate, Rule
-from penchant.population.growth import GrowthOrders
+from penchant.population.group_comparison import GroupComparison
+from penchant.population.meta_analysis import PopulationEstimate, Rule
+from penchant.population.regret_growth import GrowthOrders
 from penchant.softmax.estimate import Estimate
 from penchant.studies.comparisons import LinearizedGroup, PairedDifference, StudyPopulation
 from penchant.studies.fitting import (

@@ -28,11 +28,11 @@ from penchant._typing import BoolVector, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
 from penchant.population.compare import compare_groups
-from penchant.population.comparison import Difference, adjusted_p_values, welch_of_several
-from penchant.population.estimate import PopulationEstimate
+from penchant.population.group_comparison import Difference, adjusted_p_values, welch_of_several
+from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
-from penchant.population.significance import rank_test
-from penchant.population.subjects import SubjectEstimates, logarithms, positive, shares
+from penchant.population.rank_tests import rank_test
+from penchant.population.subject_estimates import SubjectEstimates, logarithms, positive, shares
 from penchant.softmax.hypotheses import Parameter
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan

@@ -45,7 +45,11 @@ from penchant.population.hierarchy.design import Design
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
 from penchant.population.hierarchy.search import SearchProblem, SearchResult
-from penchant.population.hierarchy.subjects import PopulationSubjects, View, predict_choices
+from penchant.population.hierarchy.subject_posteriors import (
+    PopulationSubjects,
+    View,
+    predict_choices,
+)
 from penchant.softmax.hypotheses import Parameter
 from penchant.tails import t_isf
 

@@ -19,7 +19,7 @@ from penchant.models.spatial.locality import LOCALITY
 from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.result import PopulationFit, PopulationSource
 from penchant.population.hierarchy.search import SearchResult
-from penchant.population.hierarchy.subjects import PopulationSubjects
+from penchant.population.hierarchy.subject_posteriors import PopulationSubjects
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,9 +25,9 @@ from penchant.output import (
     to_json_label,
     to_json_numbers,
 )
-from penchant.population.estimate import PopulationEstimate
-from penchant.population.significance import NAMES as RELATED
-from penchant.population.significance import Relation, relations_table
+from penchant.population.meta_analysis import PopulationEstimate
+from penchant.population.score_relations import NAMES as RELATED
+from penchant.population.score_relations import Relation, relations_table
 from penchant.tails import chi_square_sf, f_sf, normal_isf, t_sf
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]

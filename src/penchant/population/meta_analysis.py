@@ -27,7 +27,7 @@ from penchant.output import (
     to_json_label,
     to_json_numbers,
 )
-from penchant.population.subjects import LeftOut, Scale
+from penchant.population.subject_estimates import LeftOut, Scale
 from penchant.softmax.hypotheses import Parameter
 from penchant.tails import chi_square_sf, t_isf
 
