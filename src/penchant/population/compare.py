@@ -153,7 +153,7 @@ def least_squares(x: Matrix, y: Matrix, names: Sequence[str]) -> LeastSquares:
     leverage = np.einsum("na,ab,nb->n", x, bread, x)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = left / (1.0 - leverage)[:, None]
-    scores = np.einsum("ab,nb,np->npa", bread, x, scaled)  # what each subject adds
+    scores = np.einsum("ab,nb,np->npa", bread, x, scaled)
     return LeastSquares(
         coefficients,
         bread,
@@ -255,8 +255,8 @@ def residuals_on(values: Matrix, covariates: Covariates) -> Matrix:
     array([0., 0., 0.])
     """
     x = np.column_stack([np.ones(len(values)), covariates.columns])
-    least_squares(x, values, covariates.names)  # refuses what cannot be told apart
-    return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])  # any rank
+    least_squares(x, values, covariates.names)  # only for its check of collinearity
+    return np.asarray(values - x @ np.linalg.lstsq(x, values, rcond=None)[0])
 
 
 DegreesOfFreedom = Literal["own", "subjects"]

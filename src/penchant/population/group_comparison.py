@@ -31,7 +31,7 @@ from penchant.population.score_relations import Relation, relations_table
 from penchant.tails import chi_square_sf, f_sf, normal_isf, t_sf
 
 Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
-RULES = {"mean-sample": "plain mean"}  # of subjects, in words
+RULES = {"mean-sample": "plain mean"}
 ADJUSTMENTS: tuple[Adjustment, ...] = ("holm", "bonferroni", "benjamini-hochberg", "none")
 
 
@@ -71,7 +71,7 @@ def _adjusted(p: Vector, method: Adjustment) -> Vector:
         return p
     if method == "bonferroni":
         return n * p
-    order = np.argsort(p, kind="stable")  # equal p-values keep their order
+    order = np.argsort(p, kind="stable")
     if method == "holm":
         stepped = np.maximum.accumulate((n - np.arange(n)) * p[order])
     else:

@@ -48,7 +48,8 @@ class Whitened:
     def of(cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None) -> Whitened:
         """The units of these subjects; with what is `between` them added to each covariance."""
         spread = covariances if between is None else covariances + between
-        unit = np.exp(0.5 * np.log(spread.diagonal(0, 1, 2)).mean(axis=0))  # geometric mean of sds
+        # A geometric mean, so that no hardly known subject sets the scale of all.
+        unit = np.exp(0.5 * np.log(spread.diagonal(0, 1, 2)).mean(axis=0))
         precision = np.linalg.inv(spread / np.outer(unit, unit)).mean(axis=0)
         root = np.linalg.cholesky((precision + precision.T) / 2).T / unit
         return cls(estimates @ root.T, np.einsum("ab,sbc,dc->sad", root, covariances, root), root)
@@ -137,10 +138,7 @@ def heterogeneity(
         return None
     q = cochran_q(estimates, covariances)
     each = np.array(
-        [
-            cochran_q(estimates[:, [a]], covariances[:, a : a + 1, a : a + 1])  # one at a time
-            for a in range(d)
-        ]
+        [cochran_q(estimates[:, [a]], covariances[:, a : a + 1, a : a + 1]) for a in range(d)]
     )
     df = (n - 1) * d
     return Heterogeneity(
@@ -167,10 +165,10 @@ def _beyond(q: Vector, df: int) -> Vector:
     return np.asarray(np.where(q > df, 1.0 - df / np.maximum(q, df), 0.0))
 
 
-REML_GRADIENT_TOL = 1e-6  # per subject, whitened: the variance is then off by about as little
-MIN_WHITENED_VARIANCE = 1e-9  # below it a variance is rounding of 0
-START_WHITENED_VARIANCE = 1e-2  # added to the start: at a root of 0 the gradient vanishes
-MAX_REML_ROUNDS = 8  # re-whitenings; the second is usually the last
+REML_GRADIENT_TOL = 1e-6  # per subject, whitened: the variance is then off by a relative 1e-6
+MIN_WHITENED_VARIANCE = 1e-9  # relative to errors; less is rounding, and reported as exactly 0
+START_WHITENED_VARIANCE = 1e-2  # added to the start: the gradient in a root vanishes at 0
+MAX_REML_ROUNDS = 8  # a backstop: the second re-whitening is usually the last
 
 
 def dersimonian_laird(white: Whitened) -> Matrix:
@@ -244,7 +242,7 @@ def _maximize_reml(start: Matrix, white: Whitened) -> Matrix:
         return -value / n, (-2.0 * slope @ root / n).ravel()
 
     begin = np.linalg.cholesky(start + START_WHITENED_VARIANCE * np.eye(d)).ravel()
-    # Tighter than REML_GRADIENT_TOL, which is tested in other units.
+    # Tighter than REML_GRADIENT_TOL, which is tested on a rescaled gradient afterwards.
     options = {"gtol": 1e-9, "maxiter": 500}
     found = scipy.optimize.minimize(loss, begin, jac=True, method="BFGS", options=options)
     root = found.x.reshape(d, d)
@@ -279,7 +277,7 @@ Rule = Literal[
 ]
 
 
-MIN_TRUSTED_I2 = 0.75  # of the variance of estimates: with less, most differences are noise
+MIN_TRUSTED_I2 = 0.75  # Higgins' "high" heterogeneity: below, weights lean on noisy estimates
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -401,8 +399,6 @@ class PopulationEstimate(Result):
             Parameter(name, float(value), float(error), float(low), float(high))
             for name, value, error, (low, high) in numbers
         )
-
-    # -- for reading -----------------------------------------------------------------------------
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""

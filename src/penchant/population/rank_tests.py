@@ -17,9 +17,9 @@ import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
 
-MAX_EXACT_SPLITS = 20_000  # of people into two groups: all are counted in 0.1 s; else normal
-MAX_EXACT_SIGNS = 13  # tied pairs, 2^13 signs; more are well approximated by the normal
-SCORE_SUM_TOL = 1e-9  # scores are whole numbers: sums that differ by less are equal
+MAX_EXACT_SPLITS = 20_000  # counted in 0.1 s; with more the normal approximation is good
+MAX_EXACT_SIGNS = 13  # tied pairs, 2^13 sign patterns; with more the normal is good
+SCORE_SUM_TOL = 1e-9  # sums of whole numbers differ by 1 or not at all: less is rounding
 
 
 class RankTest(NamedTuple):
@@ -82,8 +82,8 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     spread = float(found @ found)
     two = len(n) == 2
     higher = 0.5 + _superiority(placed) / 2 if two else np.nan  # ties count one half
-    if not spread > 0:  # all are tied
-        return RankTest(n, higher, 0.0, 1.0)  # all tied
+    if not spread > 0:  # all are tied: the statistic would be 0 / 0
+        return RankTest(n, higher, 0.0, 1.0)
     total = len(found)
     statistic = float((total - 1) / spread * (sums**2 / np.array(n)).sum())
     if two and comb(total, n[0]) <= MAX_EXACT_SPLITS:
@@ -118,7 +118,7 @@ def surest_differences(first: Matrix, second: Matrix) -> Vector:
     >>> surest_differences(np.array([[2.0, 5.0], [1.0, 1.0]]), np.array([[1.5, 1.5], [1.0, 3.0]]))
     array([0.5, 0. ])
     """
-    with np.errstate(invalid="ignore"):  # both at the same end of the scale: no difference is sure
+    with np.errstate(invalid="ignore"):  # inf - inf: both at the same end
         above, below = first[:, 0] - second[:, 1], first[:, 1] - second[:, 0]
     found = np.where(above > 0, above, np.where(below < 0, below, 0.0))
     return np.where(is_placed(first) & is_placed(second), found, np.nan)
@@ -126,7 +126,7 @@ def surest_differences(first: Matrix, second: Matrix) -> Vector:
 
 def signed_rank_p_value(differences: Vector) -> float:
     """Wilcoxon's signed-rank test, two-sided; infinite differences are the largest."""
-    known = differences[~np.isnan(differences) & (differences != 0)]  # zeros tell no sign
+    known = differences[~np.isnan(differences) & (differences != 0)]  # as Wilcoxon's
     if not len(known):
         return float("nan")
     ranks = scipy.stats.rankdata(np.abs(known))

@@ -35,10 +35,10 @@ from penchant.output import (
 )
 
 ORDERS = ("linear", "power", "logarithmic")
-NOT_GROWING = len(ORDERS)  # the index that stands for no growth at all
-MAX_EXPONENT = 20.0  # steeper powers are a single jump at the end
-EXPONENT_GRID_STEP = 0.05  # in s of the docstring: neighbours overlap to 0.9994
-MAX_NEWTON_POLISH_STEPS = 30  # quadratic convergence takes 3 to 5
+NOT_GROWING = len(ORDERS)  # one past the curves, so that a bincount has a bin for it
+MAX_EXPONENT = 20.0  # steeper powers all look like one jump at the last decision
+EXPONENT_GRID_STEP = 0.05  # in s (module docstring); neighbours overlap to 0.9994: misses no peak
+MAX_NEWTON_POLISH_STEPS = 30  # a backstop for bisection; quadratic convergence takes 3 to 5
 MIN_RELATIVE_RESIDUAL = 1e-10  # of the regret: smaller residuals are rounding
 
 
@@ -71,7 +71,7 @@ def values(order: int, a: Matrix | float, b: Matrix | float, t: Vector) -> Matri
 def floored(residual: Matrix, regrets: Matrix) -> Matrix:
     """Residual sums of squares, no smaller than rounding makes them."""
     smallest = MIN_RELATIVE_RESIDUAL**2 * np.einsum("st,st->s", regrets, regrets)
-    smallest = np.maximum(smallest, np.finfo(np.float64).tiny)  # an AIC takes its logarithm
+    smallest = np.maximum(smallest, np.finfo(np.float64).tiny)  # log(0) in the AIC otherwise
     return np.asarray(np.maximum(residual, smallest[:, None]))
 
 
@@ -118,8 +118,8 @@ def _polished(regrets: Matrix, logs: Vector, b: Vector, low: Vector, high: Vecto
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = b - slope / curvature
         safe = (curvature < 0) & (newton >= low) & (newton <= high)
-        b_next = np.where(slope == 0, b, np.where(safe, newton, (low + high) / 2))  # else bisect
-        settled = np.abs(b_next - b) <= 1e-13 * (1 + b)  # rounding of b
+        b_next = np.where(slope == 0, b, np.where(safe, newton, (low + high) / 2))
+        settled = np.abs(b_next - b) <= 1e-13 * (1 + b)  # smaller steps are rounding
         b = b_next
         if settled.all():
             break
@@ -159,8 +159,8 @@ def share_of_orders(
 def replicates(regret: Vector, fitted: Vector, n: int, rng: np.random.Generator) -> Matrix:
     """The fitted curve plus resampled errors: (n, n_decisions)."""
     n_decisions = len(regret)
-    block = int(np.ceil(n_decisions ** (1 / 3)))  # the optimal rate of block lengths
-    added = np.diff(regret - fitted, prepend=0.0)  # increments, nearly independent
+    block = int(np.ceil(n_decisions ** (1 / 3)))  # n^(1/3): the optimal rate of block bootstraps
+    added = np.diff(regret - fitted, prepend=0.0)  # unlike sums, nearly independent
     first = rng.integers(block, size=(n, 1))
     blocks = (np.arange(n_decisions) + first) // block
     signs = rng.choice([-1.0, 1.0], size=(n, n_decisions // block + 2))
@@ -482,7 +482,7 @@ def _orders(
     best = best_orders(curves, regrets)
     n = regrets.shape[1]
     aic = n * np.log(floored(curves.residual, regrets) / n) + 6.0
-    weights = np.exp(-0.5 * (aic - aic.min(axis=1, keepdims=True)))  # Akaike's; no overflow
+    weights = np.exp(-0.5 * (aic - aic.min(axis=1, keepdims=True)))  # less the best: no underflow
     weights /= weights.sum(axis=1, keepdims=True)
     made = []
     for i, subject in enumerate(subjects):

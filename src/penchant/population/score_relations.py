@@ -16,7 +16,7 @@ from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_valu
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.tails import normal_isf, t_isf, t_sf
 
-MIN_CORRELATION_SUBJECTS = 4  # Fisher's z has variance 1 / (n - 3)
+MIN_CORRELATION_SUBJECTS = 4  # the variance of Fisher's z, 1 / (n - 3), is infinite with 3
 
 
 @dataclass(frozen=True)

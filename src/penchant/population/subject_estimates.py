@@ -292,14 +292,14 @@ def _check_labels(labels: tuple[Any, ...], names: tuple[str, ...], values: Matri
 
 def _positive_definite(covariance: Matrix) -> bool:
     """Whether it can be inverted, whatever the units."""
-    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # negative ones are refused below
+    errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # no NaN warning before they are refused
     if not (errors > 0).all():
         return False
     return bool(np.linalg.eigvalsh(covariance / np.outer(errors, errors)).min() > 1e-14)
 
 
 ByKind = Literal["groups", "scores"]
-MAX_GROUP_CODES = 10  # different whole numbers; more are a score, such as age
+MAX_GROUP_CODES = 10  # different whole numbers: more than that are rather a score, such as age
 
 
 def labels_by(estimates: Any, by: Any, people: Any) -> list[Any]:
@@ -351,7 +351,7 @@ def _values_by_subject(
         return _column(by, None)
     index: Any = getattr(by, "index", None)
     if hasattr(index, "isin") and all(subject in index for subject in subjects):
-        return {subject: by[subject] for subject in subjects}  # a pandas series by subject
+        return {subject: by[subject] for subject in subjects}  # a Series may be in another order
     by = list(by) if hasattr(by, "dtype") or hasattr(by, "to_pylist") else by
     if not isinstance(by, Sequence) or len(by) != len(subjects):
         got = f"{len(by)} labels" if hasattr(by, "__len__") else type(by).__name__

@@ -13,11 +13,11 @@ from penchant._compiled import njit
 from penchant.softmax._kernels import compiled
 from penchant.softmax._simd import LANES, exp_in_place, padded_length
 
-# Denominators are multiplied before one logarithm is taken: it is the dearest operation here. Each
-# factor is at most the number of options, so that the next product cannot overflow from here.
+# Denominators are multiplied and one logarithm is taken of the product, as logarithms cost most
+# here. Each factor is at most the number of options: one more cannot overflow from this value.
 MAX_PRODUCT = 1e280
-MIN_TOTAL = 1e-300  # divisor of subjects none of whose nodes has mass, whose total is 0
-MIN_NODE_PROBABILITY = 1e-16  # below the rounding of a sum of probabilities: adds nothing
+MIN_TOTAL = 1e-300  # avoids 0 / 0 for subjects none of whose nodes has mass
+MIN_NODE_PROBABILITY = 1e-16  # less is lost in rounding of the sum: such nodes are skipped
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
@@ -62,7 +62,8 @@ def log_likelihoods(table, pairs, theta, values):
                     offsets[at] = offset[i] - offset[c]
                 at += 1
         for t in range(theta.shape[1]):
-            # Utilities relative to the chosen option: its own term is exp(0), the maximum is >= 0.
+            # Utilities relative to the chosen option's: its term is exp(0) = 1, so that no
+            # numerator has to be computed.
             for i in range(at):
                 u[i] = offsets[i]
             for a in range(d):
@@ -79,7 +80,8 @@ def log_likelihoods(table, pairs, theta, values):
                     u[i] -= highest
                 log_likelihood -= highest * (counts[order[j]] if len(counts) else 1.0)
                 first += m
-            # One vectorised call for all decisions of the pair: most sets have few options.
+            # One call for all decisions of the pair: most choice sets have too few options to fill
+            # a vector register.
             exp_in_place(u[: padded_length(at)])
             denominator, first = 1.0, 0
             for j in range(bounds[k], bounds[k + 1]):
@@ -114,7 +116,7 @@ def weight_moments(table, pairs, theta, values, gradient, information):
     difference, offsets = np.empty((d, max_rows)), np.zeros(max_rows)
     centred, weighted = np.empty((d, max_rows)), np.empty(max_rows)
     u = np.zeros(padded_length(max_rows))
-    values[:] = 0.0  # sums over decisions
+    values[:] = 0.0
     gradient[:] = 0.0
     information[:] = 0.0
     for k in range(len(theta)):
@@ -196,7 +198,7 @@ def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, p
             one, other = e[pairs[c, 0]], e[pairs[c, 1]]
             pull = precisions[g, pairs[c, 0], pairs[c, 1]]
             if pairs[c, 0] == pairs[c, 1]:
-                pull *= 0.5  # the form's diagonal has a factor 1/2
+                pull *= 0.5  # off the diagonal a pair stands for two equal terms
             for j in range(n_nodes):
                 level[j] -= pull * one[j] * other[j]
         highest = -np.inf
@@ -222,7 +224,7 @@ def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, p
             probabilities[i, j] /= max(total, MIN_TOTAL)
         if moments == 0:
             continue
-        # Most nodes of a product rule have no probability: moments of the others only.
+        # Most nodes of a product rule have no probability: skipping them saves most of the time.
         n_kept = 0
         for j in range(n_nodes):
             if probabilities[i, j] < MIN_NODE_PROBABILITY:

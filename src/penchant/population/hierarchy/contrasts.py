@@ -36,7 +36,7 @@ from penchant.population.group_comparison import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
 from penchant.tails import chi_square_sf, t_isf, t_sf
 
-MAX_CONDITIONS = 6  # each adds a coordinate with spread per parameter that varies
+MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
 
 
 P_VALUES = ("p_value", "adjusted_p_value")
@@ -173,7 +173,7 @@ def _stack_coordinates(
         for b, label in enumerate(labels[1:]):
             natural = Natural(f"{c.name}:{name}[{label}]", kind, c.natural.index)  # type: ignore[arg-type]
             found.append((Coordinate(natural, Link("identity")), a, codes[:, b]))
-    # Shape parameters come first in every `Coordinates`; the sort is stable.
+    # A stable sort: `Coordinates` wants shape parameters first, and conditions stay in order.
     found.sort(key=lambda one: not one[0].is_shape)
     maps = np.zeros((len(labels), len(base), len(found)))
     for j, (_, a, weights) in enumerate(found):
@@ -313,7 +313,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
     row = row[used]
     difference = row @ fit.coefficients
     error = np.sqrt(np.einsum("ab,bc,ac->a", row, fit.covariance, row))
-    whose = np.abs(row).argmax(axis=1)  # df of the coefficient that matters most
+    whose = np.abs(row).argmax(axis=1)  # a row mixes coefficients: the heaviest one's df
     df = fit.degrees_of_freedom[whose]
     half = t_isf((1 - level) / 2, df) * error
     t = difference / error

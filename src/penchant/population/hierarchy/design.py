@@ -364,9 +364,9 @@ def _check_rank(design: Design, n: int) -> None:
     for a, parameter in enumerate(design.parameters):
         size = int((np.abs(whole[:, a]).sum(axis=0) > 0).sum())
         own = whole[:, a, first : first + size]
-        # Unit columns: rank must not depend on the covariates' units.
+        # Scaled to unit columns: otherwise a covariate in small units would look collinear.
         scaled = own / np.maximum(np.sqrt((own**2).sum(axis=0)), 1e-300)
-        if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:  # above rounding
+        if size and np.linalg.matrix_rank(scaled, tol=1e-9) < size:  # 1e-9: above rounding
             listed = ", ".join(names[first + 1 : first + size])
             raise DataError(
                 f"covariates of {parameter} must not tell each other; got {listed}, one of which "

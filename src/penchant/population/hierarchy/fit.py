@@ -62,15 +62,15 @@ class PopulationFitOptions:
     max_fixed_shift: float = 1.0  # typical sds: farther the expansion in fixed coordinates is off
     limit_drop: float = 1.353  # log-units: chi-square(1) point of 90 % over 2, one-sided 95 %
     max_integration_error: float = 0.1  # log-units per hundred subjects: invisible in any digit
-    max_nodes: int = 4000  # of each subject in a search: bounds time and memory of a product rule
-    max_draws_shift: float = 0.2  # standard errors by which other draws may move a parameter
-    small_spread: float = 0.3  # relative to a likelihood's sd: such a spread may be none
-    min_spread_gain: float = 0.05  # log-units that a spread must be worth to be kept
-    diverged_sds: float = 100.0  # typical sds: a mean or spread beyond has run away
-    suspect_correlation: float = 0.985  # above it a start without correlations is tried too
-    min_subjects: int = 5  # fewer tell no variance
+    max_nodes: int = 4000  # per subject; finer rules are not tried: time and memory grow with it
+    max_draws_shift: float = 0.2  # standard errors; a smaller shift by other draws does no harm
+    small_spread: float = 0.3  # of a likelihood's sd; only such spreads are worth a refit without
+    min_spread_gain: float = 0.05  # log-units; a spread that gains less may be quadrature error
+    diverged_sds: float = 100.0  # typical sds; no person is so far out, so the search has diverged
+    suspect_correlation: float = 0.985  # beyond it a maximum is often a local one: restart
+    min_subjects: int = 5  # with fewer, the variance between people is hardly estimable
     reml_subjects: int = 50  # REML below: ML understates variances by 1 / N, 2 % here
-    subjects_per_covariance: int = 4  # of each entry of S; with fewer, correlations run to +-1
+    subjects_per_covariance: int = 4  # per entry of S; with fewer, correlations run to +-1
 
 
 FIT = PopulationFitOptions()
@@ -110,7 +110,7 @@ class Plan(NamedTuple):
         fixed = np.array([a for a in range(p) if a not in random], dtype=np.int64)
         # Coefficients of coordinates without spread may move until some subject's coordinate has
         # moved by a typical sd: the likelihood is an expansion in them.
-        most = np.abs(design).max(axis=0)  # (p, n_beta)
+        most = np.abs(design).max(axis=0)
         sd = self.likelihoods.typical.sd[fixed, None]
         room = np.divide(sd, most[fixed], out=np.full((len(fixed), most.shape[1]), np.inf),
                          where=most[fixed] > 0)  # fmt: skip
@@ -210,7 +210,7 @@ def fit_plan(plan: Plan) -> PlanFit:
             )
         status["no spread in " + name] = words + "."
     if not error.converged:
-        worst = np.argsort(-np.abs(error.differences))[:5]  # enough to look at
+        worst = np.argsort(-np.abs(error.differences))[:5]  # a longer list would not be read
         people = format_list(str(plan.likelihoods.subjects[i]) for i in worst)
         other, advice = "more nodes", f"give more than nodes={problem.k}"
         if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
@@ -268,7 +268,7 @@ def _fit_random(plan: Plan, random: list[int], beta: Vector, start: _StartingVal
         here = optimum.x[: s.n_beta], *start, optimum.x[s.n_beta :]
         optimum = maximize_by_quadrature(problem, *here, posterior=optimum.posterior)
         best = _Candidate.of(plan, problem, optimum)
-    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions  # draws
+    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
     if problem.structure.spread.correlated and _is_suspect(optimum) and not costly:
         differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = maximize_by_quadrature(problem, beta, *differences)
@@ -313,7 +313,7 @@ def _drop_smallest_spread(
     if len(random) > QUADRATURE.max_product_dimensions or not best.error.converged:
         # Refits are too costly, or differences of F not reliable: drop only spreads at 0.
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
-    for c in np.argsort(shares):  # the smallest spread first
+    for c in np.argsort(shares):  # smallest first: likeliest worth nothing; refits are costly
         if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]
@@ -536,7 +536,7 @@ def fit_population(
     workers = available_threads() if threads is None else threads
     if people is None and hasattr(data, "people"):
         people = _people_of_reading(data, covariates, formula)
-    if getattr(data, "kind", None) == "choices":  # a choice experiment that was read
+    if getattr(data, "kind", None) == "choices":  # what pn.read returns wraps them
         data = getattr(data, "data", data)
     likelihoods, conditions = build_likelihoods(data, model, within, varying, links, workers)
     n = len(likelihoods.subjects)

@@ -41,20 +41,20 @@ from penchant.tails import chi_square_isf, normal_isf, normal_sf
 class InferenceOptions:
     """Limits of identification, profile intervals and the test of normality."""
 
-    min_relative_curvature: float = 1e-9  # of a direction: below it nothing is known of it
-    min_upward_part: float = 0.1  # of a spread parameter in a direction of negative curvature
-    min_normality_subjects: int = 20  # fewer tell no skewness or kurtosis
+    min_relative_curvature: float = 1e-9  # of a direction; less is rounding: it is unidentified
+    min_upward_part: float = 0.1  # a spread parameter with less did not cause negative curvature
+    min_normality_subjects: int = 20  # with fewer the test has hardly any power
     min_normality_reliability: float = 0.5  # below it posteriors have the population's shape
     max_log_sd_error: float = 0.15  # for Satterthwaite's interval; at 0.3 it covered only 91 %
-    max_log_sd_error_of_draws: float = 0.3  # where draws leave no profile to take instead
-    profile_gain_tol: float = 1e-5  # log-units; moves an end by less than profile_root_tol
-    profile_root_tol: float = 5e-3  # of the signed root of twice the drop, whose target is 1.96
-    max_profile_points: int = 16  # secants of a nearly straight line take 3 to 5
-    min_profile_distance: float = 1e-3  # in log sd: a drop nearer to the maximum is no profile's
-    max_profile_sd: float = 20.0  # typical sds: an upper end beyond is reported as infinite
-    max_fixed_shift: float = 2.0  # standard errors of fixed coefficients between placements
-    fixed_shift_tol: float = 0.02  # of max_fixed_shift: the last move before a point is accepted
-    max_fixed_placements: int = 12  # of nodes at one point of a profile with fixed coefficients
+    max_log_sd_error_of_draws: float = 0.3  # laxer: draws are too noisy for a profile instead
+    profile_gain_tol: float = 1e-5  # log-units; the ends then move by less than profile_root_tol
+    profile_root_tol: float = 5e-3  # of the signed root, 1.96 at 95 %: its ends have three digits
+    max_profile_points: int = 16  # a backstop: on a nearly straight line secants take 3 to 5
+    min_profile_distance: float = 1e-3  # in log sd; a sharper drop is a failed ascent, not data
+    max_profile_sd: float = 20.0  # typical sds; nobody is so far out: beyond it the end is infinite
+    max_fixed_shift: float = 2.0  # standard errors; farther the quadratic expansion goes astray
+    fixed_shift_tol: float = 0.02  # of max_fixed_shift; after such a move the expansion is exact
+    max_fixed_placements: int = 12  # a backstop: each placement evaluates the model again
 
 
 INFERENCE = InferenceOptions()
@@ -92,7 +92,7 @@ def parameter_covariances(optimum: SearchResult, rank: int) -> ParameterCovarian
     inverse = (own / values[identified]) @ own.T
     scores = optimum.evaluation.scores[:, free]
     n = len(scores)
-    meat = scores.T @ scores * (n / max(n - rank, 1))  # HC1 over subjects
+    meat = scores.T @ scores * (n / max(n - rank, 1))  # HC1: corrects for the rank fitted
     model[np.ix_(free, free)] = inverse
     robust[np.ix_(free, free)] = inverse @ meat @ inverse
     flat = np.zeros((int((~identified).sum()), size))
@@ -106,13 +106,13 @@ def unidentified_coefficients(optimum: SearchResult, errors: ParameterCovariance
     directions = np.abs(errors.flat * np.where(size > 0, size, 1.0))
     highest = directions.max(axis=1, initial=0.0)
     own = directions[:, : optimum.marginal.structure.n_beta]
-    return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))  # a visible part of it
+    return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))  # smaller parts are rounding
 
 
 def free_parameters(optimum: SearchResult) -> Any:
     """Parameters that are neither held nor at the end of their range."""
     low, high = parameter_bounds(optimum.marginal.structure, optimum.log_sd_floors)
-    at_end = (optimum.x <= low + 1e-9) | (optimum.x >= high - 1e-9)  # projection is exact
+    at_end = (optimum.x <= low + 1e-9) | (optimum.x >= high - 1e-9)  # clipping ends exactly there
     return np.flatnonzero(~(optimum.held.astype(bool) | at_end))
 
 
@@ -144,7 +144,8 @@ def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPost
     whole += slope @ covariance @ np.swapaxes(slope, 1, 2)
     influence = np.einsum("ia,ab,ib->i", evaluation.scores, covariance, evaluation.scores)
     loo = evaluation.evidence - influence
-    # First order is E_i - s' I^-1 s; where one subject moves the maximum much, a Newton step.
+    # E_i - s' I^-1 s is exact to first order only: a subject who moves the maximum much gets a
+    # Newton step instead.
     for i in np.flatnonzero(influence > 0.5):
         loo[i] = _loo_evidence(optimum, int(i))
     return SubjectPosteriors(mean, whole, influence, loo)
@@ -161,7 +162,7 @@ def _loo_evidence(optimum: SearchResult, i: int) -> float:
     rest = (optimum.information + own.hessian)[np.ix_(free, free)]
     step = np.linalg.lstsq(rest, -own.gradient[free], rcond=None)[0]
     x = optimum.x.copy()
-    x[free] += np.clip(step, -1.0, 1.0)  # nodes do not serve farther away
+    x[free] += np.clip(step, -1.0, 1.0)  # nodes miss the posteriors farther away
     return float(optimum.marginal.evidence(x)[i])
 
 
@@ -207,7 +208,7 @@ def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> Spread
                 on_z = on_r / (1 - correlation**2)
                 squared = np.einsum("kab,kl,lab->ab", on_z, covariance, on_z)
             z[g] = np.maximum(np.sqrt(squared), 1 / np.sqrt(np.maximum(df - 2, 1.0))[:, None])
-            np.fill_diagonal(z[g], np.nan)  # no correlation with itself
+            np.fill_diagonal(z[g], np.nan)  # a constant has no error
     return SpreadErrors(log_sd, z)
 
 
@@ -300,7 +301,7 @@ def profile_limits(
     direction[rest] = -np.linalg.lstsq(inner, information[rest, index], rcond=None)[0]
     direction[index] = 1.0
     curvature = float(information[index] @ direction)
-    first = np.sqrt(2 * drop / max(curvature, 1e-3))  # Wald's end; flat profiles need a cap
+    first = np.sqrt(2 * drop / max(curvature, 1e-3))  # Wald's end, capped if F is flat
     typical = float(problem.likelihoods.typical.sd[s.random[c]])
     ends_at = (
         float(optimum.log_sd_floors[c]) + np.log(TRUST_REGION.vanishing_factor),
@@ -362,7 +363,7 @@ class _Profile:
         if abs(inner - at) > TRUST_REGION.trust_radius:
             nodes = self.nodes_at[float(at)] = recentre_nodes(self.problem, start, nodes)
         for _ in range(INFERENCE.max_fixed_placements if s.fixed.size else 1):
-            if s.fixed.size:  # the expansion holds nearby only: made where the ascent starts
+            if s.fixed.size:  # the expansion is accurate only near where it was made
                 nodes = recentre_nodes(self.problem, start, nodes)
             bounds = trust_region_bounds(s, start, self.log_sd_floors)
             best, evaluation = newton_ascent(
@@ -404,11 +405,12 @@ def _profile_crossing(
     cannot follow.
     """
     centre, target = float(best.x[profile.index]), float(np.sqrt(2 * drop))
-    inner, outer = (centre, 0.0), None  # points, with the root of twice the fall there
+    inner, outer = (centre, 0.0), None
     at, inner_x = centre + step, best.x
     for _ in range(INFERENCE.max_profile_points):
         at = min(max(at, ends_at[0]), ends_at[1])
-        # From the last point within the interval: ascents from beyond may end on a lower ridge.
+        # Start from the last point within the interval: ascents from beyond may end on a lower
+        # ridge, and make the interval too short.
         new = profile(predictor(inner_x, at - inner[0]), at)
         root = float(np.sqrt(2 * max(best.value - new.value, 0.0)))
         if abs(root - target) < INFERENCE.profile_root_tol:

@@ -26,8 +26,8 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy import _kernels as compiled
 
-MAX_CHUNK_NUMBERS = 1_000_000  # of attributes in a chunk: 8 MB, about a processor's cache
-MAX_CACHED_CHUNKS = 8  # of attributes: a search in the weights alone asks for the same again
+MAX_CHUNK_NUMBERS = 1_000_000  # 8 MB of attributes: larger chunks fall out of the cache
+MAX_CACHED_CHUNKS = 8  # bounds memory; searches in the weights alone reuse the same few chunks
 EMPTY: Vector = np.empty(0)
 
 
@@ -215,7 +215,8 @@ class EpisodeLikelihoods:
             self.profiles.check_finite(x, rows)
             cached = (x, rows, slopes, undefined)
             if len(self._cache) >= MAX_CACHED_CHUNKS:
-                self._cache.clear()  # one search's chunks are asked for in turn
+                # All of them: a search asks for its chunks in turn, so the oldest is needed next.
+                self._cache.clear()
             self._cache[key] = cached
         return cached
 
@@ -287,7 +288,9 @@ class ChoiceLikelihoods:
     @cached_property
     def _pairs(self) -> tuple[IntVector, IntVector]:
         assert self.choices.subject is not None
-        order = np.argsort(self.choices.subject, kind="stable")  # decisions in time
+        # A stable sort keeps each subject's decisions in order: sums, and so results, are
+        # the same to the last bit however subjects are interleaved in the data.
+        order = np.argsort(self.choices.subject, kind="stable")
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
         return order, np.concatenate([[0], np.cumsum(counts)])
 
@@ -438,7 +441,7 @@ def _table(x: Matrix, rows: DecisionIndex) -> tuple[Any, ...]:
 
 def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
     """Typical ranges: of weights by their attributes' root mean squares, of shapes by bounds."""
-    # An attribute that never varies tells nothing of its weight: any unit serves.
+    # An attribute that never varies says nothing of its weight: 1 instead of a division by 0.
     size = np.where(size > 0, size, 1.0)
     centre, sd = np.zeros(len(coordinates)), np.full(len(coordinates), 1.5)
     for a, c in enumerate(coordinates.each):

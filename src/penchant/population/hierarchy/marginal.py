@@ -127,7 +127,7 @@ class LogCholesky:
         order = self.factor_order
         own = weight[np.ix_(order, order)]
         hessian = 2.0 * np.einsum("kxz,lxz->kl", own @ first, first)
-        along = 2.0 * own @ factor  # tr(weight dL L') = sum of dL * weight L
+        along = 2.0 * own @ factor
         for a in range(self.size):
             hessian[a, a] += factor[a] @ along[a]
         for k, (a, b) in enumerate(self.lower_indices, start=self.size):
@@ -165,7 +165,7 @@ class LogCholesky:
         """Permute from the order of the factor to that of the coordinates."""
         if not self.order:
             return ordered
-        inverse = np.argsort(self.factor_order)  # of a permutation
+        inverse = np.argsort(self.factor_order)
         return ordered[..., inverse, :][..., :, inverse]
 
 
@@ -500,7 +500,7 @@ class MarginalLikelihood:
 
 
 def _inverse(matrix: Matrix) -> Matrix:
-    # Scaled to correlations: standard deviations may differ by many orders of magnitude.
+    # Inverted as correlations: sds that differ by orders of magnitude would cost digits.
     sd = np.sqrt(np.diag(matrix))
     unit = np.outer(sd, sd)
     return np.asarray(np.linalg.inv(matrix / unit) / unit)

@@ -47,11 +47,11 @@ from penchant.softmax.likelihood import available_threads
 class MixtureOptions:
     """Limits of the EM iteration over models."""
 
-    max_rounds: int = 40  # of responsibilities and populations; 5 to 15 are usual
-    gain_tol: float = 1e-3  # log-units in a round: responsibilities then move by less
-    step_tol: float = 0.02  # standard errors; an M-step that the next round repeats may be rough
-    min_subjects: float = 3.0  # expected followers; with fewer a model keeps its population
-    min_responsibility: float = 1e-8  # keeps everybody's weight, and so every variance, positive
+    max_rounds: int = 40  # a backstop: 5 to 15 EM rounds are usual
+    gain_tol: float = 1e-3  # log-units per round; smaller gains change no reported probability
+    step_tol: float = 0.02  # standard errors; coarse, as the next round repeats the M-step anyway
+    min_subjects: float = 3.0  # expected; with fewer a variance would collapse: no update
+    min_responsibility: float = 1e-8  # weights of 0 would leave an empty model without a variance
 
 
 MIXTURE = MixtureOptions()
@@ -219,7 +219,7 @@ def fit_mixture(
             if responsibilities[:, k].sum() >= MIXTURE.min_subjects or component.optimum is None:
                 component.update(np.maximum(responsibilities[:, k], MIXTURE.min_responsibility))
             evidence[:, k] = component.evidence
-        joint = np.log(np.maximum(shares, 1e-300)) + evidence  # a share may underflow to 0
+        joint = np.log(np.maximum(shares, 1e-300)) + evidence  # log of a share that is 0
         total = special.logsumexp(joint, axis=1)
         responsibilities = np.exp(joint - total[:, None])
         shares = responsibilities.mean(axis=0)

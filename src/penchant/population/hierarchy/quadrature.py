@@ -28,10 +28,11 @@ from penchant.population.hierarchy.marginal import MarginalEvaluation, Nodes, St
 # reference data sets then moves by less than 0.1 log-units with more nodes.
 NODES_BY_DIMENSION = {0: 1, 1: 11, 2: 9, 3: 7, 4: 5}
 # (nodes per shape parameter, draws of the weights) by number of shape parameters, where nodes are
-# draws: about 600 to 1600 nodes per subject, whatever the split.
+# draws. Nodes multiply, so that draws fall as shape parameters grow: 600 to 1600 nodes per subject.
 NODES_AND_DRAWS_BY_SHAPES = {0: (1, 256), 1: (5, 128), 2: (5, 64), 3: (3, 32)}
-MIN_NODES_AND_DRAWS = (3, 16)  # with more shape parameters, whose 3^q nodes are many
-# Grid points per shape parameter of the search for modes, by number of them: 11 to 64 in all.
+MIN_NODES_AND_DRAWS = (3, 16)  # with more shape parameters: 3^q nodes leave time for few draws
+# Grid points per shape parameter in the search for modes, by number of parameters: fewer for each
+# where there are more, as their product is what costs (11 to 64 points in all).
 GRID_POINTS_BY_SHAPES = {1: 11, 2: 6, 3: 4}
 
 
@@ -41,11 +42,11 @@ class QuadratureOptions:
 
     max_product_dimensions: int = 4  # 5^4 = 625 nodes; one more dimension costs more than draws
     rough_nodes: int = 5  # per dimension in early rounds, which only have to point the right way
-    n_draws: int = 128  # of the weights; a power of two, as Sobol points are balanced then
-    min_information: float = 1e-10  # relative to the diagonal; keeps factors of unidentified finite
-    population_share: float = 0.1  # of draws: importance weights are bounded by 10
-    max_mode_steps: int = 40  # Fisher scoring takes 5 to 15
-    mode_gain_tol: float = 1e-6  # log-units promised by a step: nodes need the mode to 0.001 sd
+    n_draws: int = 128  # a power of two: Sobol points are balanced at no other number
+    min_information: float = 1e-10  # relative to the diagonal; keeps unidentified widths finite
+    population_share: float = 0.1  # of draws; its inverse, 10, bounds every importance weight
+    max_mode_steps: int = 40  # a backstop: Fisher scoring takes 5 to 15
+    mode_gain_tol: float = 1e-6  # log-units: the mode is then known to 0.001 sd, enough for nodes
     max_mode_step: float = 2.0  # population sds; longer scoring steps overshoot on flat tails
 
 
@@ -120,7 +121,7 @@ class QuadratureRule:
             axis=2,
         )
         count = round(QUADRATURE.population_share * n_draws) if uses_draws else 0
-        # Every tenth, not the first tenth: both parts stay evenly spread.
+        # Every tenth draw, not the first tenth of them: both parts stay evenly spread.
         every_tenth = np.arange(shape[1]) % max(n_draws // max(count, 1), 1) == 0
         from_population = every_tenth if uses_draws else np.zeros(shape[1], dtype=bool)
         return cls(n_shape, z, first, second, uses_draws, from_population)
@@ -183,7 +184,7 @@ class QuadratureRule:
 @cache
 def _gauss_hermite_1d(k: int) -> tuple[Vector, Vector]:
     z, w = np.polynomial.hermite_e.hermegauss(k)
-    return z, np.log(w) + 0.5 * z**2  # weights of dz, not of exp(-z^2 / 2) dz
+    return z, np.log(w) + 0.5 * z**2  # as integrands include their own density
 
 
 def gauss_hermite(n: int, k: int) -> tuple[Matrix, Vector]:
@@ -251,12 +252,13 @@ def find_modes(
     limit = QUADRATURE.max_mode_step / np.sqrt(np.einsum("naa->na", precision))
     active, fraction = np.arange(n), np.ones(n)
     step = np.zeros((n, len(free)))
-    accepted = np.ones(n, dtype=bool)  # the others retry the same direction, shorter
+    accepted = np.ones(n, dtype=bool)  # rejected ones retry a shorter step
     for _ in range(max_steps):
         mine = active[accepted[active]]
         shrinkage = np.einsum("nab,nb->na", precision[mine], h[mine][:, free] - mean[mine])
         score = gradient[mine][:, free] - shrinkage
-        # Expected information: positive definite, so that the direction is uphill everywhere.
+        # Expected, not observed, information: always positive definite, so that the direction is
+        # uphill even where the log-posterior is convex.
         curvature = information[mine][:, free][:, :, free] + precision[mine]
         direction = np.linalg.solve(curvature, score[:, :, None])[:, :, 0]
         scale = np.maximum(np.abs(direction / limit[mine]).max(axis=1, initial=0.0), 1.0)
@@ -264,7 +266,7 @@ def find_modes(
         predicted = (direction * score).sum(axis=1)
         done = np.zeros(n, dtype=bool)
         done[mine] = predicted < QUADRATURE.mode_gain_tol
-        done |= fraction < 1e-4  # eight failed cuts: no better point can be told by rounding
+        done |= fraction < 1e-4  # nine failed cuts by 3: what is left to gain is rounding
         active = active[~done[active]]
         if not len(active):
             break
@@ -312,10 +314,12 @@ def shape_grid(coordinates: Coordinates) -> Matrix:
     own = sum(c.link.name != "identity" for c in coordinates.each[:q])
     for c in coordinates.each[:q]:
         count = GRID_POINTS_BY_SHAPES.get(own, 3)
-        if c.link.name == "identity":  # a difference between conditions
+        if c.link.name == "identity":
+            # A difference between conditions: 0 is near enough, and a grid would multiply the cost.
             axes.append(np.zeros(1))
         elif c.link.name == "logit":
-            axes.append(np.linspace(-4.0, 3.5, count))  # rates of 0.02 to 0.97
+            # Rates of 0.02 to 0.97: nearer to 0 and 1 likelihoods are flat, and hold few modes.
+            axes.append(np.linspace(-4.0, 3.5, count))
         else:
             shape = coordinates.shape[c.natural.index]
             inside = np.linspace(*shape.search_range, count + 2)[1:-1]
@@ -402,7 +406,8 @@ def build_nodes(
         information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
     else:
         value = likelihoods.values(which, h)
-    # Far out utilities overflow: such nodes get likelihood 0, as finite ones beside them have.
+    # Utilities overflow far out, where the likelihood is 0 anyway: one NaN there would spoil the
+    # subject's whole integral.
     overflowed = ~(
         np.isfinite(value.reshape(n, n_nodes)) & np.isfinite(information).all(axis=(2, 3))
     )
@@ -432,7 +437,7 @@ def _draw_weights(
     on_shape, weights = rule.shape_nodes(*own)
     n_psi = on_shape.shape[1]
     mean = means[:, s.random]
-    # The population's normal distribution of the weights given the shape parameters.
+    # Weights are drawn given each shape node, so that the prior there must be the conditional one.
     regression = np.zeros((n, mean.shape[1] - q, q))
     conditional = covariances[:, q:, q:]
     if q:
@@ -457,7 +462,7 @@ def _draw_weights(
         conditional_mean.reshape(pairs, -1),
         precision,
         s.random[q:],
-        max_steps=15,  # the start is near; an inexact mode costs efficiency, not correctness
+        max_steps=15,  # importance weights correct an inexact mode: it only costs efficiency
         on_shape=False,
     )
     information = modes.information[:, s.random[q:]][:, :, s.random[q:]] + precision

@@ -122,7 +122,7 @@ WITHOUT_INTERVAL = (
     "search that did not settle, or lie at an end of their range: the decisions of these people "
     "do not tell how large they are."
 )
-LOW_RELIABILITY = 0.3  # below it most variance of subjects' estimates is noise: said in words
+LOW_RELIABILITY = 0.3  # below it subjects differ mostly by noise: a note warns of reading them
 
 
 class PopulationSource(NamedTuple):
@@ -225,8 +225,6 @@ class PopulationFit(FrameExport):
     sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
     source: PopulationSource | None = field(default=None, repr=False)
     stored: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    # -- numbers ---------------------------------------------------------------------------------
 
     @property
     def standard_errors(self) -> Vector:
@@ -386,7 +384,7 @@ class PopulationFit(FrameExport):
         a, b = random.index(one), random.index(other)
         r = self._first(self.correlations)[s.random[a], s.random[b]]
         half = inferences.normal_half_width(level) * errors[a, b]
-        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # finite at bounds
+        z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # arctanh(+-1) is infinite
         return float(np.tanh(z - half)), float(np.tanh(z + half))
 
     @cached_property
@@ -397,8 +395,6 @@ class PopulationFit(FrameExport):
 
     def _first(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
-
-    # -- differences -----------------------------------------------------------------------------
 
     @preserve_frame_backend
     def contrast(self, factor: str, words: str, *, level: float = 0.95) -> Contrast:
@@ -430,8 +426,6 @@ class PopulationFit(FrameExport):
         if self.estimator == "ml":
             return self.log_likelihood
         return inferences.maximum_likelihood(self.source.optimum)[0]
-
-    # -- people ----------------------------------------------------------------------------------
 
     @property
     def prior(self) -> PopulationPrior:
@@ -533,8 +527,6 @@ class PopulationFit(FrameExport):
         return DataError(
             f"{what} must have the decisions; got a population read from a file. Fit it again."
         )
-
-    # -- for reading -----------------------------------------------------------------------------
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""

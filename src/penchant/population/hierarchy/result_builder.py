@@ -26,13 +26,13 @@ from penchant.population.hierarchy.subject_posteriors import PopulationSubjects
 class DiagnosisOptions:
     """Limits beyond which a status or a note is given."""
 
-    min_reliability: float = 0.1  # below it a spread may not be distinguishable from 0
-    max_mean_influence: float = 1.0  # standard errors by which one subject may move a mean
-    max_spread_influence: float = 1.5  # as above, of a spread, which rests on extremes by nature
-    boundary_correlation: float = 0.99  # the search's own bound is 0.992
-    normality_p_value: float = 0.01  # adjusted over coordinates: a note, not a test of interest
-    max_mean_distance: float = 12.0  # typical sds: no decision distinguishes means beyond
-    max_standard_error: float = 2.0  # typical sds: the mean may be anything that people have
+    min_reliability: float = 0.1  # below it a spread is hardly distinguishable from 0: warn
+    max_mean_influence: float = 1.0  # standard errors; one subject who moves a mean more is named
+    max_spread_influence: float = 1.5  # laxer than for means: spreads rest on extremes by nature
+    boundary_correlation: float = 0.99  # just within 0.992, the bound at which the search stops
+    normality_p_value: float = 0.01  # strict: a note that nobody asked for should rarely be false
+    max_mean_distance: float = 12.0  # typical sds; decisions are the same for all means beyond
+    max_standard_error: float = 2.0  # typical sds; the interval then covers all plausible values
 
 
 DIAGNOSIS = DiagnosisOptions()
@@ -48,7 +48,8 @@ def correlations_of(matrices: Matrix) -> Matrix:
     return np.asarray(correlations)
 
 
-# From the gravest: what makes all estimates doubtful comes before what concerns one of them.
+# Gravest first, as only one status is reported: what makes all estimates doubtful comes before what
+# concerns one of them.
 STATUS_ORDER = (
     "stopped early",
     "mean not identified",
@@ -101,12 +102,13 @@ def diagnose(
     for c, a in enumerate(s.random):
         if reliability[names[a]] < DIAGNOSIS.min_reliability:
             low, high = sd_limits[0, c]
-            if low < 0.05 * high:  # the interval reaches 0 in effect
+            if low < 0.05 * high:  # 0 is as plausible as the estimate
                 statuses["spread not told"] = (
                     f"The spread of {names[a]} may be anything from 0 to {high:.3g}: the decisions "
                     "hardly tell people apart in it."
                 )
-    # First-order change of each parameter if a subject is left out: information^-1 times its score.
+    # First-order change of each parameter if a subject is left out: refitting without each of them
+    # would cost as many searches as there are subjects.
     shift = np.abs(optimum.evaluation.scores @ errors.model) / np.sqrt(
         np.maximum(np.diag(errors.model), 1e-300)
     )
@@ -146,7 +148,7 @@ def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances
     unidentified = [
         names[a] for a in np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
     ]
-    coordinate_of = np.abs(s.design).sum(axis=0).argmax(axis=0)  # coordinate of each coefficient
+    coordinate_of = np.abs(s.design).sum(axis=0).argmax(axis=0)
     far = (np.abs(s.means(optimum.x[: s.n_beta]) - centre) > DIAGNOSIS.max_mean_distance * sd).any(
         axis=0
     )
@@ -159,12 +161,12 @@ def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances
         sentences.append(
             f"The decisions tell {format_list(unidentified)} together only: leave one of them out."
         )
-    else:  # one unidentified parameter, with its covariates
+    else:
         infinite = list(unidentified)
     infinite += [names[a] for a in np.flatnonzero(wide) if names[a] not in unidentified]
     for name in infinite:
         parameter = coordinates.names[coordinate_of[names.index(name)]]
-        if name == parameter or parameter not in infinite:  # its covariates follow from it
+        if name == parameter or parameter not in infinite:  # it says enough for its covariates
             sentences.append(f"{name} has no finite best value: {_remedy(name, coordinates)}.")
     return sentences
 

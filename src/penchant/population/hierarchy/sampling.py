@@ -26,10 +26,10 @@ from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import MarginalLikelihood
 from penchant.population.hierarchy.search import SearchResult
 
-LKJ_ETA = 2.0  # density |R|^(eta - 1): weakly against correlations of +-1
-HALF_T_DF = 3.0  # with the scale below the usual weak prior of standard deviations (as in brms)
-HALF_T_SCALE = 2.5  # on a logarithm or logit: factors of 12 between people are in the bulk
-MAX_LOG_SD_DISTANCE = 100.0  # from the scale's logarithm: beyond it exp and squares overflow
+LKJ_ETA = 2.0  # density |R|^(eta - 1): 1 would be flat, 2 keeps draws away from singular R
+HALF_T_DF = 3.0  # brms' default: tails heavy enough that data with large spreads overrule it
+HALF_T_SCALE = 2.5  # on a log or logit scale e^2.5 = 12: weak, as people seldom differ so much
+MAX_LOG_SD_DISTANCE = 100.0  # from the prior's scale: farther away exp and squares overflow
 
 
 class Prior(NamedTuple):
@@ -110,7 +110,7 @@ class Target:
         evaluation = self.marginal.evaluate(x)
         gradient, hessian = evaluation.gradient.copy(), evaluation.hessian.copy()
         first = self.marginal.structure.n_beta
-        step = 1e-4  # second differences: errors of about 1e-8
+        step = 1e-4  # second differences: truncation and rounding errors are both about 1e-8
         eye = step * np.eye(len(x))
         for a in range(first, len(x)):
             above, below = self.log_prior(x + eye[a]), self.log_prior(x - eye[a])
@@ -133,11 +133,13 @@ class Target:
         for _ in range(50):
             scale = np.sqrt(np.maximum(np.abs(np.diag(hessian)), 1e-12))
             values, vectors = np.linalg.eigh(-hessian / np.outer(scale, scale))
-            bent = np.maximum(np.abs(values), 1e-6)  # uphill where it is convex
+            # Absolute eigenvalues: the step is uphill where the log-posterior is convex too.
+            bent = np.maximum(np.abs(values), 1e-6)
             step = vectors @ ((vectors.T @ (gradient / scale)) / bent) / scale
-            if step @ gradient < 1e-10:  # log-units that a step promises
+            if step @ gradient < 1e-10:  # gain in log-units: less drowns in rounding of F
                 break
-            # As in `trust_region`: no spread changes by more than a factor of two in a step.
+            # A spread changes by a factor of two at most, beyond which nodes placed for the old
+            # one miss the posteriors (as in `trust_region`).
             step *= min(1.0, 0.7 / max(np.abs(step[self.marginal.structure.n_beta :]).max(), 1e-9))
             fraction = 1.0
             while self.value(x + fraction * step) < value and fraction > 1e-6:
@@ -238,7 +240,8 @@ def sample_posterior(
     if method == "nuts":
         x = _nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert(x), method, float("nan"), float(n))
-    # In unidentified directions the proposal is as wide as anything that a person may be.
+    # A floor under the information: in unidentified directions the proposal would be infinitely
+    # wide, and every draw from it worthless.
     min_information = np.full(len(mode), 0.1)
     min_information[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
     shortfall = np.maximum(min_information - np.diag(information), 0.0)
@@ -298,7 +301,8 @@ def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
     n = len(log_weights)
     weights = log_weights - log_weights.max()
     order = np.argsort(weights)
-    count = int(min(np.ceil(0.2 * n), np.ceil(3 * np.sqrt(n))))  # tail size of their paper
+    # The paper's tail size: its limits of k were derived for this.
+    count = int(min(np.ceil(0.2 * n), np.ceil(3 * np.sqrt(n))))
     tail = order[n - count :]
     cutoff = weights[order[n - count - 1]]
     beyond = np.exp(weights[tail]) - np.exp(cutoff)
@@ -306,7 +310,7 @@ def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
         return weights, float("-inf")
     k, sigma = generalized_pareto(np.maximum(beyond, 1e-300))
     p = (np.arange(count) + 0.5) / count
-    with np.errstate(over="ignore"):  # a k of hundreds: the largest are cut off below
+    with np.errstate(over="ignore"):  # k may be hundreds: the minimum below caps what overflows
         far = sigma / k * np.expm1(-k * np.log1p(-p))
     quantile = -sigma * np.log1p(-p) if abs(k) < 1e-9 else far
     smoothed = weights.copy()
@@ -362,7 +366,7 @@ def _nuts(
     model = nutpie.compiled_pyfunc.from_pyfunc(
         size, make_logp, make_expand, [np.dtype("float64")], [(size,)], ["x"]
     )
-    chains = 2  # the fewest that R-hat can compare
+    chains = 2  # more would each repeat the warm-up, one after another on one core
     each = -(-n // chains)
     trace = nutpie.sample(
         model,

@@ -50,22 +50,22 @@ from penchant.population.hierarchy.trust_region import (
 class SearchOptions:
     """Rounds, tolerances and sizes of the adaptive quadrature and of the Monte Carlo EM."""
 
-    max_rounds: int = 60  # placements of nodes; 4 to 10 are usual
-    patience_rounds: int = 15  # after so many, tolerances widen and steps shorten
-    rough_step_tol: float = 0.2  # standard errors: below it rough nodes give way to all of them
-    shift_tol: float = 0.1  # posterior sds: nodes of subjects who moved less stay as they are
-    min_damping: float = 0.02  # smallest fraction of a step, lest rounds come to a standstill
-    max_drop: float = 0.5  # log-units per hundred subjects that F may lose on re-centred nodes
-    node_noise: float = 0.5  # standard errors by which re-placed nodes move a parameter by chance
+    max_rounds: int = 60  # a backstop: 4 to 10 placements of nodes are usual
+    patience_rounds: int = 15  # later ones would alternate: tolerances widen, steps shorten
+    rough_step_tol: float = 0.2  # standard errors; for shorter steps rough nodes are too inexact
+    shift_tol: float = 0.1  # posterior sds; after smaller moves old nodes still serve: saves time
+    min_damping: float = 0.02  # of a full step; repeated halving would bring rounds to a standstill
+    max_drop: float = 0.5  # log-units per 100 subjects; a larger loss of F is no quadrature noise
+    node_noise: float = 0.5  # standard errors; re-placed nodes alone may move a parameter so far
     max_extrapolation: float = 8.0  # SQUAREM step length; longer ones overshoot with few draws
     em_step_tol: float = 0.05  # complete-data standard errors: EM hands over to Newton below it
     em_draws_divisor: int = 4  # EM uses a quarter of the draws: its steps are long and approximate
-    plateau_rounds: int = 6  # EM ends if F gained less than plateau_gain in so many: a ridge
-    plateau_gain: float = 0.5  # log-units; along a ridge Newton steps are better
-    max_recentrings: int = 3  # of nodes for another population; the second hardly moves them
-    max_redraws: int = 8  # placements of draws about a maximum, at each number of draws
-    max_nodes_at_once: int = 500_000  # of subjects evaluated together on finer rules: memory
-    max_total_nodes: int = 80_000  # of all subjects: draws are multiplied only up to this (time)
+    plateau_rounds: int = 6  # fewer would mistake the noise of new draws for a plateau of F
+    plateau_gain: float = 0.5  # log-units; EM that gains less creeps along a ridge: Newton's turn
+    max_recentrings: int = 3  # a backstop: the second re-centring hardly moves nodes any more
+    max_redraws: int = 8  # a backstop: with noisy draws a maximum may move for ever
+    max_nodes_at_once: int = 500_000  # bounds memory: finer rules are evaluated in such portions
+    max_total_nodes: int = 80_000  # of all subjects: bounds the time of the last, finest stage
 
 
 SEARCH = SearchOptions()
@@ -225,7 +225,8 @@ def maximize_by_quadrature(
             within_trust_region=True,
             max_reml_updates=1,
         )
-        # A vanishing spread ends the search: the caller fits again without that coordinate.
+        # A vanishing spread would take many rounds to reach 0: the search ends, and the caller fits
+        # again without that coordinate.
         if not held.any() and vanishing_spreads(s, best, log_sd_floors).size:
             x = best
             break
@@ -344,7 +345,7 @@ def _maximize_by_draws(
 def _has_vanishing_spread(
     problem: SearchProblem, x: Vector, held: BoolVector, log_sd_floors: Vector
 ) -> bool:
-    kept = held.any() or problem.with_spread_prior  # a spread is held, or the prior keeps it up
+    kept = held.any() or problem.with_spread_prior  # neither can vanish
     return not kept and bool(vanishing_spreads(problem.structure, x, log_sd_floors).size)
 
 
@@ -352,7 +353,7 @@ def _final_draws(problem: SearchProblem) -> int:
     """Number of draws in the last stage: up to eight times, as far as the nodes' budget goes."""
     n_nodes = len(problem.structure.design) * problem.rule(problem.k).n_nodes
     budget = SEARCH.max_total_nodes / n_nodes
-    # Powers of two keep Sobol points balanced.
+    # Rounded down to a power of two: Sobol points are balanced at no other number.
     return problem.n_draws * int(2 ** np.floor(np.log2(np.clip(budget, 1.0, 8.0))))
 
 

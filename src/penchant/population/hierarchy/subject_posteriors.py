@@ -37,7 +37,7 @@ from penchant.softmax.hypotheses import Parameter
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
 
-CANDIDATES_PER_DRAW = 8  # of importance resampling: duplicates are rare for near-normal posteriors
+CANDIDATES_PER_DRAW = 8  # fewer repeat draws where importance weights are uneven; more cost time
 
 
 class View(NamedTuple):
@@ -312,7 +312,7 @@ def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
     return h
 
 
-MIN_PREDICTED_PROBABILITY = 1e-5  # of a node: those below change no probability's fourth digit
+MIN_PREDICTED_PROBABILITY = 1e-5  # skips most nodes; those change no prediction's fourth digit
 
 
 def predict_choices(fit: Any, data: Any, average: bool) -> Matrix:
@@ -394,7 +394,8 @@ def _posterior_points(source: Any, label: Any, average: bool) -> tuple[Matrix, V
     q = int((s.random < source.likelihoods.coordinates.n_shape).sum())
     rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))
     if rule.uses_draws:
-        z = np.random.default_rng(0).standard_normal((512, r))  # repeatable
+        # A fixed seed: predicting twice must give the same numbers.
+        z = np.random.default_rng(0).standard_normal((512, r))
         weights = np.full(len(z), 1 / len(z))
     else:
         z = rule.z.reshape(-1, r)

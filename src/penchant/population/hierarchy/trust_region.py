@@ -28,16 +28,16 @@ from penchant.population.hierarchy.marginal import (
 class TrustRegionOptions:
     """Limits of the Newton iteration and of the parameter space."""
 
-    max_newton_steps: int = 60  # a backstop: a search that is not done by then is reported
-    max_reml_updates: int = 20  # re-linearisations of the REML term; two or three are usual
+    max_newton_steps: int = 60  # a backstop against endless loops; Newton usually needs far fewer
+    max_reml_updates: int = 20  # a backstop: two or three re-linearisations of REML are usual
     step_tol: float = 1e-3  # standard errors; smaller moves change no reported digit
     trust_radius: float = 0.7  # in log sd or Cholesky ratio: nodes placed for one sd serve half it
-    max_log_sd_step: float = 0.7  # of one Newton step: the quadratic model holds within a factor 2
+    max_log_sd_step: float = 0.7  # a factor of 2 in a step: F is far from quadratic beyond it
     max_cholesky_ratio: float = 8.0  # |t|; a correlation of 0.992, beyond which F hardly changes
-    min_relative_sd: float = 0.002  # sd between people over that of a likelihood: none in effect
-    vanishing_factor: float = 25.0  # times min_relative_sd (0.05): below it a spread counts as 0
-    min_residual_sd: float = 0.1  # as min_relative_sd, of an sd given the correlated ones before it
-    full_power_subjects: float = 1000.0  # with more people a smaller residual sd is detectable
+    min_relative_sd: float = 0.002  # of a likelihood's sd: smaller spreads are not distinguishable
+    vanishing_factor: float = 25.0  # times min_relative_sd: ends the slow descent to 0 early
+    min_residual_sd: float = 0.1  # as min_relative_sd, given correlated ones: keeps S invertible
+    full_power_subjects: float = 1000.0  # above it the floor falls: more people detect smaller sds
 
 
 TRUST_REGION = TrustRegionOptions()
@@ -156,7 +156,8 @@ def newton_ascent(
     value = evaluation.value + added_value
     for _ in range(TRUST_REGION.max_newton_steps):
         gradient = evaluation.gradient + added_gradient
-        # Parameters at a bound towards which the gradient points leave the active set.
+        # Parameters that the gradient presses against a bound are left out: their step would be
+        # cut off there, and spoil the direction of the others.
         at_bound = ((x <= low) & (gradient < 0)) | ((x >= high) & (gradient > 0))
         free = np.flatnonzero(~held & ~at_bound)
         if not len(free):
@@ -195,7 +196,7 @@ def modified_newton_step(gradient: Vector, information: Matrix) -> Vector:
     size = np.abs(np.diag(information))
     scale = np.sqrt(np.where(size > 1e-12, size, 1.0))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    positive = np.maximum(np.abs(values), 1e-8)  # bounds the step in flat directions
+    positive = np.maximum(np.abs(values), 1e-8)  # a flat direction would give an infinite step
     return np.asarray(vectors @ ((vectors.T @ (gradient / scale)) / positive) / scale)
 
 
@@ -257,8 +258,8 @@ def parameter_bounds(s: Structure, log_sd_floors: Vector) -> tuple[Vector, Vecto
     n_beta, r = s.n_beta, s.spread.size
     lowest = log_sd_floors[s.spread.factor_order]
     if s.spread.correlated:
-        # Detectable sds shrink with the fourth root of the number of people, as variances with the
-        # square root.
+        # The error of a variance shrinks with the square root of the number of people, so that the
+        # smallest detectable sd shrinks with the fourth root.
         n = max(len(s.subject_weights), 1)
         power = min(1.0, (TRUST_REGION.full_power_subjects / n) ** 0.25)
         detectable = TRUST_REGION.min_residual_sd * power
@@ -286,7 +287,8 @@ def trust_region_bounds(
         first = s.n_beta + g * s.spread.n_per_group
         radius[first : first + s.spread.size] = trust_radius
         ratios = slice(first + s.spread.size, first + s.spread.n_per_group)
-        # With t = tan(a) a correlation is sin(a): far from 0 the same change of t matters less.
+        # With t = tan(a) a correlation is sin(a): far from 0 a change of t matters less, so that
+        # the region may be wider there.
         radius[ratios] = trust_radius * np.sqrt(1 + x[ratios] ** 2)
     low, high = parameter_bounds(s, log_sd_floors)
     return np.maximum(low, x - radius), np.minimum(high, x + radius)
