@@ -29,11 +29,11 @@ def everybody_by_nuts(fit: pn.results.PopulationFit, *, draws: int, tune: int, s
     """
     import nutpie
 
-    from penchant.population.hierarchy.sampling import Target
+    from penchant.population.hierarchy.sampling import LogPosterior
 
     source = fit.source
     found, people = source.descriptive, source.likelihoods
-    target, s = Target.of(found, people), found.marginal.structure
+    target, s = LogPosterior.of(found, people), found.marginal.structure
     n, r, b = len(people.subjects), len(s.random), s.n_beta
     size = len(found.x)
     everyone = np.arange(n)
@@ -43,7 +43,7 @@ def everybody_by_nuts(fit: pn.results.PopulationFit, *, draws: int, tune: int, s
         x = found.x + errors * y[:size]
         h = posterior.centre + np.einsum("nab,nb->na", posterior.factor, y[size:].reshape(n, r))
         slopes = people.derivatives(everyone, h[:, None, None])
-        matrix = s.spread.matrices(x[b:])[0]
+        matrix = s.spread.covariance_matrices(x[b:])[0]
         precision = np.linalg.inv(matrix)
         away = h - s.means(x[:b])[:, s.random]
         pulled = away @ precision
@@ -91,7 +91,7 @@ def reported(fit: pn.results.PopulationFit, x: np.ndarray) -> np.ndarray:
     s = fit.source.descriptive.marginal.structure
     rows = []
     for one in x:
-        matrix = s.spread.matrices(one[s.n_beta :])[0]
+        matrix = s.spread.covariance_matrices(one[s.n_beta :])[0]
         sd = np.sqrt(np.diag(matrix))
         below = [matrix[a, c] / (sd[a] * sd[c]) for a, c in s.spread.lower_indices]
         rows.append(np.concatenate([one[: s.n_beta], sd, below]))

@@ -31,12 +31,12 @@ class Quadratic:
         self.subjects = tuple(range(n))
         self.n_decisions = np.ones(n, dtype=np.int64)
         sd = self.estimates.std(axis=0) + np.sqrt(np.einsum("naa->na", self.covariances)).mean(0)
-        self.typical = TypicalRange(self.estimates.mean(axis=0), 3 * sd)
+        self.typical_range = TypicalRange(self.estimates.mean(axis=0), 3 * sd)
 
-    def values(self, which, h):
-        return self.derivatives(which, h).value
+    def log_likelihoods(self, subject_indices, h):
+        return self.derivatives(subject_indices, h).value
 
-    def derivatives(self, which, h, on_shape=True):
+    def derivatives(self, which, h, with_shape_slopes=True):
         precision = np.linalg.inv(self.covariances[which])
         away = h - self.estimates[which][:, None, None]
         pull = np.einsum("nab,nklb->nkla", precision, away)

@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 import penchant as pn
-from penchant.population.regret_growth import ORDERS, best_orders, fit_curves, replicates
+from penchant.population.regret_growth import (
+    ORDERS,
+    best_orders,
+    fit_curves,
+    wild_bootstrap_replicates,
+)
 
 T = np.arange(1.0, 91.0)
 CURVES = {
@@ -206,7 +211,7 @@ def test_regret_is_not_changed():
 def test_bootstrap_keeps_the_size_of_what_each_decision_added_and_its_blocks():
     regret = random_walk(7)
     fitted = growth_order(regret).curve().at(T)
-    again = replicates(regret, fitted, 50, np.random.default_rng(3))
+    again = wild_bootstrap_replicates(regret, fitted, 50, np.random.default_rng(3))
     added = np.diff(regret - fitted, prepend=0.0)
     redone = np.diff(again - fitted, axis=1, prepend=0.0)
     np.testing.assert_allclose(np.abs(redone), np.tile(np.abs(added), (50, 1)), atol=1e-9)
@@ -218,7 +223,7 @@ def test_bootstrap_keeps_the_size_of_what_each_decision_added_and_its_blocks():
 def test_shares_count_replicates_and_the_confidence_is_that_of_the_category():
     regret = random_walk(11)
     found = growth_order(regret, n_bootstrap=300, rng=np.random.default_rng(5))
-    again = replicates(regret, found.curve().at(T), 300, np.random.default_rng(5))
+    again = wild_bootstrap_replicates(regret, found.curve().at(T), 300, np.random.default_rng(5))
     best = best_orders(fit_curves(again), again)
     for k, order in enumerate((*ORDERS, "none")):
         assert found.shares[order] == pytest.approx((best == k).mean(), abs=1e-12)

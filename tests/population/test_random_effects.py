@@ -6,10 +6,10 @@ from scipy import optimize, stats
 
 import penchant as pn
 from penchant.population.meta_analysis import (
-    Whitened,
+    WhitenedEstimates,
     dersimonian_laird,
-    is_maximum,
-    reml,
+    is_reml_maximum,
+    reml_covariance_and_convergence,
     restricted_log_likelihood,
 )
 
@@ -104,7 +104,7 @@ def test_one_parameter_is_as_in_statsmodels():
 def test_restricted_likelihood_and_its_derivative_are_those_written_out():
     rng = np.random.default_rng(3)
     estimates, covariances = drawn(rng, np.array([[0.8, 0.3], [0.3, 0.5]]), 6)
-    white = Whitened(estimates, covariances, np.eye(2))
+    white = WhitenedEstimates(estimates, covariances, np.eye(2))
     between = np.array([[0.7, 0.2], [0.2, 0.9]])
     value, slope = restricted_log_likelihood(between, white)
     assert value == pytest.approx(literal_reml(estimates, covariances, between), rel=1e-12)
@@ -132,9 +132,9 @@ def test_no_other_covariance_between_subjects_is_more_likely(seed):
     best = max(-optimize.minimize(loss, s, method="Nelder-Mead", options={"maxiter": 4000}).fun
                for s in starts)  # fmt: skip
     assert top >= best - 1e-7
-    white = Whitened.of(estimates, covariances)
-    assert is_maximum(reml(white)[0], white)
-    assert not is_maximum(reml(white)[0] + 0.3 * np.eye(2), white)
+    white = WhitenedEstimates.of(estimates, covariances)
+    assert is_reml_maximum(reml_covariance_and_convergence(white)[0], white)
+    assert not is_reml_maximum(reml_covariance_and_convergence(white)[0] + 0.3 * np.eye(2), white)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -144,8 +144,8 @@ def test_subjects_known_to_a_thousandth_or_to_a_thousand_have_the_highest_peak(s
     variances = 10.0 ** rng.uniform(-6, 6, (n, 1, 1))
     tau2 = 10.0 ** rng.uniform(-4, 4) * (seed % 3 > 0)
     estimates = rng.normal(size=(n, 1)) * np.sqrt(variances[:, 0] + tau2)
-    white = Whitened.of(estimates, variances)
-    between, arrived = reml(white)
+    white = WhitenedEstimates.of(estimates, variances)
+    between, arrived = reml_covariance_and_convergence(white)
     assert arrived
     top, _ = restricted_log_likelihood(between, white)
     for size in np.append(0.0, 10.0 ** np.linspace(-6, 14, 300)):
@@ -175,8 +175,8 @@ def test_moments_are_right_on_average():
     made = []
     for _ in range(2000):
         estimates = np.einsum("sab,sb->sa", roots, rng.normal(size=(10, 2)))
-        white = Whitened.of(estimates, covariances)
-        made.append(white.covariance_back(dersimonian_laird(white)))
+        white = WhitenedEstimates.of(estimates, covariances)
+        made.append(white.unwhiten_covariance(dersimonian_laird(white)))
     error = np.std(made, axis=0) / np.sqrt(len(made))
     assert (np.abs(np.mean(made, axis=0) - between) < 4 * error + 0.02).all()
 

@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from penchant.population.group_comparison import welch, welch_of_several
+from penchant.population.group_comparison import welch, welch_anova
 from penchant.population.rank_tests import (
+    gehan_scores,
     rank_test,
-    scores,
     signed_rank_p_value,
-    surest_differences,
+    smallest_certain_differences,
 )
 
 
@@ -60,7 +60,7 @@ RANGE = st.tuples(st.integers(-4, 4), st.integers(0, 3)).map(lambda r: (r[0], r[
 @given(st.lists(RANGE, min_size=2, max_size=9))
 def test_scores_count_who_is_certainly_lower_and_higher(ranges):
     places = np.array(ranges, dtype=float)
-    assert scores(places).tolist() == literal_scores(ranges)
+    assert gehan_scores(places).tolist() == literal_scores(ranges)
 
 
 @settings(deadline=None)
@@ -95,7 +95,7 @@ def test_who_may_lie_anywhere_takes_no_part():
 def test_the_least_certain_difference_is_what_pairs_are_ranked_by():
     first = np.array([[-np.inf, -np.inf], [0.4, 0.9], [0.4, 0.9], [2.0, 2.0], [-np.inf, -np.inf]])
     second = np.array([[0.3, 0.3], [0.1, 0.1], [0.5, 0.5], [np.nan, np.nan], [-np.inf, -np.inf]])
-    found = surest_differences(first, second)
+    found = smallest_certain_differences(first, second)
     np.testing.assert_allclose(found, [-np.inf, 0.3, 0.0, np.nan, 0.0])
 
 
@@ -117,7 +117,7 @@ def test_welchs_test_of_two_means_is_the_square_of_t():
     first, second = drawn(4, 9, 13)
     errors = [g.std(ddof=1) / np.sqrt(len(g)) for g in (first, second)]
     means = np.array([first.mean(), second.mean()])
-    several = welch_of_several(means, np.array(errors), np.array([8, 12]))
+    several = welch_anova(means, np.array(errors), np.array([8, 12]))
     two = welch(means[:1], means[1:], (np.array(errors[:1]), np.array(errors[1:])), (8, 12))
     assert several.statistic == pytest.approx(float(two.statistic[0]) ** 2, rel=1e-10)
     assert several.p_value == pytest.approx(float(two.p_value[0]), rel=1e-10)
@@ -127,9 +127,9 @@ def test_welchs_test_of_several_means_is_scipys():
     groups = drawn(5, 9, 13, 21)
     means = np.array([g.mean() for g in groups])
     errors = np.array([g.std(ddof=1) / np.sqrt(len(g)) for g in groups])
-    found = welch_of_several(means, errors, np.array([len(g) - 1 for g in groups]))
+    found = welch_anova(means, errors, np.array([len(g) - 1 for g in groups]))
     known = stats.f_oneway(*groups, equal_var=False)
     assert found.statistic == pytest.approx(known.statistic, rel=1e-10)
     assert found.p_value == pytest.approx(known.pvalue, rel=1e-10)
-    blank = welch_of_several(means, np.array([0.1, np.nan, 0.2]), np.array([8, 12, 20]))
+    blank = welch_anova(means, np.array([0.1, np.nan, 0.2]), np.array([8, 12, 20]))
     assert np.isnan(blank.p_value)

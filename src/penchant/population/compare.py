@@ -32,14 +32,14 @@ from penchant.population.group_comparison import (
 )
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
-from penchant.population.score_relations import PartialOut, ranks, relations
+from penchant.population.score_relations import PartialOut, ranks, score_relations
 from penchant.population.subject_estimates import (
     ByKind,
     GroupScale,
     Scale,
     SubjectEstimates,
     is_score,
-    labels_by,
+    labels_of_subjects,
     subject_estimates,
     with_logarithms,
 )
@@ -84,15 +84,15 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
     columns = []
     for name, by in given.items():
         try:
-            labels = labels_by(estimates, by, people)
+            labels = labels_of_subjects(estimates, by, people)
         except DataError as error:
             said = str(error).replace("by must", f"covariates[{name!r}] must", 1)
             raise DataError(said) from None
-        columns += _coded(name, labels)
+        columns += _code_columns(name, labels)
     return Covariates(tuple(given), np.column_stack(columns))
 
 
-def _coded(name: str, labels: Sequence[Any]) -> list[Vector]:
+def _code_columns(name: str, labels: Sequence[Any]) -> list[Vector]:
     if all(isinstance(one, int | float | np.number) for one in labels):
         values = np.array(labels, dtype=np.float64)
         if np.ptp(values) == 0:
@@ -198,7 +198,7 @@ def adjusted_differences(
         contrast[[a, b]] = 1.0, -1.0
         gap = contrast @ fit.coefficients
         covariance = np.einsum("a,paqb,b->pq", contrast, fit.robust, contrast)
-        found = _rows(fit, contrast, gap, np.sqrt(np.diag(covariance)), level)
+        found = _difference_columns(fit, contrast, gap, np.sqrt(np.diag(covariance)), level)
         enough = min(counts[a], counts[b]) > 1
         differences += [
             Difference(
@@ -215,7 +215,7 @@ def adjusted_differences(
     return differences, tests
 
 
-def _rows(
+def _difference_columns(
     fit: LeastSquares, contrast: Vector, gap: Vector, error: Vector, level: float
 ) -> dict[str, Vector]:
     """Everything of the differences of one pair: t tests, intervals, and sizes of effects.
@@ -246,12 +246,12 @@ def _rows(
     }
 
 
-def residuals_on(values: Matrix, covariates: Covariates) -> Matrix:
+def residuals_on_covariates(values: Matrix, covariates: Covariates) -> Matrix:
     """Residuals of values after least squares on the covariates.
 
     >>> import numpy as np
     >>> age = Covariates(("age",), np.array([[-1.0], [0.0], [1.0]]))
-    >>> residuals_on(np.array([[1.0], [2.0], [3.0]]), age).round(12).ravel()
+    >>> residuals_on_covariates(np.array([[1.0], [2.0], [3.0]]), age).round(12).ravel()
     array([0., 0., 0.])
     """
     x = np.column_stack([np.ones(len(values)), covariates.columns])
@@ -281,7 +281,7 @@ class _Pair:
             self.degrees_of_freedom,
         )
         half = t_isf((1 - self.level) / 2, found.degrees_of_freedom) * found.standard_error
-        effect = self._effect()
+        effect = self._effect_sizes()
         columns = {
             **found._asdict(),
             "low": found.difference - half,
@@ -297,7 +297,7 @@ class _Pair:
             for i, name in enumerate(a.names)
         ]
 
-    def _effect(self) -> EffectSize:
+    def _effect_sizes(self) -> EffectSize:
         """Hedges' g, where the standard errors come from the spread between subjects."""
         a, b = self.first, self.second
         if not a.rule == b.rule == "mean-sample":
@@ -396,11 +396,11 @@ def compare_groups(
             )
         held = read_covariates(groups, covariates, people)
     if by is not None:
-        labels = labels_by(groups, by, people)
-        everyone, logs = _everyone(groups, scale)
+        labels = labels_of_subjects(groups, by, people)
+        everyone, logs = _all_subject_estimates(groups, scale)
         if is_score(labels, kind):
             called = by if isinstance(by, str) else "score"
-            found = _by_score(everyone, labels, adjust, level, called, held)
+            found = _compare_by_score(everyone, labels, adjust, level, called, held)
             return replace(found, logs=logs)
         groups = {
             label: everyone.subset([i for i, own in enumerate(labels) if own == label])
@@ -416,16 +416,16 @@ def compare_groups(
             f"degrees_of_freedom must be 'own' or 'subjects'; got {degrees_of_freedom!r}. "
             "Choose one."
         )
-    pooled = {label: _population(found, scale) for label, found in groups.items()}
+    pooled = {label: _as_population_estimate(found, scale) for label, found in groups.items()}
     populations = {label: population for label, (population, _) in pooled.items()}
     logs = (*logs, *dict.fromkeys(name for _, own in pooled.values() for name in own))
-    _check_alike(populations)
+    _check_same_parameters(populations)
     chosen = _checked_pairs(populations, pairs)
     if held is not None:
-        mine, own, same = _usable(everyone, labels, held)
+        mine, own, same = _select_usable_subjects(everyone, labels, held)
         differences, tests = adjusted_differences(mine, own, chosen, same, level)
     else:
-        made = [_pair(populations, pair, degrees_of_freedom, level) for pair in chosen]
+        made = [_group_pair(populations, pair, degrees_of_freedom, level) for pair in chosen]
         differences = [difference for pair in made for difference in pair.differences()]
         tests = [pair.joint() for pair in made]
     single = adjusted_p_values([d.p_value for d in differences], adjust)
@@ -445,7 +445,7 @@ def compare_groups(
     )
 
 
-def _usable(
+def _select_usable_subjects(
     everyone: SubjectEstimates, labels: Sequence[Any], held: Covariates
 ) -> tuple[SubjectEstimates, list[Any], Covariates]:
     """Subjects with an estimate that can be averaged, their labels and covariates."""
@@ -462,7 +462,9 @@ def _check_scale(scale: str) -> None:
         )
 
 
-def _everyone(estimates: Any, scale: GroupScale) -> tuple[SubjectEstimates, tuple[str, ...]]:
+def _all_subject_estimates(
+    estimates: Any, scale: GroupScale
+) -> tuple[SubjectEstimates, tuple[str, ...]]:
     """Estimates of subjects on this scale, and which of them are logarithms."""
     if scale == "log":
         return with_logarithms(estimates)
@@ -470,7 +472,7 @@ def _everyone(estimates: Any, scale: GroupScale) -> tuple[SubjectEstimates, tupl
     return subject_estimates(estimates, scale=plain), ()
 
 
-def _by_score(
+def _compare_by_score(
     everyone: SubjectEstimates,
     labels: Sequence[Any],
     adjust: Adjustment,
@@ -489,11 +491,15 @@ def _by_score(
             "an estimate."
         )
     if held is None:
-        found = relations(usable, scores, level)
+        found = score_relations(usable, scores, level)
     else:
-        _, _, same = _usable(everyone, labels, held)
-        out, of_ranks = (partial(residuals_on, covariates=one) for one in (same, same.ranked()))
-        found = relations(usable, scores, level, PartialOut(out, of_ranks, same.columns.shape[1]))
+        _, _, same = _select_usable_subjects(everyone, labels, held)
+        out, of_ranks = (
+            partial(residuals_on_covariates, covariates=one) for one in (same, same.ranked())
+        )
+        found = score_relations(
+            usable, scores, level, PartialOut(out, of_ranks, same.columns.shape[1])
+        )
     adjusted = adjusted_p_values([one.p_value for one in found], adjust)
     return GroupComparison(
         populations={"all": pool(everyone, rule="mean-sample")},
@@ -509,15 +515,17 @@ def _by_score(
     )
 
 
-def _population(found: Any, scale: GroupScale) -> tuple[PopulationEstimate, tuple[str, ...]]:
+def _as_population_estimate(
+    found: Any, scale: GroupScale
+) -> tuple[PopulationEstimate, tuple[str, ...]]:
     """Population estimate of a group, and the parameters that are logarithms."""
     if isinstance(found, PopulationEstimate):
         return found, ()
-    everyone, logs = _everyone(found, scale)
+    everyone, logs = _all_subject_estimates(found, scale)
     return pool(everyone, rule="mean-sample"), logs
 
 
-def _check_alike(populations: Mapping[Any, PopulationEstimate]) -> None:
+def _check_same_parameters(populations: Mapping[Any, PopulationEstimate]) -> None:
     if len(populations) < 2:
         raise DataError(f"groups must be at least two; got {len(populations)}. Name both.")
     for what in ("names", "scale"):
@@ -543,7 +551,7 @@ def _checked_pairs(
     return [(first, second) for first, second in pairs]
 
 
-def _pair(
+def _group_pair(
     populations: Mapping[Any, PopulationEstimate],
     labels: tuple[Any, Any],
     degrees_of_freedom: DegreesOfFreedom,

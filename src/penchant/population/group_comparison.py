@@ -61,11 +61,11 @@ def adjusted_p_values(p_values: Any, method: Adjustment = "holm") -> Vector:
         wrong = given[(given < 0) | (given > 1)][0]
         raise DataError(f"p_values must lie between 0 and 1; got {wrong}. Correct it.")
     known = np.isfinite(given)
-    given[known] = np.minimum(_adjusted(given[known], method), 1.0)
+    given[known] = np.minimum(_adjust_p_values(given[known], method), 1.0)
     return given
 
 
-def _adjusted(p: Vector, method: Adjustment) -> Vector:
+def _adjust_p_values(p: Vector, method: Adjustment) -> Vector:
     n = len(p)
     if method == "none" or not n:
         return p
@@ -113,7 +113,7 @@ def welch(
     return Welch(first - second, np.sqrt(total), statistic, df, np.asarray(p))
 
 
-class SeveralMeans(NamedTuple):
+class WelchAnova(NamedTuple):
     """Welch's test of several means."""
 
     statistic: float
@@ -121,7 +121,7 @@ class SeveralMeans(NamedTuple):
     p_value: float
 
 
-def welch_of_several(means: Vector, errors: Vector, degrees_of_freedom: Vector) -> SeveralMeans:
+def welch_anova(means: Vector, errors: Vector, degrees_of_freedom: Vector) -> WelchAnova:
     """Test that k groups with unequal variances have the same mean (Welch, 1951).
 
     With weights w = 1 / s^2 of the standard errors s, W their sum, m the weighted mean of the means
@@ -134,14 +134,14 @@ def welch_of_several(means: Vector, errors: Vector, degrees_of_freedom: Vector) 
     """
     k = len(means)
     if k < 2 or not (np.isfinite(errors) & (errors > 0)).all():
-        return SeveralMeans(np.nan, (np.nan, np.nan), np.nan)
+        return WelchAnova(np.nan, (np.nan, np.nan), np.nan)
     weights = 1.0 / errors**2
     share = weights / weights.sum()
     spread = float(weights @ (means - share @ means) ** 2) / (k - 1)
     left = float(((1.0 - share) ** 2 / degrees_of_freedom).sum())
     statistic = spread / (1.0 + 2.0 * (k - 2) / (k**2 - 1) * left)
     df = (k - 1.0, (k**2 - 1) / (3.0 * left))
-    return SeveralMeans(statistic, df, float(f_sf(statistic, *df)))
+    return WelchAnova(statistic, df, float(f_sf(statistic, *df)))
 
 
 @dataclass(frozen=True)
@@ -190,12 +190,12 @@ def joint_test(
     p = len(difference)
     total = covariances[0] + covariances[1]
     if not (np.isfinite(total).all() and np.isfinite(difference).all()):
-        return _no_test("the covariances are not all known")
+        return _impossible_joint_test("the covariances are not all known")
     if min(degrees_of_freedom) <= 0:
-        return _no_test("one subject tells nothing of how subjects differ")
+        return _impossible_joint_test("one subject tells nothing of how subjects differ")
     unit = np.sqrt(np.diag(total))
     if not (unit > 0).all() or np.linalg.cond(total / np.outer(unit, unit)) > 1e13:
-        return _no_test("the covariance of the difference is singular")
+        return _impossible_joint_test("the covariance of the difference is singular")
     scaled = difference / unit
     inverse = np.linalg.inv(total / np.outer(unit, unit))
     distance = float(scaled @ inverse @ scaled)
@@ -207,12 +207,12 @@ def joint_test(
         return JointTest("chi-square", distance, (p, np.inf), float(chi_square_sf(distance, p)))
     v = p * (p + 1) / spread
     if v <= p - 1:
-        return _no_test(f"too few subjects for {p} parameters")
+        return _impossible_joint_test(f"too few subjects for {p} parameters")
     f = distance * (v - p + 1) / (v * p)
     return JointTest("F", f, (p, v - p + 1), float(f_sf(f, p, v - p + 1)))
 
 
-def _no_test(why: str) -> JointTest:
+def _impossible_joint_test(why: str) -> JointTest:
     return JointTest("none", np.nan, (np.nan, np.nan), np.nan, why)
 
 
@@ -303,7 +303,7 @@ class PairTest:
         return said if self.test.kind == "none" else f"{said}, adjusted {self.adjusted_p_value:.3g}"
 
 
-def _left_out(label: Any, population: PopulationEstimate) -> str:
+def _left_out_note(label: Any, population: PopulationEstimate) -> str:
     """Note on subjects that a population's mean leaves out."""
     lost = population.left_out
     everyone = population.n_subjects + len(lost)
@@ -353,9 +353,9 @@ class GroupComparison(Result):
         if self.relations:
             table = relations_table(self.relations, self.score, self.level)
             said = (
-                *self._lost_words("all"),
-                *self._scale_words(),
-                *self._adjusted_words(),
+                *self._left_out_notes("all"),
+                *self._scale_notes(),
+                *self._adjustment_notes(),
                 *table.notes,
             )
             return replace(table, notes=said)
@@ -384,9 +384,9 @@ class GroupComparison(Result):
         )
         doubts = (f"{c}: {p.message}" for c, p in self.populations.items() if p.message)
         notes = (
-            *self._lost_words(),
-            *self._scale_words(),
-            *self._adjusted_words(),
+            *self._left_out_notes(),
+            *self._scale_notes(),
+            *self._adjustment_notes(),
             f"p-values adjusted: {self.adjustment}.",
             *map(str, self.joint),
             *doubts,
@@ -395,14 +395,16 @@ class GroupComparison(Result):
             "Differences between groups", facts, header, tuple(rows), notes, MAX_TABLE_WIDTH
         )
 
-    def _lost_words(self, label: str = "") -> tuple[str, ...]:
+    def _left_out_notes(self, label: str = "") -> tuple[str, ...]:
         """Notes on subjects left out of all means, with a remedy."""
-        lost = [_left_out(label or own, p) for own, p in self.populations.items() if p.left_out]
+        lost = [
+            _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
+        ]
         keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
         return (*lost, doubt) if lost else ()
 
-    def _scale_words(self) -> tuple[str, ...]:
+    def _scale_notes(self) -> tuple[str, ...]:
         """On which scale parameters are compared, where it is not their own."""
         if not self.logs:
             return ()
@@ -413,7 +415,7 @@ class GroupComparison(Result):
             f"over orders of magnitude: {subject} {what}, 0.69 for a factor of 2.",
         )
 
-    def _adjusted_words(self) -> tuple[str, ...]:
+    def _adjustment_notes(self) -> tuple[str, ...]:
         """Notes on covariates and on how standard errors were computed."""
         if not self.covariates:
             return ()

@@ -33,7 +33,7 @@ from penchant.tails import chi_square_sf, t_isf
 
 
 @dataclass(frozen=True, eq=False)
-class Whitened:
+class WhitenedEstimates:
     """Estimates and covariances in units of their pooled precision.
 
     z = R theta with R'R the mean of the precisions C_s^-1. Parameters as unlike in size as 1e-7 and
@@ -45,7 +45,9 @@ class Whitened:
     root: Matrix
 
     @classmethod
-    def of(cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None) -> Whitened:
+    def of(
+        cls, estimates: Matrix, covariances: Matrix, between: Matrix | None = None
+    ) -> WhitenedEstimates:
         """The units of these subjects; with what is `between` them added to each covariance."""
         spread = covariances if between is None else covariances + between
         # A geometric mean, so that no hardly known subject sets the scale of all.
@@ -54,16 +56,16 @@ class Whitened:
         root = np.linalg.cholesky((precision + precision.T) / 2).T / unit
         return cls(estimates @ root.T, np.einsum("ab,sbc,dc->sad", root, covariances, root), root)
 
-    def covariance_here(self, covariance: Matrix) -> Matrix:
+    def whiten_covariance(self, covariance: Matrix) -> Matrix:
         """A covariance of the user's units in these."""
         made = self.root @ covariance @ self.root.T
         return np.asarray((made + made.T) / 2)
 
-    def mean_back(self, mean: Vector) -> Vector:
+    def unwhiten_mean(self, mean: Vector) -> Vector:
         """A mean in the units of the user."""
         return np.asarray(np.linalg.solve(self.root, mean))
 
-    def covariance_back(self, covariance: Matrix) -> Matrix:
+    def unwhiten_covariance(self, covariance: Matrix) -> Matrix:
         """A covariance in the units of the user."""
         inverse = np.linalg.inv(self.root)
         made = inverse @ covariance @ inverse.T
@@ -171,7 +173,7 @@ START_WHITENED_VARIANCE = 1e-2  # added to the start: the gradient in a root van
 MAX_REML_ROUNDS = 8  # a backstop: the second re-whitening is usually the last
 
 
-def dersimonian_laird(white: Whitened) -> Matrix:
+def dersimonian_laird(white: WhitenedEstimates) -> Matrix:
     """Method of moments, for several parameters at once (Jackson, White and Riley, 2013).
 
     With W_s = C_s^-1, A = sum W_s and Q = sum W_s (theta_s - theta)(theta_s - theta)', the
@@ -186,10 +188,10 @@ def dersimonian_laird(white: Whitened) -> Matrix:
     q = np.einsum("sab,sb,sc->ac", weights, gaps, gaps)
     lost = np.einsum("sab,bc,scd->ad", weights, np.linalg.inv(total), weights)
     raw = np.linalg.solve(total - lost, q - (n - 1) * np.eye(d))
-    return positive_part((raw + raw.T) / 2)
+    return nearest_positive_covariance((raw + raw.T) / 2)
 
 
-def restricted_log_likelihood(between: Matrix, white: Whitened) -> tuple[float, Matrix]:
+def restricted_log_likelihood(between: Matrix, white: WhitenedEstimates) -> tuple[float, Matrix]:
     """REML and its derivative in Omega.
 
     -1/2 [sum log|V_s| + sum r_s' V_s^-1 r_s + log|sum V_s^-1|] with V_s = C_s + Omega, and
@@ -207,24 +209,24 @@ def restricted_log_likelihood(between: Matrix, white: Whitened) -> tuple[float, 
     return -0.5 * float(value), 0.5 * slope
 
 
-def reml(white: Whitened) -> tuple[Matrix, bool]:
+def reml_covariance_and_convergence(white: WhitenedEstimates) -> tuple[Matrix, bool]:
     """Omega of largest restricted likelihood, and whether the search arrived.
 
     The search is over a root L of Omega = L L'. It begins at the most likely of some covariances of
     all sizes, and is repeated in units of what it found, as subjects may be known to a thousandth
     or to a thousand of what is between them.
     """
-    between = max(_candidates(white), key=lambda omega: restricted_log_likelihood(omega, white)[0])
+    between = max(_reml_starts(white), key=lambda omega: restricted_log_likelihood(omega, white)[0])
     for _ in range(MAX_REML_ROUNDS):
-        own = Whitened.of(white.estimates, white.covariances, between)
-        peak = _maximize_reml(own.covariance_here(between), own)
-        between = own.covariance_back(positive_part(peak))
-        if is_maximum(between, white):
+        own = WhitenedEstimates.of(white.estimates, white.covariances, between)
+        peak = _maximize_reml(own.whiten_covariance(between), own)
+        between = own.unwhiten_covariance(nearest_positive_covariance(peak))
+        if is_reml_maximum(between, white):
             return between, True
     return between, False
 
 
-def _candidates(white: Whitened) -> list[Matrix]:
+def _reml_starts(white: WhitenedEstimates) -> list[Matrix]:
     """Covariances from nothing to the spread of all estimates, and the moments' answer."""
     spread = np.atleast_2d(np.cov(white.estimates.T))
     moments = dersimonian_laird(white)
@@ -232,7 +234,7 @@ def _candidates(white: Whitened) -> list[Matrix]:
     return [moments, spread, *(size * np.eye(len(spread)) for size in sizes)]
 
 
-def _maximize_reml(start: Matrix, white: Whitened) -> Matrix:
+def _maximize_reml(start: Matrix, white: WhitenedEstimates) -> Matrix:
     """Local maximum of the restricted likelihood by BFGS over a root of Omega."""
     n, d = white.estimates.shape
 
@@ -249,17 +251,17 @@ def _maximize_reml(start: Matrix, white: Whitened) -> Matrix:
     return np.asarray(root @ root.T)
 
 
-def is_maximum(between: Matrix, white: Whitened) -> bool:
+def is_reml_maximum(between: Matrix, white: WhitenedEstimates) -> bool:
     """Whether no direction raises the restricted likelihood, the cut-off ones included."""
-    own = Whitened.of(white.estimates, white.covariances, between)
-    here = own.covariance_here(between)
+    own = WhitenedEstimates.of(white.estimates, white.covariances, between)
+    here = own.whiten_covariance(between)
     _, slope = restricted_log_likelihood(here, own)
     slope = slope / len(own.estimates)
     rising = float(np.linalg.eigvalsh((slope + slope.T) / 2).max())
     return rising < REML_GRADIENT_TOL and float(np.abs(slope @ here).max()) < REML_GRADIENT_TOL
 
 
-def positive_part(matrix: Matrix) -> Matrix:
+def nearest_positive_covariance(matrix: Matrix) -> Matrix:
     """The nearest covariance: negative and negligible directions set to 0."""
     values, vectors = np.linalg.eigh(matrix)
     kept = np.where(values > MIN_WHITENED_VARIANCE, values, 0.0)
@@ -403,7 +405,11 @@ class PopulationEstimate(Result):
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
         rows = [
-            [p.name, *(format_number(v) for v in (p.estimate, p.standard_error)), *_ends(p)]
+            [
+                p.name,
+                *(format_number(v) for v in (p.estimate, p.standard_error)),
+                *_format_interval_ends(p),
+            ]
             for p in self.parameters_at(level)
         ]
         header = ["", "estimate", "std. error", f"{100 * level:g} % low", "high"]
@@ -557,5 +563,5 @@ def _t_interval(centre: Vector, errors: Vector, df: float, level: float) -> Matr
     return np.column_stack([centre - half, centre + half])
 
 
-def _ends(parameter: Parameter) -> tuple[str, str]:
+def _format_interval_ends(parameter: Parameter) -> tuple[str, str]:
     return format_number(parameter.low, 4), format_number(parameter.high, 4)

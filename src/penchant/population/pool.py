@@ -34,33 +34,33 @@ from penchant.population.meta_analysis import (
     PopulationEstimate,
     PopulationEstimates,
     Rule,
-    Whitened,
+    WhitenedEstimates,
     dersimonian_laird,
     heterogeneity,
-    reml,
+    reml_covariance_and_convergence,
     weighted_mean,
 )
 from penchant.population.subject_estimates import (
     Scale,
     SubjectEstimates,
-    numbers_of,
+    names_values_and_covariance,
     subject_estimates,
 )
 from penchant.softmax.estimate import Estimate
 
 
-def _fitted_jointly(
+def _fit_one_for_all_subjects(
     data: Choices | Sequence[Episode], model: Model | None = None, *, scale: Scale = "theta"
 ) -> PopulationEstimate:
     """The estimate that all subjects share, the exact fixed effect: `fit` of all decisions."""
     found = fit(data) if isinstance(data, Choices) else fit(data, model)  # type: ignore[arg-type]
-    return _population(found, _subjects(data), scale)
+    return _population_estimate_of_fit(found, _subject_labels(data), scale)
 
 
-def _joint(given: Any, model: Model | None, scale: Scale) -> PopulationEstimate:
+def _pool_by_joint_fit(given: Any, model: Model | None, scale: Scale) -> PopulationEstimate:
     """The joint fit of data, or of the episodes that estimates were made from."""
     if isinstance(given, Choices) or model is not None:
-        return _fitted_jointly(given, model, scale=scale)
+        return _fit_one_for_all_subjects(given, model, scale=scale)
     fits = list(given) if hasattr(given, "__iter__") else [given]
     if not fits or not all(isinstance(f, Estimate) and f.episodes for f in fits):
         raise DataError(
@@ -73,18 +73,20 @@ def _joint(given: Any, model: Model | None, scale: Scale) -> PopulationEstimate:
             "Use pool(episodes, model=model, rule='joint')."
         )
     episodes = [episode for f in fits for episode in f.episodes]
-    return _fitted_jointly(episodes, fits[0].model, scale=scale)
+    return _fit_one_for_all_subjects(episodes, fits[0].model, scale=scale)
 
 
-def _subjects(data: Choices | Sequence[Episode]) -> tuple[Any, ...]:
+def _subject_labels(data: Choices | Sequence[Episode]) -> tuple[Any, ...]:
     if isinstance(data, Choices):
         return tuple(data.subject_labels or ())
     episodes = (data,) if isinstance(data, Episode) else data
     return tuple(dict.fromkeys(episode.subject for episode in episodes))
 
 
-def _population(found: Any, subjects: tuple[Any, ...], scale: Scale) -> PopulationEstimate:
-    names, values, covariance = numbers_of(found, scale)
+def _population_estimate_of_fit(
+    found: Any, subjects: tuple[Any, ...], scale: Scale
+) -> PopulationEstimate:
+    names, values, covariance = names_values_and_covariance(found, scale)
     fine = found.status == "converged"
     return PopulationEstimate(
         names=names,
@@ -198,17 +200,20 @@ def pool(
     places = None if categories is None else _indices_by_category(categories, len(estimates))
     if rule == "joint":
         if places is None:
-            return _joint(estimates, model, scale)
+            return _pool_by_joint_fit(estimates, model, scale)
         return PopulationEstimates(
-            {c: _joint([estimates[i] for i in mine], model, scale) for c, mine in places.items()}
+            {
+                c: _pool_by_joint_fit([estimates[i] for i in mine], model, scale)
+                for c, mine in places.items()
+            }
         )
     everyone = subject_estimates(
         estimates, covariances, scale=scale, names=names, subjects=subjects
     )
     if places is None:
-        return _pooled(everyone, rule)
+        return _pool_by_rule(everyone, rule)
     return PopulationEstimates(
-        {c: _pooled(everyone.subset(mine), rule) for c, mine in places.items()}
+        {c: _pool_by_rule(everyone.subset(mine), rule) for c, mine in places.items()}
     )
 
 
@@ -225,7 +230,7 @@ def _indices_by_category(categories: Sequence[Any], n_subjects: int) -> dict[Any
     return places
 
 
-def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
+def _pool_by_rule(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
     """Apply a rule to the subjects that can be used."""
     if everyone.covariances is None and rule != "mean-sample":
         raise DataError(
@@ -244,7 +249,7 @@ def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
         message = "One subject tells nothing of how subjects differ: no standard error."
     else:
         found = RULES[rule](used)
-        message = " ".join(filter(None, (found.doubt, _weak(used))))
+        message = " ".join(filter(None, (found.doubt, _weak_identification_note(used))))
         if used.covariances is not None:
             known = heterogeneity(used.estimates, used.covariances, found.between)
     return PopulationEstimate(
@@ -263,61 +268,63 @@ def _pooled(everyone: SubjectEstimates, rule: Rule) -> PopulationEstimate:
     )
 
 
-def _weak(used: SubjectEstimates) -> str:
+def _weak_identification_note(used: SubjectEstimates) -> str:
     """Note on estimates that are finite but weakly identified."""
     weak = [str(s) for s, k in zip(used.subjects, used.status, strict=True) if k == WEAK]
     return f"Weakly identified, and kept: {format_list(weak)}." if weak else ""
 
 
-def _mean_pooled(used: SubjectEstimates) -> Pooled:
+def _pool_by_unweighted_mean(used: SubjectEstimates) -> Pooled:
     assert used.covariances is not None
     n = len(used)
     return Pooled(used.estimates.mean(axis=0), used.covariances.sum(axis=0) / n**2)
 
 
-def _mean_sample(used: SubjectEstimates) -> Pooled:
+def _pool_by_sample_mean(used: SubjectEstimates) -> Pooled:
     n = len(used)
     spread = np.atleast_2d(np.cov(used.estimates.T))
     return Pooled(used.estimates.mean(axis=0), spread / n, n - 1.0)
 
 
-def _fixed_effect(used: SubjectEstimates) -> Pooled:
-    white = _whitened(used)
-    return _back(white, *weighted_mean(white.estimates, white.covariances))
+def _pool_by_fixed_effect(used: SubjectEstimates) -> Pooled:
+    white = _whitened_estimates(used)
+    return _pooled_in_original_units(white, *weighted_mean(white.estimates, white.covariances))
 
 
-def _random_effects(used: SubjectEstimates) -> Pooled:
-    white = _whitened(used)
-    between, arrived = reml(white)
+def _pool_by_reml(used: SubjectEstimates) -> Pooled:
+    white = _whitened_estimates(used)
+    between, arrived = reml_covariance_and_convergence(white)
     doubt = "" if arrived else "REML stopped before its maximum: use rule='dersimonian-laird'."
-    return _with_between(white, between)._replace(doubt=doubt)
+    return _pool_with_between_covariance(white, between)._replace(doubt=doubt)
 
 
-def _dersimonian_laird(used: SubjectEstimates) -> Pooled:
-    white = _whitened(used)
-    return _with_between(white, dersimonian_laird(white))
+def _pool_by_dersimonian_laird(used: SubjectEstimates) -> Pooled:
+    white = _whitened_estimates(used)
+    return _pool_with_between_covariance(white, dersimonian_laird(white))
 
 
-def _whitened(used: SubjectEstimates) -> Whitened:
+def _whitened_estimates(used: SubjectEstimates) -> WhitenedEstimates:
     assert used.covariances is not None
-    return Whitened.of(used.estimates, used.covariances)
+    return WhitenedEstimates.of(used.estimates, used.covariances)
 
 
-def _with_between(white: Whitened, between: Matrix) -> Pooled:
+def _pool_with_between_covariance(white: WhitenedEstimates, between: Matrix) -> Pooled:
     mean, covariance = weighted_mean(white.estimates, white.covariances + between)
-    return _back(white, mean, covariance)._replace(between=white.covariance_back(between))
+    return _pooled_in_original_units(white, mean, covariance)._replace(
+        between=white.unwhiten_covariance(between)
+    )
 
 
-def _back(white: Whitened, mean: Vector, covariance: Matrix) -> Pooled:
-    return Pooled(white.mean_back(mean), white.covariance_back(covariance))
+def _pooled_in_original_units(white: WhitenedEstimates, mean: Vector, covariance: Matrix) -> Pooled:
+    return Pooled(white.unwhiten_mean(mean), white.unwhiten_covariance(covariance))
 
 
 RULES: dict[str, Callable[[SubjectEstimates], Pooled]] = {
-    "mean-pooled": _mean_pooled,
-    "mean-sample": _mean_sample,
-    "fixed-effect": _fixed_effect,
-    "random-effects": _random_effects,
-    "dersimonian-laird": _dersimonian_laird,
+    "mean-pooled": _pool_by_unweighted_mean,
+    "mean-sample": _pool_by_sample_mean,
+    "fixed-effect": _pool_by_fixed_effect,
+    "random-effects": _pool_by_reml,
+    "dersimonian-laird": _pool_by_dersimonian_laird,
 }
 
 
@@ -365,7 +372,7 @@ def back_map(
     message = population.message
     if inside:
         values = back.values(theta)
-        covariance = _covariance(population.covariance, back.jacobian(theta))
+        covariance = _delta_method_covariance(population.covariance, back.jacobian(theta))
     elif np.isfinite(theta).all():
         message = "theta lies outside the model: it has no natural parameters."
     return replace(
@@ -380,7 +387,7 @@ def back_map(
     )
 
 
-def _covariance(covariance: Matrix, jacobian: Matrix) -> Matrix:
+def _delta_method_covariance(covariance: Matrix, jacobian: Matrix) -> Matrix:
     """Delta method, entry by entry: one that uses no unknown covariance is known."""
     uses = jacobian != 0
     made = np.empty((len(jacobian), len(jacobian)))

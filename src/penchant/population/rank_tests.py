@@ -50,12 +50,12 @@ def is_placed(places: Matrix) -> BoolVector:
     return np.asarray(~np.isnan(places).any(axis=1))
 
 
-def scores(places: Matrix) -> Vector:
+def gehan_scores(places: Matrix) -> Vector:
     """For each person how many are lower, minus how many are higher.
 
     Examples
     --------
-    >>> scores(np.array([[1.0, 1.0], [2.0, 2.0], [-np.inf, 1.5]]))
+    >>> gehan_scores(np.array([[1.0, 1.0], [2.0, 2.0], [-np.inf, 1.5]]))
     array([-1.,  2., -1.])
     """
     low, high = places.T
@@ -76,24 +76,24 @@ def rank_test(groups: Sequence[Matrix]) -> RankTest:
     n = tuple(map(len, placed))
     if min(n) < 1 or sum(n) < 3:
         return RankTest(n, np.nan, np.nan, np.nan)
-    found = scores(np.concatenate(placed))
+    found = gehan_scores(np.concatenate(placed))
     owners = np.repeat(np.arange(len(n)), n)
     sums = np.bincount(owners, found, minlength=len(n))
     spread = float(found @ found)
     two = len(n) == 2
-    higher = 0.5 + _superiority(placed) / 2 if two else np.nan  # ties count one half
+    higher = 0.5 + _cliffs_delta(placed) / 2 if two else np.nan  # ties count one half
     if not spread > 0:  # all are tied: the statistic would be 0 / 0
         return RankTest(n, higher, 0.0, 1.0)
     total = len(found)
     statistic = float((total - 1) / spread * (sums**2 / np.array(n)).sum())
     if two and comb(total, n[0]) <= MAX_EXACT_SPLITS:
-        p = _exact(found, n[0], float(sums[0]))
+        p = _exact_permutation_p_value(found, n[0], float(sums[0]))
     else:
         p = float(scipy.stats.chi2.sf(statistic, len(n) - 1))
     return RankTest(n, higher, statistic, p)
 
 
-def _superiority(placed: Sequence[Matrix]) -> float:
+def _cliffs_delta(placed: Sequence[Matrix]) -> float:
     """Share of pairs in which the first is higher, minus those in which it is lower."""
     first, second = placed
     lower = np.searchsorted(np.sort(second[:, 1]), first[:, 0], side="left").sum()
@@ -103,19 +103,20 @@ def _superiority(placed: Sequence[Matrix]) -> float:
     return float(lower - higher) / (len(first) * len(second))
 
 
-def _exact(found: Vector, n: int, observed: float) -> float:
+def _exact_permutation_p_value(found: Vector, n: int, observed: float) -> float:
     """Share of the splits whose sum of scores is at least as far from 0."""
     splits = np.array(list(combinations(range(len(found)), n)))
     far = np.abs(found[splits].sum(axis=1)) >= abs(observed) - SCORE_SUM_TOL
     return float(far.mean())
 
 
-def surest_differences(first: Matrix, second: Matrix) -> Vector:
+def smallest_certain_differences(first: Matrix, second: Matrix) -> Vector:
     """The least difference between two places that is certain; 0 where the ranges overlap.
 
     Examples
     --------
-    >>> surest_differences(np.array([[2.0, 5.0], [1.0, 1.0]]), np.array([[1.5, 1.5], [1.0, 3.0]]))
+    >>> first, second = np.array([[2.0, 5.0], [1.0, 1.0]]), np.array([[1.5, 1.5], [1.0, 3.0]])
+    >>> smallest_certain_differences(first, second)
     array([0.5, 0. ])
     """
     with np.errstate(invalid="ignore"):  # inf - inf: both at the same end
@@ -132,11 +133,11 @@ def signed_rank_p_value(differences: Vector) -> float:
     ranks = scipy.stats.rankdata(np.abs(known))
     tied = len(np.unique(ranks)) < len(ranks) or len(known) < (~np.isnan(differences)).sum()
     if tied and len(known) <= MAX_EXACT_SIGNS:
-        return _exact_signed(np.rint(2 * ranks).astype(int), known > 0)
+        return _exact_signed_rank_p_value(np.rint(2 * ranks).astype(int), known > 0)
     return float(scipy.stats.wilcoxon(np.sign(known) * ranks).pvalue)
 
 
-def _exact_signed(ranks: Vector, positive: BoolVector) -> float:
+def _exact_signed_rank_p_value(ranks: Vector, positive: BoolVector) -> float:
     """Exact two-sided p-value of the signed-rank test: counts all signs by sum of ranks."""
     ways = np.ones(1)
     for rank in ranks:

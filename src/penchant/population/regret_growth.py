@@ -53,22 +53,26 @@ class Curves(NamedTuple):
 def fit_curves(regrets: Matrix) -> Curves:
     """Least squares of the three curves, for every row."""
     t = np.arange(1.0, regrets.shape[1] + 1.0)
-    fits = (_straight(regrets, t), _power(regrets, t), _straight(regrets, np.log(t)))
+    fits = (
+        _fit_straight_line(regrets, t),
+        _fit_power_law(regrets, t),
+        _fit_straight_line(regrets, np.log(t)),
+    )
     a = np.stack([fit[0] for fit in fits], axis=1)
     b = np.stack([fit[1] for fit in fits], axis=1)
-    left = [regrets - values(k, a[:, k, None], b[:, k, None], t) for k in range(len(ORDERS))]
+    left = [regrets - curve_values(k, a[:, k, None], b[:, k, None], t) for k in range(len(ORDERS))]
     residual = np.stack([np.einsum("st,st->s", r, r) for r in left], axis=1)
     return Curves(a, b, residual)
 
 
-def values(order: int, a: Matrix | float, b: Matrix | float, t: Vector) -> Matrix:
+def curve_values(order: int, a: Matrix | float, b: Matrix | float, t: Vector) -> Matrix:
     """A curve at the times t."""
     if order == 0:
         return np.asarray(a + b * t)
     return np.asarray(a * t**b if order == 1 else a + b * np.log(t))
 
 
-def floored(residual: Matrix, regrets: Matrix) -> Matrix:
+def residuals_above_rounding(residual: Matrix, regrets: Matrix) -> Matrix:
     """Residual sums of squares, no smaller than rounding makes them."""
     smallest = MIN_RELATIVE_RESIDUAL**2 * np.einsum("st,st->s", regrets, regrets)
     smallest = np.maximum(smallest, np.finfo(np.float64).tiny)  # log(0) in the AIC otherwise
@@ -77,7 +81,7 @@ def floored(residual: Matrix, regrets: Matrix) -> Matrix:
 
 def best_orders(curves: Curves, regrets: Matrix) -> IntVector:
     """Index of the curve with the least residual; NOT_GROWING where that curve does not rise."""
-    best = np.argmin(floored(curves.residual, regrets), axis=1)
+    best = np.argmin(residuals_above_rounding(curves.residual, regrets), axis=1)
     rows = np.arange(len(best))
     a, b = curves.a[rows, best], curves.b[rows, best]
     n = float(regrets.shape[1])
@@ -88,14 +92,14 @@ def best_orders(curves: Curves, regrets: Matrix) -> IntVector:
     return np.where(rise > MIN_RELATIVE_RESIDUAL * size, best, NOT_GROWING)
 
 
-def _straight(regrets: Matrix, x: Vector) -> tuple[Vector, Vector]:
+def _fit_straight_line(regrets: Matrix, x: Vector) -> tuple[Vector, Vector]:
     """Intercept and slope of each row on x."""
     centred = x - x.mean()
     slope = regrets @ centred / (centred @ centred)
     return np.asarray(regrets.mean(axis=1) - slope * x.mean()), np.asarray(slope)
 
 
-def _power(regrets: Matrix, t: Vector) -> tuple[Vector, Vector]:
+def _fit_power_law(regrets: Matrix, t: Vector) -> tuple[Vector, Vector]:
     """Factor and exponent of each row, the exponent between 0 and MAX_EXPONENT."""
     logs = np.log(t / t[-1])
     steps = np.arange(0.0, np.log(2 * MAX_EXPONENT + 1), EXPONENT_GRID_STEP)
@@ -104,16 +108,16 @@ def _power(regrets: Matrix, t: Vector) -> tuple[Vector, Vector]:
     explained = (regrets @ powers) ** 2 / np.einsum("tb,tb->b", powers, powers)
     best = np.argmax(explained, axis=1)
     low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
-    exponent = _polished(regrets, logs, grid[best], low, high)
+    exponent = _refine_exponent(regrets, logs, grid[best], low, high)
     u = np.exp(exponent[:, None] * logs)
     factor = np.einsum("st,st->s", regrets, u) / np.einsum("st,st->s", u, u)
     return factor / t[-1] ** exponent, exponent
 
 
-def _polished(regrets: Matrix, logs: Vector, b: Vector, low: Vector, high: Vector) -> Vector:
+def _refine_exponent(regrets: Matrix, logs: Vector, b: Vector, low: Vector, high: Vector) -> Vector:
     """Maximise 2 log|R.u| - log u.u over b in [low, high]: Newton, or half way where it fails."""
     for _ in range(MAX_NEWTON_POLISH_STEPS):
-        slope, curvature = _derivatives(regrets, logs, b)
+        slope, curvature = _exponent_derivatives(regrets, logs, b)
         low, high = np.where(slope > 0, b, low), np.where(slope < 0, b, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             newton = b - slope / curvature
@@ -126,7 +130,7 @@ def _polished(regrets: Matrix, logs: Vector, b: Vector, low: Vector, high: Vecto
     return b
 
 
-def _derivatives(regrets: Matrix, logs: Vector, b: Vector) -> tuple[Vector, Vector]:
+def _exponent_derivatives(regrets: Matrix, logs: Vector, b: Vector) -> tuple[Vector, Vector]:
     """First and second derivative in b; 0 where a power explains nothing."""
     u = np.exp(b[:, None] * logs)
     mixed, own = regrets * u, u * u
@@ -141,22 +145,24 @@ def _derivatives(regrets: Matrix, logs: Vector, b: Vector) -> tuple[Vector, Vect
     return np.where(known, slope, 0.0), np.where(known, curvature, 0.0)
 
 
-def share_of_orders(
+def bootstrap_shares_of_orders(
     regret: Vector, curves: Curves, i: int, n_replicates: int, rng: np.random.Generator
 ) -> dict[str, float] | None:
     """Share of replicates in which each order is best; "none" counts those that do not grow."""
     if not n_replicates:
         return None
-    best = int(np.argmin(floored(curves.residual[i : i + 1], regret[None])))
+    best = int(np.argmin(residuals_above_rounding(curves.residual[i : i + 1], regret[None])))
     t = np.arange(1.0, len(regret) + 1.0)
-    fitted = values(best, float(curves.a[i, best]), float(curves.b[i, best]), t)
-    again = replicates(regret, fitted, n_replicates, rng)
+    fitted = curve_values(best, float(curves.a[i, best]), float(curves.b[i, best]), t)
+    again = wild_bootstrap_replicates(regret, fitted, n_replicates, rng)
     found = best_orders(fit_curves(again), again)
     counts = np.bincount(found, minlength=NOT_GROWING + 1) / n_replicates
     return dict(zip((*ORDERS, "none"), counts.tolist(), strict=True))
 
 
-def replicates(regret: Vector, fitted: Vector, n: int, rng: np.random.Generator) -> Matrix:
+def wild_bootstrap_replicates(
+    regret: Vector, fitted: Vector, n: int, rng: np.random.Generator
+) -> Matrix:
     """The fitted curve plus resampled errors: (n, n_decisions)."""
     n_decisions = len(regret)
     block = int(np.ceil(n_decisions ** (1 / 3)))  # n^(1/3): the optimal rate of block bootstraps
@@ -202,7 +208,7 @@ class Curve:
     def at(self, t: Any) -> Vector:
         """The curve at the times t, counted from 1."""
         times = np.asarray(t, dtype=np.float64)
-        return values(ORDERS.index(self.order), self.a, self.b, times)
+        return curve_values(ORDERS.index(self.order), self.a, self.b, times)
 
 
 @dataclass(frozen=True)
@@ -424,7 +430,7 @@ def growth_orders(
         raise DataError("rng must be given with a bootstrap; got None. Pass default_rng(seed).")
     if n_bootstrap < 0:
         raise DataError(f"n_bootstrap must be at least 0; got {n_bootstrap}. 200 is usual.")
-    labels, rows = _labelled(regrets, subjects)
+    labels, rows = _labels_and_regrets(regrets, subjects)
     by_length: dict[int, list[int]] = {}
     for i, row in enumerate(rows):
         by_length.setdefault(len(row), []).append(i)
@@ -434,12 +440,14 @@ def growth_orders(
         if n < MIN_GROWTH_DECISIONS:
             made = [GrowthOrder("too few decisions", "none", None, (), n, None, s) for s in names]
         else:
-            made = _orders(np.stack([rows[i] for i in places]), names, n_bootstrap, rng)
+            made = _growth_orders_of(np.stack([rows[i] for i in places]), names, n_bootstrap, rng)
         found.update(zip(places, made, strict=True))
     return GrowthOrders(tuple(labels), tuple(found[i] for i in range(len(labels))))
 
 
-def _labelled(regrets: Any, subjects: Sequence[Any] | None) -> tuple[list[Any], list[Vector]]:
+def _labels_and_regrets(
+    regrets: Any, subjects: Sequence[Any] | None
+) -> tuple[list[Any], list[Vector]]:
     if isinstance(regrets, Mapping):
         labels, given = list(regrets), list(regrets.values())
     else:
@@ -449,10 +457,10 @@ def _labelled(regrets: Any, subjects: Sequence[Any] | None) -> tuple[list[Any], 
         raise DataError(
             f"subjects must be one per regret ({len(given)}); got {len(labels)}. Match them."
         )
-    return labels, [_checked(r, s) for r, s in zip(given, labels, strict=True)]
+    return labels, [_checked_regret(r, s) for r, s in zip(given, labels, strict=True)]
 
 
-def _checked(regret: Any, subject: Any) -> Vector:
+def _checked_regret(regret: Any, subject: Any) -> Vector:
     """Finite numbers, without a last one that is missing."""
     try:
         found = np.array(regret, dtype=np.float64)
@@ -475,24 +483,26 @@ def _checked(regret: Any, subject: Any) -> Vector:
     return found
 
 
-def _orders(
+def _growth_orders_of(
     regrets: Matrix, subjects: Sequence[Any], n_bootstrap: int, rng: np.random.Generator | None
 ) -> list[GrowthOrder]:
     curves = fit_curves(regrets)
     best = best_orders(curves, regrets)
     n = regrets.shape[1]
-    aic = n * np.log(floored(curves.residual, regrets) / n) + 6.0
+    aic = n * np.log(residuals_above_rounding(curves.residual, regrets) / n) + 6.0
     weights = np.exp(-0.5 * (aic - aic.min(axis=1, keepdims=True)))  # less the best: no underflow
     weights /= weights.sum(axis=1, keepdims=True)
     made = []
     for i, subject in enumerate(subjects):
-        mine = _curves_of(curves, i, aic[i], weights[i])
-        shares = share_of_orders(regrets[i], curves, i, n_bootstrap, rng) if rng else None
+        mine = _curves_of_subject(curves, i, aic[i], weights[i])
+        shares = (
+            bootstrap_shares_of_orders(regrets[i], curves, i, n_bootstrap, rng) if rng else None
+        )
         made.append(_growth_order(int(best[i]), mine, n, shares if n_bootstrap else None, subject))
     return made
 
 
-def _curves_of(curves: Curves, i: int, aic: Vector, weights: Vector) -> tuple[Curve, ...]:
+def _curves_of_subject(curves: Curves, i: int, aic: Vector, weights: Vector) -> tuple[Curve, ...]:
     numbers = zip(curves.a[i], curves.b[i], curves.residual[i], aic, weights, strict=True)
     return tuple(
         Curve(order, *map(float, found))  # type: ignore[arg-type]  # ORDERS are orders

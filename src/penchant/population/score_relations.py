@@ -69,7 +69,7 @@ class PartialOut:
     n_columns: int
 
 
-def relations(
+def score_relations(
     usable: SubjectEstimates, scores: Vector, level: float, partial: PartialOut | None = None
 ) -> list[Relation]:
     """Each parameter against the scores, which are in the order of the subjects.
@@ -82,12 +82,12 @@ def relations(
         Covariates that slopes and correlations are partial in, if there are some.
     """
     return [
-        _relation(name, values, scores, level, partial)
+        _score_relation(name, values, scores, level, partial)
         for name, values in zip(usable.names, usable.estimates.T, strict=True)
     ]
 
 
-def _relation(
+def _score_relation(
     name: str, given: Vector, given_scores: Vector, level: float, partial: PartialOut | None
 ) -> Relation:
     both = np.column_stack([given, given_scores])
@@ -103,7 +103,7 @@ def _relation(
     left = values - values.mean() - slope * away
     error = float(np.sqrt(left @ left / df / spread))
     half = float(t_isf((1 - level) / 2, df)) * error
-    r, rank = _correlation(values, scores), _correlation(*ranked.T)
+    r, rank = _pearson_correlation(values, scores), _pearson_correlation(*ranked.T)
     t = slope / error if error > 0 else float(np.sign(slope)) * np.inf
     return Relation(
         name,
@@ -117,14 +117,14 @@ def _relation(
         float(2 * t_sf(abs(t), df)),
         float("nan"),
         r,
-        *_fisher(r, 1.0, n, level),
+        *_fisher_interval(r, 1.0, n, level),
         rank,
-        *_fisher(rank, 1.0 + rank**2 / 2, n, level),
+        *_fisher_interval(rank, 1.0 + rank**2 / 2, n, level),
         float(2 * t_sf(abs(rank) * np.sqrt(df / max(1 - rank**2, 1e-300)), df)),
     )
 
 
-def _correlation(a: Vector, b: Vector) -> float:
+def _pearson_correlation(a: Vector, b: Vector) -> float:
     x, y = a - a.mean(), b - b.mean()
     size = float(np.sqrt((x @ x) * (y @ y)))
     return float(np.clip(x @ y / size, -1.0, 1.0)) if size > 0 else float("nan")
@@ -137,7 +137,7 @@ def ranks(values: Vector) -> Vector:
     return np.asarray((last - (counts - 1) / 2.0)[place], dtype=np.float64)
 
 
-def _fisher(r: float, variance: float, n: int, level: float) -> tuple[float, float]:
+def _fisher_interval(r: float, variance: float, n: int, level: float) -> tuple[float, float]:
     """Interval by the inverse hyperbolic tangent, whose variance is this over n - 3."""
     if n < MIN_CORRELATION_SUBJECTS or not abs(r) < 1:
         return (r, r) if abs(r) == 1 else (float("nan"), float("nan"))

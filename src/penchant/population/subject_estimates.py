@@ -64,14 +64,14 @@ class SubjectEstimates:
 
     def left_out(self) -> tuple[LeftOut, ...]:
         """Subjects without a finite estimate, a finite covariance, or a maximum at all."""
-        whys = (self._why_not(i) for i in range(len(self)))
+        whys = (self._exclusion_reason(i) for i in range(len(self)))
         return tuple(
             LeftOut(subject, why)
             for subject, why in zip(self.subjects, whys, strict=True)
             if why is not None
         )
 
-    def _why_not(self, i: int) -> str | None:
+    def _exclusion_reason(self, i: int) -> str | None:
         if self.status[i] in UNUSABLE_STATUSES:
             return self.status[i]
         lost = [n for n, v in zip(self.names, self.estimates[i], strict=True) if not np.isfinite(v)]
@@ -82,7 +82,7 @@ class SubjectEstimates:
         covariance = self.covariances[i]
         if not np.isfinite(covariance).all():
             return "no finite covariance"
-        return None if _positive_definite(covariance) else "covariance not positive definite"
+        return None if _is_positive_definite(covariance) else "covariance not positive definite"
 
     def usable(self) -> SubjectEstimates:
         """Subset of subjects whose estimates can be averaged."""
@@ -143,10 +143,10 @@ def subject_estimates(
         )
     fits = _fits(estimates)
     if fits is None:
-        return _of_numbers(estimates, covariances, names, subjects)
+        return _from_arrays(estimates, covariances, names, subjects)
     if covariances is not None:
         raise DataError("covariances must be left out with fits; got some. They have their own.")
-    made = [numbers_of(fit, scale) for fit in fits]
+    made = [names_values_and_covariance(fit, scale) for fit in fits]
     kinds = {found[0] for found in made}
     if len(kinds) > 1:
         raise DataError(
@@ -169,10 +169,10 @@ def positive(model: Any) -> BoolVector:
 
 def shares(model: Any) -> BoolVector:
     """Mask of the model's natural parameters between 0 and 1: learning rates, shares."""
-    return np.array([_is_share(n, model.shape) for n in natural_parameters(model)])
+    return np.array([_is_between_0_and_1(n, model.shape) for n in natural_parameters(model)])
 
 
-def _is_share(natural: Any, shape: Any) -> bool:
+def _is_between_0_and_1(natural: Any, shape: Any) -> bool:
     low, high = natural.ends(shape)
     return bool(not natural.is_positive(shape) and 0 <= low < 0.01 and 0.99 < high <= 1)
 
@@ -219,20 +219,22 @@ def _labels_of(estimates: Any, fits: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(range(len(fits))) if all(k is None for k in known) else tuple(known)
 
 
-def numbers_of(fit: Estimate, scale: Scale) -> tuple[tuple[str, ...], Vector, Matrix]:
+def names_values_and_covariance(
+    fit: Estimate, scale: Scale
+) -> tuple[tuple[str, ...], Vector, Matrix]:
     """Names, values and covariance of one fit on this scale."""
     if scale == "theta":
         return tuple(fit.names), fit.theta, fit.covariance
     return fit.source.natural(fit)
 
 
-def _of_numbers(
+def _from_arrays(
     estimates: Any,
     covariances: Any,
     names: Sequence[str] | None,
     subjects: Sequence[Any] | None,
 ) -> SubjectEstimates:
-    values = _array(estimates, "estimates")
+    values = _as_matrix(estimates, "estimates")
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or not values.shape[1]:
@@ -244,11 +246,11 @@ def _of_numbers(
     own = tuple(f"theta{a + 1}" for a in range(d)) if names is None else tuple(names)
     labels = tuple(range(n)) if subjects is None else tuple(subjects)
     _check_labels(labels, own, values)
-    spread = None if covariances is None else _covariances(covariances, n, d)
+    spread = None if covariances is None else _as_covariance_matrices(covariances, n, d)
     return SubjectEstimates(own, labels, values, spread, ("converged",) * n)
 
 
-def _array(given: Any, name: str) -> Matrix:
+def _as_matrix(given: Any, name: str) -> Matrix:
     try:
         return np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -258,8 +260,8 @@ def _array(given: Any, name: str) -> Matrix:
         ) from error
 
 
-def _covariances(given: Any, n: int, d: int) -> Matrix:
-    spread = _array(given, "covariances")
+def _as_covariance_matrices(given: Any, n: int, d: int) -> Matrix:
+    spread = _as_matrix(given, "covariances")
     if d == 1 and spread.shape == (n,):
         spread = spread[:, None, None]
     if spread.shape != (n, d, d):
@@ -290,7 +292,7 @@ def _check_labels(labels: tuple[Any, ...], names: tuple[str, ...], values: Matri
         )
 
 
-def _positive_definite(covariance: Matrix) -> bool:
+def _is_positive_definite(covariance: Matrix) -> bool:
     """Whether it can be inverted, whatever the units."""
     errors = np.sqrt(np.maximum(np.diag(covariance), 0.0))  # no NaN warning before they are refused
     if not (errors > 0).all():
@@ -302,9 +304,9 @@ ByKind = Literal["groups", "scores"]
 MAX_GROUP_CODES = 10  # different whole numbers: more than that are rather a score, such as age
 
 
-def labels_by(estimates: Any, by: Any, people: Any) -> list[Any]:
+def labels_of_subjects(estimates: Any, by: Any, people: Any) -> list[Any]:
     """Label of each subject, in the order of the estimates."""
-    subjects = _subjects(estimates)
+    subjects = _subject_labels(estimates)
     known = _values_by_subject(estimates, by, people, subjects)
     as_words = {str(subject): label for subject, label in known.items()}
     found = [known.get(subject, as_words.get(str(subject))) for subject in subjects]
@@ -319,7 +321,7 @@ def labels_by(estimates: Any, by: Any, people: Any) -> list[Any]:
     return found
 
 
-def _subjects(estimates: Any) -> tuple[Any, ...]:
+def _subject_labels(estimates: Any) -> tuple[Any, ...]:
     if isinstance(estimates, Estimates):
         return estimates.subjects
     if isinstance(estimates, Sequence) and all(hasattr(one, "subject") for one in estimates):
@@ -346,9 +348,9 @@ def _values_by_subject(
         found: Mapping[Any, Any] = own(by)
         return found
     if isinstance(by, str):
-        return _column(people, by)
+        return _values_of_column(people, by)
     if hasattr(by, "columns") or hasattr(by, "column_names"):
-        return _column(by, None)
+        return _values_of_column(by, None)
     index: Any = getattr(by, "index", None)
     if hasattr(index, "isin") and all(subject in index for subject in subjects):
         return {subject: by[subject] for subject in subjects}  # a Series may be in another order
@@ -362,7 +364,7 @@ def _values_by_subject(
     return dict(zip(subjects, by, strict=True))
 
 
-def _column(table: Any, name: str | None) -> dict[Any, Any]:
+def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
     """A column of a table of people, by subject."""
     frame = open_frame(table)
     who = named_column(USUAL["subject"], frame.columns)

@@ -21,7 +21,7 @@ from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.pool import back_map, pool
-from penchant.population.rank_tests import signed_rank_p_value, surest_differences
+from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.softmax.diagnostics import LARGEST_RATIO, OUTSIDE
 from penchant.softmax.estimate import Estimate
@@ -254,7 +254,7 @@ def _of_pair(
     for j, name in enumerate(first.names):
         values = first.estimates[kept, j], second.estimates[kept, j]
         found = paired_difference(*pair, name, values[0] - values[1], plan.level)
-        apart = surest_differences(places[0][:, j], places[1][:, j])
+        apart = smallest_certain_differences(places[0][:, j], places[1][:, j])
         n_ranked = int((~np.isnan(apart)).sum())
         means = [_mean(value, name) for value in values]
         made.append(

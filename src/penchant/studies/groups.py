@@ -28,7 +28,7 @@ from penchant._typing import BoolVector, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
 from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import Difference, adjusted_p_values, welch_of_several
+from penchant.population.group_comparison import Difference, adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.rank_tests import rank_test
@@ -562,7 +562,7 @@ def _overall(factor: Factor, fits: Fits, plan: Plan) -> list[OverallTest]:
     made = []
     for j, name in enumerate(pooled[0].names):
         means, errors = (np.array([getattr(one, what)[j] for one in fine]) for what in _MEANS)
-        welch = welch_of_several(means, errors, np.array([one.n_subjects - 1 for one in fine]))
+        welch = welch_anova(means, errors, np.array([one.n_subjects - 1 for one in fine]))
         ranked = rank_test([places[:, j] for places in ranges])
         made.append(
             OverallTest(

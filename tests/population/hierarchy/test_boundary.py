@@ -8,7 +8,7 @@ import scipy.stats
 
 import penchant as pn
 from penchant.population.hierarchy.marginal import LogCholesky
-from penchant.population.hierarchy.search import evidence_by_rule
+from penchant.population.hierarchy.search import evidences_on_other_nodes
 from peopled import MODEL, discounters, q_learners
 
 
@@ -67,7 +67,7 @@ def test_a_spread_is_left_out_only_where_that_costs_nothing(without_spread):
     task = dataclasses.replace(
         found.source.problem, structure=about.marginal.structure, k=15, restricted=True
     )
-    assert evidence_by_rule(task, about).sum() < found.log_likelihood + 0.3
+    assert evidences_on_other_nodes(task, about).sum() < found.log_likelihood + 0.3
 
 
 def test_a_prior_keeps_spreads_from_vanishing(without_spread):
@@ -88,7 +88,7 @@ def test_the_prior_of_a_spread_is_what_it_says():
     numbers = rng.normal(size=spread.n_parameters)
     value, gradient, hessian = spread.log_prior(numbers)
     expected = 0.0
-    for matrix in spread.matrices(numbers):
+    for matrix in spread.covariance_matrices(numbers):
         sd = np.sqrt(np.diag(matrix))
         expected += np.log(sd).sum() + np.linalg.slogdet(matrix / np.outer(sd, sd))[1]
     assert value == pytest.approx(expected, rel=1e-12)

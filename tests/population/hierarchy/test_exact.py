@@ -12,7 +12,7 @@ from penchant.models.coordinates import Coordinates
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.marginal import LogCholesky, MarginalLikelihood
 from penchant.population.hierarchy.quadrature import QuadratureRule
-from penchant.population.hierarchy.search import evidence_by_rule
+from penchant.population.hierarchy.search import evidences_on_other_nodes
 from peopled import MODEL, Quadratic, mixed_choices, q_learners, searched
 
 
@@ -30,14 +30,14 @@ def test_normal_likelihoods_have_the_restricted_maximum_that_pooling_has():
     task, found = searched(people, restricted=True)
     pooled = pn.pool(people.estimates, people.covariances, rule="random-effects")
     np.testing.assert_allclose(found.x[:2], pooled.estimate, rtol=1e-6)
-    spread = task.structure.spread.matrices(found.x[2:])[0]
+    spread = task.structure.spread.covariance_matrices(found.x[2:])[0]
     np.testing.assert_allclose(np.diag(spread), pooled.heterogeneity.tau2, rtol=1e-6)
 
 
 def test_normal_likelihoods_have_the_log_likelihood_of_the_closed_form():
     people = normal_people(4)
     task, found = searched(people)
-    spread = task.structure.spread.matrices(found.x[2:])[0]
+    spread = task.structure.spread.covariance_matrices(found.x[2:])[0]
     exact = sum(
         stats.multivariate_normal(found.x[:2], spread + c).logpdf(e)
         for e, c in zip(people.estimates, people.covariances, strict=True)
@@ -49,7 +49,7 @@ def test_normal_likelihoods_have_the_log_likelihood_of_the_closed_form():
 def test_every_number_of_nodes_gives_normal_likelihoods_the_same_value(k):
     people = normal_people(5)
     task, found = searched(people)
-    assert evidence_by_rule(dataclasses.replace(task, k=k), found).sum() == pytest.approx(
+    assert evidences_on_other_nodes(dataclasses.replace(task, k=k), found).sum() == pytest.approx(
         found.evaluation.value, abs=1e-7
     )
 
@@ -89,12 +89,12 @@ def test_slopes_of_a_spread_equal_differences(order, correlated):
     block = rng.normal(size=spread.n_per_group)
     root = rng.normal(size=(3, 3))
     pull = root + root.T
-    _, first = spread.derivatives(block)
+    _, first = spread.factor_and_covariance_slopes(block)
     step = 1e-5
     for a, direction in enumerate(np.eye(len(block))):
         above, below = (
-            spread.matrices(block + step * direction),
-            spread.matrices(block - step * direction),
+            spread.covariance_matrices(block + step * direction),
+            spread.covariance_matrices(block - step * direction),
         )
         np.testing.assert_allclose(first[a], (above - below)[0] / (2 * step), atol=1e-8)
         bends = [
@@ -106,7 +106,9 @@ def test_slopes_of_a_spread_equal_differences(order, correlated):
             (bends[0] - bends[1]) / (2 * step),
             atol=1e-7,
         )
-    np.testing.assert_allclose(spread.parametrize(spread.matrices(block)), block, atol=1e-12)
+    np.testing.assert_allclose(
+        spread.parametrize(spread.covariance_matrices(block)), block, atol=1e-12
+    )
 
 
 def test_integrals_agree_with_a_million_draws():
@@ -118,7 +120,7 @@ def test_integrals_agree_with_a_million_draws():
     i = int(np.argmax(found.evidence))
     h = found.coefficients + rng.normal(size=(100, 100, 2)) * sd  # 100 rates, 100 temperatures
     h[:, :, 0] = h[:, :1, 0]
-    values = source.likelihoods.values(np.array([i]), h[None])[0]
+    values = source.likelihoods.log_likelihoods(np.array([i]), h[None])[0]
     likelihood = np.exp(values - found.evidence[i])
     by_rate = likelihood.mean(axis=1)
     assert abs(by_rate.mean() - 1) < 4 * by_rate.std() / 10
@@ -156,7 +158,7 @@ def test_many_coordinates_reach_the_maximum_of_the_closed_form(correlated):
     assert found.converged
 
     def exact(x):
-        spread = task.structure.spread.matrices(x[p:])[0]
+        spread = task.structure.spread.covariance_matrices(x[p:])[0]
         away, whole = people.estimates - x[:p], spread + within
         squares = np.einsum("na,nab,nb->n", away, np.linalg.inv(whole), away)
         return -0.5 * (squares + np.linalg.slogdet(2 * np.pi * whole)[1]).sum()
@@ -203,7 +205,7 @@ def test_fixed_weights_are_at_a_maximum_of_the_integrated_likelihood():
 
     def value(x):
         moved = source.optimum._replace(x=x)
-        return evidence_by_rule(dataclasses.replace(task, k=15), moved).sum()
+        return evidences_on_other_nodes(dataclasses.replace(task, k=15), moved).sum()
 
     best = value(source.optimum.x)
     for a in range(len(source.optimum.x)):

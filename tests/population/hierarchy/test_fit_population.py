@@ -115,10 +115,10 @@ def test_leaving_out_one_subject_agrees_with_fits_without_them(players):
             episodes[:i] + episodes[i + 1 :], MODEL, estimator="ml", spread="diagonal"
         )
         task = found.source.problem
-        from penchant.population.hierarchy.search import evidence_by_rule
+        from penchant.population.hierarchy.search import evidences_on_other_nodes
 
         x = others.source.optimum.x
-        exact = evidence_by_rule(
+        exact = evidences_on_other_nodes(
             dataclasses.replace(task, k=15), found.source.optimum._replace(x=x)
         )[i]
         assert found.loo_each[i] == pytest.approx(exact, abs=0.35)  # one step of several
@@ -129,7 +129,7 @@ def test_the_integration_error_is_no_smaller_than_the_true_one(seed):
     _, episodes = q_learners(17, 40, np.random.default_rng(seed))
     found = pn.fit_population(episodes, MODEL)
     fine = dataclasses.replace(found.source.problem, k=45, extra_shape_nodes=40)
-    true = search.evidence_by_rule(fine, found.source.optimum).sum() - found.log_likelihood
+    true = search.evidences_on_other_nodes(fine, found.source.optimum).sum() - found.log_likelihood
     assert abs(true) < max(1.5 * found.integration_error, 0.005)
     assert found.integration_error < 0.1
 

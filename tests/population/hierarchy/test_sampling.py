@@ -5,7 +5,11 @@ import pytest
 from scipy import integrate, stats
 
 import penchant as pn
-from penchant.population.hierarchy.sampling import Prior, generalized_pareto, pareto_smoothed
+from penchant.population.hierarchy.sampling import (
+    SpreadPrior,
+    fit_generalized_pareto,
+    smoothed_weights_and_pareto_k,
+)
 from peopled import MODEL, q_learners
 
 
@@ -43,12 +47,12 @@ def test_the_posterior_of_one_mean_and_sd_is_that_of_a_grid():
     choices = pn.Choices.from_arrays(x, utility.argmax(1), subject=subject, names=["gain"])
     people = pn.fit_population(choices, estimator="ml")
     found = people.sample(4000, rng=rng)
-    from penchant.population.hierarchy.sampling import Target
+    from penchant.population.hierarchy.sampling import LogPosterior
 
-    target = Target.of(people.source.optimum, people.source.likelihoods)
+    target = LogPosterior.of(people.source.optimum, people.source.likelihoods)
     means = np.linspace(-0.6, 2.2, 31)
     logs = np.linspace(-2.5, 1.5, 41)
-    grid = np.array([[target.value(np.array([m, s])) for s in logs] for m in means])
+    grid = np.array([[target.log_posterior(np.array([m, s])) for s in logs] for m in means])
     p = np.exp(grid - grid.max())
     p /= p.sum()
     assert found.mean[0] == pytest.approx((p.sum(axis=1) * means).sum(), abs=0.1 * found.sd[0])
@@ -57,12 +61,12 @@ def test_the_posterior_of_one_mean_and_sd_is_that_of_a_grid():
 
 def test_the_prior_of_spreads_is_the_density_it_says():
     """Of one standard deviation half-t, of two an LKJ correlation with the Jacobian."""
-    one = Prior(np.array([2.5]), False)
+    one = SpreadPrior(np.array([2.5]), False)
     total, _ = integrate.quad(lambda u: np.exp(one(np.array([u]))), -12, 8)
     mass, _ = integrate.quad(lambda u: np.exp(one(np.array([u]))), -12, np.log(2.0))
     expected = 2 * (stats.t(3).cdf(2.0 / 2.5) - 0.5)
     assert mass / total == pytest.approx(expected, rel=1e-4)
-    two = Prior(np.array([1.0, 1.0]), True)
+    two = SpreadPrior(np.array([1.0, 1.0]), True)
     grid = np.linspace(-3, 3, 15)
     t = np.linspace(-30, 30, 1001)
     density = np.zeros(len(t))
@@ -78,21 +82,21 @@ def test_the_prior_of_spreads_is_the_density_it_says():
 
 
 def test_the_posterior_at_many_places_is_that_at_each(people):
-    from penchant.population.hierarchy.sampling import Target
+    from penchant.population.hierarchy.sampling import LogPosterior
 
-    target = Target.of(people.source.optimum, people.source.likelihoods)
+    target = LogPosterior.of(people.source.optimum, people.source.likelihoods)
     x = people.source.optimum.x + 0.2 * np.random.default_rng(4).normal(size=(5, 5))
-    each = [target.value(one) for one in x]
-    np.testing.assert_allclose(target.values(x), each, rtol=1e-10)
+    each = [target.log_posterior(one) for one in x]
+    np.testing.assert_allclose(target.log_posteriors(x), each, rtol=1e-10)
 
 
 def test_pareto_tails_are_told():
     rng = np.random.default_rng(3)
     for k in (0.2, 0.8):
         sample = np.sort(stats.genpareto(k).rvs(3000, random_state=rng))
-        assert generalized_pareto(sample)[0] == pytest.approx(k, abs=0.1)
-    assert pareto_smoothed(rng.normal(size=2000) * 0.3)[1] < 0.3
-    assert pareto_smoothed(stats.t(2).rvs(2000, random_state=rng))[1] > 0.7
+        assert fit_generalized_pareto(sample)[0] == pytest.approx(k, abs=0.1)
+    assert smoothed_weights_and_pareto_k(rng.normal(size=2000) * 0.3)[1] < 0.3
+    assert smoothed_weights_and_pareto_k(stats.t(2).rvs(2000, random_state=rng))[1] > 0.7
 
 
 def test_methods_that_are_none_are_refused(people):

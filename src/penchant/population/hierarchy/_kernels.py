@@ -167,22 +167,24 @@ def weight_moments(table, pairs, theta, values, gradient, information):
 
 
 @compiled
-def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, pairs, moments, out):
+def node_moments(
+    log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, detail, out
+):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.
 
     log_mass : (n, J), log-weight plus log-likelihood of each node
     nodes : (n, J, r); centre : (n, r), the population's mean for each subject
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
-    pairs : (m, 2), coordinates whose products are wanted; those of which precisions are not 0
-    moments : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
+    coordinate_pairs : (m, 2), coordinates whose products are wanted: where precisions are not 0
+    detail : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
         too; 2: its covariances too; 3: as 2, of (e, extra) alone
     out : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
     """
     evidence, probabilities, means, covariances = out
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    n_pairs = len(pairs) if moments < 3 else 0
+    n_pairs = len(coordinate_pairs) if detail < 3 else 0
     size = r + n_pairs + f
     e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
     u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
@@ -194,10 +196,10 @@ def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, p
                 e[a, j] = nodes[i, j, a] - centre[i, a]
         for j in range(n_nodes):
             level[j] = log_mass[i, j] + constants[g]
-        for c in range(len(pairs)):
-            one, other = e[pairs[c, 0]], e[pairs[c, 1]]
-            pull = precisions[g, pairs[c, 0], pairs[c, 1]]
-            if pairs[c, 0] == pairs[c, 1]:
+        for c in range(len(coordinate_pairs)):
+            one, other = e[coordinate_pairs[c, 0]], e[coordinate_pairs[c, 1]]
+            pull = precisions[g, coordinate_pairs[c, 0], coordinate_pairs[c, 1]]
+            if coordinate_pairs[c, 0] == coordinate_pairs[c, 1]:
                 pull *= 0.5  # off the diagonal a pair stands for two equal terms
             for j in range(n_nodes):
                 level[j] -= pull * one[j] * other[j]
@@ -222,7 +224,7 @@ def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, p
         evidence[i] = highest + math.log(total) if total > 0 else -np.inf
         for j in range(n_nodes):
             probabilities[i, j] /= max(total, MIN_TOTAL)
-        if moments == 0:
+        if detail == 0:
             continue
         # Most nodes of a product rule have no probability: skipping them saves most of the time.
         n_kept = 0
@@ -233,13 +235,13 @@ def node_moments(log_mass, nodes, centre, precisions, constants, group, extra, p
             for a in range(r):
                 u[a, n_kept] = e[a, j]
             for c in range(n_pairs):
-                u[r + c, n_kept] = e[pairs[c, 0], j] * e[pairs[c, 1], j]
+                u[r + c, n_kept] = e[coordinate_pairs[c, 0], j] * e[coordinate_pairs[c, 1], j]
             for q in range(f):
                 u[r + n_pairs + q, n_kept] = extra[i, j, q]
             n_kept += 1
         for a in range(size):
             means[i, a] = dot(p, u[a], n_kept)
-        if moments == 1:
+        if detail == 1:
             continue
         for a in range(size):
             for j in range(n_kept):

@@ -88,7 +88,7 @@ def stack_conditions(
             f"within must tell 2 to {MAX_CONDITIONS} conditions apart; got {len(labels)}: "
             f"{format_list(map(str, labels))}. Give {{'{name}': labels}}, a label per episode."
         )
-    chosen = _varying(varying, base.names)
+    chosen = _varying_mask(varying, base.names)
     coordinates, maps = _stack_coordinates(base, name, labels, chosen)
     units: dict[tuple[Any, Any], list[Any]] = {}
     for episode, label in zip(episodes, per_episode, strict=True):
@@ -146,7 +146,7 @@ def _condition_labels(episodes: Sequence[Any], within: Any) -> tuple[str, list[A
     return within, labels
 
 
-def _varying(varying: Sequence[str] | None, names: Sequence[str]) -> list[bool]:
+def _varying_mask(varying: Sequence[str] | None, names: Sequence[str]) -> list[bool]:
     if varying is None:
         return [True] * len(names)
     asked = [varying] if isinstance(varying, str) else list(varying)
@@ -369,7 +369,7 @@ class Comparison:
         )
 
 
-def _is_special_case(small: Any, large: Any) -> bool:
+def _is_nested_in(small: Any, large: Any) -> bool:
     """Whether the smaller population model is nested in the larger."""
     matrices = [
         list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
@@ -401,7 +401,7 @@ def compare_fits(one: Any, other: Any, nested: bool | None = None) -> Comparison
     sizes = one.n_parameters, other.n_parameters
     df = sizes[0] - sizes[1]
     if df and nested is None:
-        nested = _is_special_case(*((other, one) if df > 0 else (one, other)))
+        nested = _is_nested_in(*((other, one) if df > 0 else (one, other)))
     df = df if nested else 0
     statistic = 2 * (values[0] - values[1]) * np.sign(df) if df else np.nan
     p = float(chi_square_sf(max(statistic, 0.0), abs(df))) if df else np.nan

@@ -45,10 +45,10 @@ from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
     SearchResult,
-    evidence_by_rule,
-    marginal_by_rule,
+    evidences_on_other_nodes,
+    marginal_on_other_nodes,
     maximize_by_quadrature,
-    newton_shift,
+    parameter_shift_on_other_nodes,
     starting_values,
 )
 from penchant.population.hierarchy.trust_region import relative_spreads, vanishing_spreads
@@ -111,7 +111,7 @@ class Plan(NamedTuple):
         # Coefficients of coordinates without spread may move until some subject's coordinate has
         # moved by a typical sd: the likelihood is an expansion in them.
         most = np.abs(design).max(axis=0)
-        sd = self.likelihoods.typical.sd[fixed, None]
+        sd = self.likelihoods.typical_range.sd[fixed, None]
         room = np.divide(sd, most[fixed], out=np.full((len(fixed), most.shape[1]), np.inf),
                          where=most[fixed] > 0)  # fmt: skip
         return Structure(
@@ -148,7 +148,7 @@ class Plan(NamedTuple):
             problem, k=problem.k + 2, n_draws=problem.n_draws if q else 2 * problem.n_draws
         )
 
-    def finer(self, problem: SearchProblem) -> SearchProblem:
+    def with_finer_rule(self, problem: SearchProblem) -> SearchProblem:
         """Problem on the next finer rule: more nodes where posteriors are least normal."""
         r = len(problem.structure.random)
         q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
@@ -188,7 +188,7 @@ def fit_plan(plan: Plan) -> PlanFit:
     status: dict[str, str] = {}
     beta, *rest = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
     start = _StartingValues(*rest)
-    best = _fit_random(plan, plan.differing, beta, start)
+    best = _fit_with_spread_in(plan, plan.differing, beta, start)
     random, dropped = list(plan.differing), []
     while True:
         reduced = _drop_smallest_spread(plan, random, best, start)
@@ -251,7 +251,9 @@ class _Candidate(NamedTuple):
         return cls(problem, optimum, _integration_error(plan, problem, optimum))
 
 
-def _fit_random(plan: Plan, random: list[int], beta: Vector, start: _StartingValues) -> _Candidate:
+def _fit_with_spread_in(
+    plan: Plan, random: list[int], beta: Vector, start: _StartingValues
+) -> _Candidate:
     """Fit with spread in given coordinates, on finer rules until the integration error is small.
 
     A maximum at the end of a correlation's range is searched for from a second start as well.
@@ -263,13 +265,13 @@ def _fit_random(plan: Plan, random: list[int], beta: Vector, start: _StartingVal
         return first
     best = first
     while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
-        problem = plan.finer(problem)
+        problem = plan.with_finer_rule(problem)
         s = problem.structure
         here = optimum.x[: s.n_beta], *start, optimum.x[s.n_beta :]
         optimum = maximize_by_quadrature(problem, *here, posterior=optimum.posterior)
         best = _Candidate.of(plan, problem, optimum)
     costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
-    if problem.structure.spread.correlated and _is_suspect(optimum) and not costly:
+    if problem.structure.spread.correlated and _may_be_local_maximum(optimum) and not costly:
         differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = maximize_by_quadrature(problem, beta, *differences)
         gain = problem.objective.value(other.marginal, other.x)
@@ -281,16 +283,16 @@ def _fit_random(plan: Plan, random: list[int], beta: Vector, start: _StartingVal
 
 def _is_affordable(plan: Plan, reached: _Candidate) -> bool:
     """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
-    problem = plan.finer(reached.problem)
+    problem = plan.with_finer_rule(reached.problem)
     if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
         return reached.problem.n_draws == plan.problem(problem.structure.random.tolist()).n_draws
-    return problem.rule(problem.k).n_nodes <= FIT.max_nodes
+    return problem.quadrature_rule(problem.k).n_nodes <= FIT.max_nodes
 
 
-def _is_suspect(optimum: SearchResult) -> bool:
+def _may_be_local_maximum(optimum: SearchResult) -> bool:
     """Whether a maximum is at the end of a correlation's range, or was not reached."""
     s = optimum.marginal.structure
-    matrices = s.spread.matrices(optimum.x[s.n_beta :])
+    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
     sd = np.sqrt(np.einsum("gaa->ga", matrices))
     r = matrices / (sd[:, :, None] * sd[:, None, :]) - np.eye(s.spread.size)
     return not optimum.converged or float(np.abs(r).max()) > FIT.suspect_correlation
@@ -317,7 +319,7 @@ def _drop_smallest_spread(
         if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]
-        without = _fit_random(plan, others, optimum.x[: s.n_beta], start)
+        without = _fit_with_spread_in(plan, others, optimum.x[: s.n_beta], start)
         loss = level - without.problem.objective.value(without.optimum.marginal, without.optimum.x)
         if loss < FIT.min_spread_gain or c in flat:
             return int(c), others, without
@@ -344,10 +346,10 @@ def _fit_with_spread_prior(
 
 def _has_diverged(plan: Plan, structure: Structure, x: Vector) -> bool:
     """Whether means, or spreads if x has them, are far beyond the typical range of people."""
-    centre, sd = plan.likelihoods.typical
+    centre, sd = plan.likelihoods.typical_range
     far = (np.abs(structure.means(x[: structure.n_beta]) - centre) > FIT.diverged_sds * sd).any()
     if len(x) > structure.n_beta:
-        matrices = structure.spread.matrices(x[structure.n_beta :])
+        matrices = structure.spread.covariance_matrices(x[structure.n_beta :])
         spreads = np.sqrt(np.einsum("gaa->ga", matrices))
         far |= (spreads > FIT.diverged_sds * sd[structure.random]).any()
     return bool(far)
@@ -374,8 +376,11 @@ def _integration_error(
     if not len(problem.structure.random):
         return _IntegrationError(0.0, np.zeros(n), True)
     if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
-        return _draws_error(plan, replace(problem, n_draws=optimum.n_draws), optimum)
-    differences = evidence_by_rule(plan.finer(problem), optimum) - optimum.evaluation.evidence
+        return _integration_error_of_draws(plan, replace(problem, n_draws=optimum.n_draws), optimum)
+    differences = (
+        evidences_on_other_nodes(plan.with_finer_rule(problem), optimum)
+        - optimum.evaluation.evidence
+    )
     total, common = float(np.abs(differences).sum()), abs(float(differences.sum()))
     hundreds = max(1.0, n / 100)
     converged = (
@@ -385,25 +390,30 @@ def _integration_error(
     return _IntegrationError(total, differences, converged)
 
 
-def _draws_error(plan: Plan, problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:
+def _integration_error_of_draws(
+    plan: Plan, problem: SearchProblem, optimum: SearchResult
+) -> _IntegrationError:
     """Integration error of draws: change of F with half of them, or with others and more.
 
     Errors of draws are many, small and independent, so that the root of the sum of their squares is
     the size of their sum. It is enough that parameters hardly move with other draws.
     """
-    differences = optimum.evaluation.evidence - evidence_by_rule(problem.coarser(), optimum)
+    differences = optimum.evaluation.evidence - evidences_on_other_nodes(
+        problem.with_coarser_rule(), optimum
+    )
     enough = FIT.max_integration_error * max(1.0, float(np.sqrt(len(differences) / 100)))
-    if _error_size(differences) < enough:
-        return _IntegrationError(_error_size(differences), differences, True)
-    other = marginal_by_rule(plan.with_check_rule(problem), optimum)
+    if _total_error(differences) < enough:
+        return _IntegrationError(_total_error(differences), differences, True)
+    other = marginal_on_other_nodes(plan.with_check_rule(problem), optimum)
     differences = other.evidence(optimum.x) - optimum.evaluation.evidence
     converged = (
-        _error_size(differences) < enough or newton_shift(other, optimum) < FIT.max_draws_shift
+        _total_error(differences) < enough
+        or parameter_shift_on_other_nodes(other, optimum) < FIT.max_draws_shift
     )
-    return _IntegrationError(_error_size(differences), differences, converged)
+    return _IntegrationError(_total_error(differences), differences, converged)
 
 
-def _error_size(differences: Vector) -> float:
+def _total_error(differences: Vector) -> float:
     return float(max(abs(differences.sum()), np.sqrt((differences**2).sum())))
 
 
@@ -426,19 +436,19 @@ def _sd_upper_limit(
     first = np.stack([np.diag(np.diag(start.matrix)[random])] * s.spread.n_groups)
     floor = float(optimum.log_sd_floors[optimum.marginal.structure.random.tolist().index(a)])
 
-    def at(logarithm: float) -> float:
+    def profile_at(log_sd: float) -> float:
         numbers = spread.parametrize(first)
-        numbers[:: spread.n_per_group] = logarithm
+        numbers[:: spread.n_per_group] = log_sd
         return maximize_by_quadrature(own, beta, *start, numbers, hold).evaluation.value
 
     # Step up by factors of 3 from a negligible sd until the profile has fallen, then bisect to
     # about 15 %: the limit is reported to few digits, and every value is a search.
     low, high = floor + np.log(40.0), np.inf
-    best = at(low)
+    best = profile_at(low)
     while not np.isfinite(high):
         if low > floor + 12:  # 160 000 times the floor: the decisions set no limit
             return float("inf")
-        value = at(low + np.log(3.0))
+        value = profile_at(low + np.log(3.0))
         best = max(best, value)
         if value < best - FIT.limit_drop:
             high = low + np.log(3.0)
@@ -446,7 +456,7 @@ def _sd_upper_limit(
             low += np.log(3.0)
     for _ in range(3):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if at(middle) >= best - FIT.limit_drop else (low, middle)
+        low, high = (middle, high) if profile_at(middle) >= best - FIT.limit_drop else (low, middle)
     return float(np.exp(0.5 * (low + high)))
 
 
@@ -546,7 +556,7 @@ def fit_population(
             "them one by one with fit_each."
         )
     names = likelihoods.coordinates.names
-    differing = _random(random, names)
+    differing = _random_coordinates(random, names)
     design = read_design(names, likelihoods.subjects, covariates, formula, people)
     notes = [] if model is None else list(doubts_of(model, as_episodes(data)))
     if spread is None:
@@ -591,7 +601,7 @@ def fit_population(
 
 def default_spread(n: int, n_differing: int) -> str:
     """Default of `spread` for n people who differ in so many parameters."""
-    enough = n >= FIT.subjects_per_covariance * _n_entries(n_differing)
+    enough = n >= FIT.subjects_per_covariance * _n_covariances(n_differing)
     return "full" if enough or n_differing < 2 else "diagonal"
 
 
@@ -600,12 +610,12 @@ def diagonal_spread_note(n: int, n_differing: int) -> list[str]:
     return [
         f"Correlations between parameters are taken for 0 ({argument('spread', 'diagonal')}): {n} "
         f"subjects are fewer than {FIT.subjects_per_covariance} for each of "
-        f"{_n_entries(n_differing)} variances and covariances. {argument('spread', 'full')} "
+        f"{_n_covariances(n_differing)} variances and covariances. {argument('spread', 'full')} "
         "estimates them all the same."
     ]
 
 
-def _n_entries(n_differing: int) -> int:
+def _n_covariances(n_differing: int) -> int:
     return n_differing * (n_differing + 1) // 2
 
 
@@ -684,7 +694,7 @@ def build_likelihoods(
     return likelihoods, conditions
 
 
-def _random(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
+def _random_coordinates(random: Sequence[str] | None, names: Sequence[str]) -> list[int]:
     if random is None:
         return list(range(len(names)))
     asked = [random] if isinstance(random, str) else list(random)

@@ -74,7 +74,7 @@ def parameter_covariances(optimum: SearchResult, rank: int) -> ParameterCovarian
     A spread parameter along which F is convex (it is hardly identified, or draws are few) counts as
     known: otherwise it would make the means look unidentified.
     """
-    free = free_parameters(optimum)
+    free = free_parameter_indices(optimum)
     size, n_beta = len(optimum.x), optimum.marginal.structure.n_beta
     model, robust = np.zeros((size, size)), np.zeros((size, size))
     while True:
@@ -109,7 +109,7 @@ def unidentified_coefficients(optimum: SearchResult, errors: ParameterCovariance
     return np.asarray((own > 0.1 * highest[:, None]).any(axis=0))  # smaller parts are rounding
 
 
-def free_parameters(optimum: SearchResult) -> Any:
+def free_parameter_indices(optimum: SearchResult) -> Any:
     """Parameters that are neither held nor at the end of their range."""
     low, high = parameter_bounds(optimum.marginal.structure, optimum.log_sd_floors)
     at_end = (optimum.x <= low + 1e-9) | (optimum.x >= high - 1e-9)  # clipping ends exactly there
@@ -153,7 +153,7 @@ def subject_posteriors(optimum: SearchResult, covariance: Matrix) -> SubjectPost
 
 def _loo_evidence(optimum: SearchResult, i: int) -> float:
     """Evidence of a subject under the population of all others, by one Newton step."""
-    s, free = optimum.marginal.structure, free_parameters(optimum)
+    s, free = optimum.marginal.structure, free_parameter_indices(optimum)
     only_i = np.zeros(len(s.subject_weights))
     only_i[i] = 1.0
     own = MarginalLikelihood(optimum.marginal.nodes, s._replace(subject_weights=only_i)).evaluate(
@@ -193,8 +193,8 @@ def spread_errors(optimum: SearchResult, errors: ParameterCovariances) -> Spread
         if not optimum.converged or not (np.diag(covariance) > 0).all():
             continue
         df = _residual_df(s, g)
-        matrix = s.spread.matrices(np.tile(block, n_groups))[0]
-        slope = s.spread.derivatives(block)[1]
+        matrix = s.spread.covariance_matrices(np.tile(block, n_groups))[0]
+        slope = s.spread.factor_and_covariance_slopes(block)[1]
         variance = np.diag(matrix)
         on_log_sd = np.einsum("kaa->ka", slope) / (2 * variance)
         squared = np.einsum("ka,kl,la->a", on_log_sd, covariance, on_log_sd)
@@ -229,7 +229,7 @@ def satterthwaite_sd_limits(optimum: SearchResult, errors: SpreadErrors, level: 
     """
     s = optimum.marginal.structure
     limits = np.full((*errors.log_sd.shape, 2), np.nan)
-    matrices = s.spread.matrices(optimum.x[s.n_beta :])
+    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
     largest = (
         INFERENCE.max_log_sd_error
         if s.spread.size <= QUADRATURE.max_product_dimensions
@@ -237,11 +237,11 @@ def satterthwaite_sd_limits(optimum: SearchResult, errors: SpreadErrors, level: 
     )
     for g, a in zip(*np.nonzero(errors.log_sd <= largest), strict=True):
         df = 1 / (2 * errors.log_sd[g, a] ** 2)
-        limits[g, a] = _chi_square_limits(matrices[g, a, a], df, level)
+        limits[g, a] = _chi_square_sd_limits(matrices[g, a, a], df, level)
     return limits
 
 
-def _chi_square_limits(variance: float, df: float, level: float) -> Vector:
+def _chi_square_sd_limits(variance: float, df: float, level: float) -> Vector:
     """Interval of the sd of observed normal numbers, from their variance."""
     points = special.chdtri(df, np.array([(1 - level) / 2, (1 + level) / 2]))
     return np.asarray(np.sqrt(variance * df / points))
@@ -260,11 +260,11 @@ def sd_limits(
     s = optimum.marginal.structure
     if not optimum.converged or s.spread.size > QUADRATURE.max_product_dimensions:
         return limits
-    matrices = s.spread.matrices(optimum.x[s.n_beta :])
+    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
     for g, a in zip(*np.nonzero(np.isnan(limits[:, :, 0])), strict=True):
         low, high = profile_limits(problem, optimum, int(a), int(g), level)
         df = float(_residual_df(s, int(g))[a])
-        observed = _chi_square_limits(float(matrices[g, a, a]), df, level)
+        observed = _chi_square_sd_limits(float(matrices[g, a, a]), df, level)
         limits[g, a] = np.minimum(low, observed[0]), np.maximum(high, observed[1])
     return limits
 
@@ -280,7 +280,7 @@ def profile_limits(
     s = optimum.marginal.structure
     order = (c, *(a for a in range(s.spread.size) if a != c))
     spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    matrices = s.spread.matrices(optimum.x[s.n_beta :])
+    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])
     x = np.concatenate([optimum.x[: s.n_beta], spread.parametrize(matrices)])
     turned = replace(
         problem, structure=s._replace(spread=spread, max_shift=_profile_max_shift(optimum))
@@ -290,7 +290,7 @@ def profile_limits(
     held = np.zeros(len(x), dtype=bool)
     held[index] = True
     penalty = Objective(problem.restricted).penalty(marginal, x, marginal.evaluate(x), held)
-    profile = _Profile(turned, optimum.log_sd_floors, held, penalty, index)
+    profile = _ProfileLikelihood(turned, optimum.log_sd_floors, held, penalty, index)
     profile.nodes_at[float(x[index])] = CentredNodes(marginal, optimum.posterior)
     best = profile(x, x[index])
     drop = 0.5 * float(chi_square_isf(1 - level, 1))
@@ -302,14 +302,14 @@ def profile_limits(
     direction[index] = 1.0
     curvature = float(information[index] @ direction)
     first = np.sqrt(2 * drop / max(curvature, 1e-3))  # Wald's end, capped if F is flat
-    typical = float(problem.likelihoods.typical.sd[s.random[c]])
+    typical = float(problem.likelihoods.typical_range.sd[s.random[c]])
     ends_at = (
         float(optimum.log_sd_floors[c]) + np.log(TRUST_REGION.vanishing_factor),
         max(
             np.log(INFERENCE.max_profile_sd * typical), float(x[index]) + TRUST_REGION.trust_radius
         ),
     )
-    predictor = _Predictor(direction, standard_errors_from(information, held))
+    predictor = _ProfilePredictor(direction, standard_errors_from(information, held))
     ends = [
         _profile_crossing(profile, best, drop, sign * first, ends_at, predictor)
         for sign in (-1.0, 1.0)
@@ -339,7 +339,7 @@ class _ProfilePoint(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class _Profile:
+class _ProfileLikelihood:
     """Profile of F in one log sd: the maximum over all other parameters while it is held.
 
     Nodes are re-centred where it leaves the trust region of the nearest ones. REML's term is
@@ -379,7 +379,7 @@ class _Profile:
         return _ProfilePoint(best, value, -evaluation.hessian)
 
 
-class _Predictor(NamedTuple):
+class _ProfilePredictor(NamedTuple):
     """Linear predictor of the other parameters along a profile, limited to their errors."""
 
     direction: Vector
@@ -391,12 +391,12 @@ class _Predictor(NamedTuple):
 
 
 def _profile_crossing(
-    profile: _Profile,
+    profile: _ProfileLikelihood,
     best: _ProfilePoint,
     drop: float,
     step: float,
     ends_at: tuple[float, float],
-    predictor: _Predictor,
+    predictor: _ProfilePredictor,
 ) -> float:
     """Point at which the profile has fallen by `drop`; infinite if beyond the range.
 
@@ -435,7 +435,7 @@ def _profile_crossing(
     return at if abs(at - centre) > INFERENCE.min_profile_distance else np.nan
 
 
-def normality(optimum: SearchResult) -> Matrix:
+def normality_p_values(optimum: SearchResult) -> Matrix:
     """Two-sided p-values (r, 2) of skewness and kurtosis of the coordinates between people.
 
     In a normal population the posterior means of Hermite's polynomials He_k of the standardised
@@ -446,7 +446,7 @@ def normality(optimum: SearchResult) -> Matrix:
     s, evaluation = optimum.marginal.structure, optimum.evaluation
     points, probabilities = optimum.marginal.nodes.points, evaluation.node_probabilities
     r, n = len(s.random), len(probabilities)
-    matrices = s.spread.matrices(optimum.x[s.n_beta :])[s.group]
+    matrices = s.spread.covariance_matrices(optimum.x[s.n_beta :])[s.group]
     centre = s.means(optimum.x[: s.n_beta])[:, s.random]
     p = np.ones((r, 2))
     if n < INFERENCE.min_normality_subjects:

@@ -1,8 +1,8 @@
 """Log-likelihoods of subjects at nodes of their coordinates, with derivatives.
 
-Episodes, offers and choices have one interface: `values` at nodes, `derivatives` where a search
-needs them; both are computed in chunks that fit into memory, and in threads. Coordinates are the
-parameters on scales without limits (`models.coordinates`).
+Episodes, offers and choices have one interface: `log_likelihoods` at nodes, and `derivatives` where
+a search needs them; both are computed in chunks that fit into memory, and in threads. Coordinates
+are the parameters on scales without limits (`models.coordinates`).
 
 Nodes h have shape (n, K, L, p): K values of the shape parameters for each subject, and
 L of the weights for each of these, so that a model is asked for its variables K times, not K L.
@@ -62,14 +62,16 @@ class SubjectLikelihoods(Protocol):
         """Decisions of each subject."""
 
     @property
-    def typical(self) -> TypicalRange:
+    def typical_range(self) -> TypicalRange:
         """Broad range of each coordinate, before any decision is seen."""
 
-    def values(self, which: IntVector, h: Matrix) -> Matrix:
+    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L) of subjects at nodes (n, K, L, p)."""
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
-        """Log-likelihoods with derivatives; those in shape parameters are 0 unless `on_shape`."""
+    def derivatives(
+        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
+    ) -> Derivatives:
+        """Log-likelihoods with derivatives; 0 in shape parameters unless `with_shape_slopes`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +100,7 @@ class EpisodeLikelihoods:
         return self.profiles.n_decisions
 
     @cached_property
-    def typical(self) -> TypicalRange:
+    def typical_range(self) -> TypicalRange:
         """Typical ranges by each attribute's root mean square, at the middle of the shapes."""
         profiles = self.profiles
         middle = profiles.from_unconstrained(profiles.bounds.mean(axis=1)[None])
@@ -113,23 +115,27 @@ class EpisodeLikelihoods:
             count += len(scored)
         return typical_ranges(self.coordinates, np.sqrt(squares / max(count, 1)))
 
-    def values(self, which: IntVector, h: Matrix) -> Matrix:
+    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L)."""
         q = self.coordinates.n_shape
         n, n_psi, n_weights, _ = h.shape
         found = np.empty((n * n_psi, n_weights))
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            x, rows, undefined = self._variables(pairs, psi)
+            x, rows, undefined = self._attributes_and_undefined_pairs(pairs, psi)
             theta = self.coordinates.theta(flat[part, :, q:])
-            compiled.log_likelihoods(_table(x, rows), (rows.order, rows.bounds), theta, found[part])
+            compiled.log_likelihoods(
+                _fixed_choice_table(x, rows), (rows.order, rows.bounds), theta, found[part]
+            )
             found[part][undefined] = -np.inf
 
         flat = h.reshape(n * n_psi, n_weights, -1)
-        self._fill_chunks(np.repeat(which, n_psi), flat[:, 0, :q], fill)
+        self._fill_chunks(np.repeat(subject_indices, n_psi), flat[:, 0, :q], fill)
         return found.reshape(n, n_psi, n_weights)
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
+    def derivatives(
+        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
+    ) -> Derivatives:
         """Log-likelihoods, gradients, expected informations."""
         q, p = self.coordinates.n_shape, len(self.coordinates)
         n, n_psi, n_weights, _ = h.shape
@@ -138,10 +144,10 @@ class EpisodeLikelihoods:
         flat = h.reshape(n * n_psi, n_weights, p)
 
         def fill(part: slice, pairs: IntVector, psi: Matrix) -> None:
-            found = self._chunk_derivatives(pairs, psi, flat[part], on_shape)
+            found = self._chunk_derivatives(pairs, psi, flat[part], with_shape_slopes)
             value[part], gradient[part], information[part] = found
 
-        self._fill_chunks(np.repeat(which, n_psi), flat[:, 0, :q], fill)
+        self._fill_chunks(np.repeat(subject_indices, n_psi), flat[:, 0, :q], fill)
         shape = n, n_psi, n_weights
         return Derivatives(
             value.reshape(shape),
@@ -150,17 +156,24 @@ class EpisodeLikelihoods:
         )
 
     def _chunk_derivatives(
-        self, pairs: IntVector, psi: Matrix, h: Matrix, on_shape: bool
+        self, pairs: IntVector, psi: Matrix, h: Matrix, with_shape_slopes: bool
     ) -> tuple[Matrix, Matrix, Matrix]:
         q, p = self.coordinates.n_shape, len(self.coordinates)
         n, n_weights, _ = h.shape
         d = self.coordinates.n_weights
         theta, theta_slopes = self.coordinates.theta_and_slopes(h[..., q:])
-        x, rows, slopes, undefined = self._cached_variables(pairs, psi, on_shape)
+        x, rows, slopes, undefined = self._cached_attributes_with_slopes(
+            pairs, psi, with_shape_slopes
+        )
         value = np.empty((n, n_weights))
         on_theta, theta_information = np.empty((*value.shape, d)), np.empty((*value.shape, d, d))
         compiled.weight_moments(
-            _table(x, rows), (rows.order, rows.bounds), theta, value, on_theta, theta_information
+            _fixed_choice_table(x, rows),
+            (rows.order, rows.bounds),
+            theta,
+            value,
+            on_theta,
+            theta_information,
         )
         gradient, information = np.zeros((*value.shape, p)), np.zeros((*value.shape, p, p))
         gradient[..., q:] = np.einsum("kta,ktab->ktb", on_theta, theta_slopes)
@@ -190,7 +203,9 @@ class EpisodeLikelihoods:
         value[undefined], gradient[undefined], information[undefined] = -np.inf, 0.0, 0.0
         return value, gradient, information
 
-    def _variables(self, pairs: IntVector, psi: Matrix) -> tuple[Matrix, DecisionIndex, BoolVector]:
+    def _attributes_and_undefined_pairs(
+        self, pairs: IntVector, psi: Matrix
+    ) -> tuple[Matrix, DecisionIndex, BoolVector]:
         """Attributes, their decision index, and pairs at whose psi the model is undefined.
 
         Undefined pairs have likelihood 0: the population is a normal distribution truncated there.
@@ -201,14 +216,14 @@ class EpisodeLikelihoods:
         self.profiles.check_finite(x, rows)
         return x, rows, undefined
 
-    def _cached_variables(
-        self, pairs: IntVector, psi: Matrix, on_shape: bool
+    def _cached_attributes_with_slopes(
+        self, pairs: IntVector, psi: Matrix, with_shape_slopes: bool
     ) -> tuple[Matrix, DecisionIndex, Matrix | None, BoolVector]:
         """Attributes with derivatives, from a small cache of the last chunks."""
-        key = bytes([on_shape]) + pairs.tobytes() + psi.tobytes()
+        key = bytes([with_shape_slopes]) + pairs.tobytes() + psi.tobytes()
         cached = self._cache.get(key)
         if cached is None:
-            wanted = on_shape and self.coordinates.n_shape > 0
+            wanted = with_shape_slopes and self.coordinates.n_shape > 0
             x, slopes = self.profiles.variables(pairs, psi, wanted)
             rows = self.profiles.rows(pairs)
             undefined = self.profiles.outside_domain(x, slopes, pairs)
@@ -260,19 +275,19 @@ class ChoiceLikelihoods:
     @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions of each subject."""
-        return np.diff(self._pairs[1])
+        return np.diff(self._decisions_by_subject[1])
 
     @cached_property
-    def typical(self) -> TypicalRange:
+    def typical_range(self) -> TypicalRange:
         """Typical ranges by each attribute's root mean square within choice sets."""
-        x, first_row, *_ = self._table
+        x, first_row, *_ = self._choice_table
         sizes = np.diff(first_row)
         means = np.add.reduceat(x, first_row[:-1], axis=0) / sizes[:, None]
         away = x - np.repeat(means, sizes, axis=0)
         return typical_ranges(self.coordinates, np.sqrt((away**2).mean(axis=0)))
 
     @cached_property
-    def _table(self) -> tuple[Any, ...]:
+    def _choice_table(self) -> tuple[Any, ...]:
         c = self.choices
         x, first_row, chosen = c.explanatory, c.first_row, c.chosen
         offset = EMPTY if c.offset is None else c.offset
@@ -286,7 +301,7 @@ class ChoiceLikelihoods:
         return (*arrays, np.array(counts))
 
     @cached_property
-    def _pairs(self) -> tuple[IntVector, IntVector]:
+    def _decisions_by_subject(self) -> tuple[IntVector, IntVector]:
         assert self.choices.subject is not None
         # A stable sort keeps each subject's decisions in order: sums, and so results, are
         # the same to the last bit however subjects are interleaved in the data.
@@ -294,29 +309,31 @@ class ChoiceLikelihoods:
         counts = np.bincount(self.choices.subject, minlength=len(self.subjects))
         return order, np.concatenate([[0], np.cumsum(counts)])
 
-    def values(self, which: IntVector, h: Matrix) -> Matrix:
+    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L)."""
         n, n_psi, n_weights, p = h.shape
         theta = self.coordinates.theta(h.reshape(n, n_psi * n_weights, p))
         found = np.empty((n, n_psi * n_weights))
         self._fill_chunks(
-            which,
+            subject_indices,
             lambda part, pairs: compiled.log_likelihoods(
-                self._table, pairs, np.ascontiguousarray(theta[part]), found[part]
+                self._choice_table, pairs, np.ascontiguousarray(theta[part]), found[part]
             ),
         )
         return found.reshape(n, n_psi, n_weights)
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
+    def derivatives(
+        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
+    ) -> Derivatives:
         """Log-likelihoods, gradients, expected informations."""
         n, n_psi, n_weights, p = h.shape
         theta, theta_slopes = self.coordinates.theta_and_slopes(h.reshape(n, n_psi * n_weights, p))
         value = np.empty((n, n_psi * n_weights))
         on_theta, theta_information = np.empty((*value.shape, p)), np.empty((*value.shape, p, p))
         self._fill_chunks(
-            which,
+            subject_indices,
             lambda part, pairs: compiled.weight_moments(
-                self._table,
+                self._choice_table,
                 pairs,
                 np.ascontiguousarray(theta[part]),
                 value[part],
@@ -332,14 +349,14 @@ class ChoiceLikelihoods:
         )
 
     def _fill_chunks(
-        self, which: IntVector, fill: Callable[[slice, tuple[IntVector, IntVector]], None]
+        self, subject_indices: IntVector, fill: Callable[[slice, tuple[IntVector, IntVector]], None]
     ) -> None:
-        order, bounds = self._pairs
-        lengths = np.diff(bounds)[which]
+        order, bounds = self._decisions_by_subject
+        lengths = np.diff(bounds)[subject_indices]
         ends = np.concatenate([[0], np.cumsum(lengths)])
 
         def fill_chunk(part: slice) -> None:
-            own_rows = [order[bounds[s] : bounds[s + 1]] for s in which[part]]
+            own_rows = [order[bounds[s] : bounds[s + 1]] for s in subject_indices[part]]
             own = ends[part.start : part.stop + 1] - ends[part.start]
             fill(part, (np.concatenate(own_rows) if own_rows else order[:0], own))
 
@@ -379,31 +396,33 @@ class ConditionLikelihoods:
         return np.asarray(own[self.unit].sum(axis=1))
 
     @property
-    def typical(self) -> TypicalRange:
+    def typical_range(self) -> TypicalRange:
         """Typical ranges of the base; differences between conditions are about 0."""
-        own = self.base.typical
+        own = self.base.typical_range
         middle = self.maps.mean(axis=0)
         centre = np.where(np.abs(middle).sum(axis=0) > 1e-9, own.centre @ middle, 0.0)
         return TypicalRange(centre, own.sd @ np.abs(self.maps).max(axis=0))
 
-    def values(self, which: IntVector, h: Matrix) -> Matrix:
+    def log_likelihoods(self, subject_indices: IntVector, h: Matrix) -> Matrix:
         """Log-likelihoods (n, K, L)."""
         found = np.zeros(h.shape[:3])
         for c, to_condition in enumerate(self.maps):
-            unit = self.unit[which, c]
+            unit = self.unit[subject_indices, c]
             seen = unit >= 0
-            found[seen] += self.base.values(unit[seen], h[seen] @ to_condition.T)
+            found[seen] += self.base.log_likelihoods(unit[seen], h[seen] @ to_condition.T)
         return found
 
-    def derivatives(self, which: IntVector, h: Matrix, on_shape: bool = True) -> Derivatives:
+    def derivatives(
+        self, subject_indices: IntVector, h: Matrix, with_shape_slopes: bool = True
+    ) -> Derivatives:
         """Log-likelihoods, gradients, expected informations."""
         p = h.shape[-1]
         value, gradient = np.zeros(h.shape[:3]), np.zeros(h.shape)
         information = np.zeros((*h.shape, p))
         for c, to_condition in enumerate(self.maps):
-            unit = self.unit[which, c]
+            unit = self.unit[subject_indices, c]
             seen = unit >= 0
-            found = self.base.derivatives(unit[seen], h[seen] @ to_condition.T, on_shape)
+            found = self.base.derivatives(unit[seen], h[seen] @ to_condition.T, with_shape_slopes)
             value[seen] += found.value
             gradient[seen] += found.gradient @ to_condition
             information[seen] += to_condition.T @ found.information @ to_condition
@@ -432,7 +451,7 @@ def run_chunks(fill_chunk: Callable[[slice], None], parts: Sequence[slice], thre
         list(pool.map(fill_chunk, parts))
 
 
-def _table(x: Matrix, rows: DecisionIndex) -> tuple[Any, ...]:
+def _fixed_choice_table(x: Matrix, rows: DecisionIndex) -> tuple[Any, ...]:
     """Attributes in the layout of the compiled loops: fixed choice sets, no offset or weights."""
     n_events, m, d = x.shape
     first_row = np.arange(n_events + 1) * m

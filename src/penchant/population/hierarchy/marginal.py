@@ -80,12 +80,12 @@ class LogCholesky:
             lower[a, b] = value
         return np.asarray(np.exp(block[: self.size])[:, None] * lower)
 
-    def matrices(self, spread_parameters: Vector) -> Matrix:
+    def covariance_matrices(self, spread_parameters: Vector) -> Matrix:
         """S of every group: (n_groups, size, size)."""
         blocks = spread_parameters.reshape(self.n_groups, self.n_per_group)
         return np.stack([self._restore_order(f @ f.T) for f in map(self.factor, blocks)])
 
-    def batch_matrices(self, spread_parameters: Matrix) -> Matrix:
+    def batch_covariance_matrices(self, spread_parameters: Matrix) -> Matrix:
         """S of every group for n parameter vectors: (n, n_groups, size, size)."""
         blocks = spread_parameters.reshape(len(spread_parameters), self.n_groups, self.n_per_group)
         lower = np.zeros((*blocks.shape[:2], self.size, self.size))
@@ -96,7 +96,7 @@ class LogCholesky:
         return self._restore_order(lower @ np.swapaxes(lower, -1, -2))
 
     def parametrize(self, matrices: Matrix) -> Vector:
-        """Parameters of given covariances (n_groups, size, size): the inverse of `matrices`."""
+        """Parameters of covariances (n_groups, size, size), inverting `covariance_matrices`."""
         found = []
         for own in matrices:
             ordered = own[np.ix_(self.factor_order, self.factor_order)]
@@ -109,7 +109,7 @@ class LogCholesky:
             found.append(np.concatenate([np.log(level), ratios]))
         return np.concatenate(found) if found else np.zeros(0)
 
-    def derivatives(self, block: Vector) -> tuple[Matrix, Matrix]:
+    def factor_and_covariance_slopes(self, block: Vector) -> tuple[Matrix, Matrix]:
         """Derivatives of L and of S in one group's parameters: (n_per_group, size, size) each."""
         factor = self.factor(block)
         first = np.zeros((self.n_per_group, self.size, self.size))
@@ -123,7 +123,7 @@ class LogCholesky:
 
     def contract_second_derivatives(self, block: Vector, weight: Matrix) -> Matrix:
         """tr(weight d2S) for all pairs of one group's parameters, with a symmetric `weight`."""
-        factor, (first, _) = self.factor(block), self.derivatives(block)
+        factor, (first, _) = self.factor(block), self.factor_and_covariance_slopes(block)
         order = self.factor_order
         own = weight[np.ix_(order, order)]
         hessian = 2.0 * np.einsum("kxz,lxz->kl", own @ first, first)
@@ -289,26 +289,26 @@ class MarginalLikelihood:
         return np.column_stack(np.tril_indices(r))
 
     @property
-    def _size(self) -> int:
+    def _n_moments(self) -> int:
         return len(self.structure.random) + len(self._product_pairs) + len(self.structure.fixed)
 
-    def split(self, x: Vector) -> tuple[Vector, Vector]:
+    def split_parameters(self, x: Vector) -> tuple[Vector, Vector]:
         """Split parameters into coefficients and those of the spread."""
         return x[: self.structure.n_beta], x[self.structure.n_beta :]
 
     def evidence(self, x: Vector) -> Vector:
         """Log-evidence of every subject."""
-        return self._moments(x, 0)[0]
+        return self._node_moments(x, 0)[0]
 
     def value(self, x: Vector) -> float:
         """Evaluate F alone."""
         return float(self.structure.subject_weights @ self.evidence(x))
 
-    def values(self, xs: Matrix) -> Vector:
+    def value_batch(self, xs: Matrix) -> Vector:
         """Evaluate F at many parameter vectors (n, n_parameters): for posterior sampling."""
         s, nodes = self.structure, self.nodes
         n, n_nodes, r = nodes.points.shape
-        every = s.spread.batch_matrices(xs[:, s.n_beta :])
+        every = s.spread.batch_covariance_matrices(xs[:, s.n_beta :])
         sd = np.sqrt(np.einsum("xgaa->xga", every))
         unit = sd[..., :, None] * sd[..., None, :]
         scaled = every / unit
@@ -319,7 +319,7 @@ class MarginalLikelihood:
         total = np.empty(len(xs))
         for j, x in enumerate(xs):
             means = s.means(x[: s.n_beta])
-            log_mass, extra = self._expand_fixed(means)
+            log_mass, extra = self._expand_in_fixed_coordinates(means)
             centre = np.ascontiguousarray(means[:, s.random])
             node_moments(
                 log_mass,
@@ -339,8 +339,8 @@ class MarginalLikelihood:
     def evaluate(self, x: Vector) -> MarginalEvaluation:
         """Evaluate F with gradient and Hessian (Louis 1982)."""
         s = self.structure
-        evidence, node_probabilities, means, covariances = self._moments(x, 2)
-        loadings, constants, expected_hessian = self._loadings(x, means, node_probabilities)
+        evidence, node_probabilities, means, covariances = self._node_moments(x, 2)
+        loadings, constants, expected_hessian = self._score_loadings(x, means, node_probabilities)
         scores = (loadings @ means[:, :, None])[:, :, 0] + constants
         weighted = s.subject_weights[:, None, None] * loadings
         hessian = expected_hessian + np.tensordot(
@@ -359,10 +359,10 @@ class MarginalLikelihood:
         REML takes it at both sides of every difference.
         """
         s = self.structure
-        _, node_probabilities, _, covariances = self._moments(x, 3)
-        _, spread_parameters = self.split(x)
+        _, node_probabilities, _, covariances = self._node_moments(x, 3)
+        _, spread_parameters = self.split_parameters(x)
         r = len(s.random)
-        precisions, _ = _precisions(s.spread.matrices(spread_parameters))
+        precisions, _ = _precisions_and_constants(s.spread.covariance_matrices(spread_parameters))
         design = np.concatenate([s.design[:, s.random], s.design[:, s.fixed]], axis=1)
         size = design.shape[1]
         inner = np.zeros((len(design), size, size))
@@ -381,8 +381,8 @@ class MarginalLikelihood:
         s = self.structure
         b = s.n_beta
         found = np.zeros((len(x), len(x)))
-        matrices = s.spread.matrices(x[b:])
-        precisions, _ = _precisions(matrices)
+        matrices = s.spread.covariance_matrices(x[b:])
+        precisions, _ = _precisions_and_constants(matrices)
         own = s.design[:, s.random]
         weighted = s.subject_weights[:, None, None] * precisions[s.group]
         found[:b, :b] = np.einsum("iax,iab,iby->xy", own, weighted, own, optimize=True)
@@ -395,20 +395,20 @@ class MarginalLikelihood:
             found[:b, :b] += np.einsum("iax,iab,iby->xy", on_fixed, expected, on_fixed)
         for g, block in enumerate(x[b:].reshape(s.spread.n_groups, s.spread.n_per_group)):
             k = slice(b + g * s.spread.n_per_group, b + (g + 1) * s.spread.n_per_group)
-            turned = precisions[g] @ s.spread.derivatives(block)[1]
+            turned = precisions[g] @ s.spread.factor_and_covariance_slopes(block)[1]
             total = s.subject_weights[s.group == g].sum()
             found[k, k] = 0.5 * total * np.einsum("lxy,kyx->kl", turned, turned)
         return found
 
-    def _moments(self, x: Vector, moments: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
-        beta, spread_parameters = self.split(x)
+    def _node_moments(self, x: Vector, moments: int) -> tuple[Vector, Matrix, Matrix, Matrix]:
+        beta, spread_parameters = self.split_parameters(x)
         s, nodes = self.structure, self.nodes
         n, n_nodes, _ = nodes.points.shape
-        matrices = s.spread.matrices(spread_parameters)
-        precisions, constants = _precisions(matrices)
+        matrices = s.spread.covariance_matrices(spread_parameters)
+        precisions, constants = _precisions_and_constants(matrices)
         means = s.means(beta)
-        log_mass, extra = self._expand_fixed(means)
-        size = self._size if moments else 0
+        log_mass, extra = self._expand_in_fixed_coordinates(means)
+        size = self._n_moments if moments else 0
         if moments == 3:
             size = len(s.random) + len(s.fixed)
         found = (
@@ -432,7 +432,7 @@ class MarginalLikelihood:
         )
         return found
 
-    def _expand_fixed(self, means: Matrix) -> tuple[Matrix, Matrix]:
+    def _expand_in_fixed_coordinates(self, means: Matrix) -> tuple[Matrix, Matrix]:
         """Second-order expansion of log-masses, and their gradients, at moved fixed coordinates."""
         nodes = self.nodes
         if not nodes.fixed_at.shape[1]:
@@ -442,29 +442,29 @@ class MarginalLikelihood:
         log_mass = nodes.log_mass + np.einsum("ija,ia->ij", nodes.gradient - 0.5 * pull, away)
         return log_mass, nodes.gradient - pull
 
-    def _loadings(
+    def _score_loadings(
         self, x: Vector, means: Matrix, node_probabilities: Matrix
     ) -> tuple[Matrix, Matrix, Matrix]:
         """Loadings G_i, constants of the scores, and the sum of expected second derivatives."""
-        _, spread_parameters = self.split(x)
+        _, spread_parameters = self.split_parameters(x)
         s = self.structure
         n, r, f = len(means), len(s.random), len(s.fixed)
         rows, columns = self._product_pairs.T
         n_square = len(rows)
         n_all = len(x)
-        loadings, constants = np.zeros((n, n_all, self._size)), np.zeros((n, n_all))
+        loadings, constants = np.zeros((n, n_all, self._n_moments)), np.zeros((n, n_all))
         expected_hessian = np.zeros((n_all, n_all))
         b = slice(0, s.n_beta)
         double = np.where(rows == columns, 1.0, 2.0)  # vech counts e_a e_b once, the form twice
         blocks = spread_parameters.reshape(s.spread.n_groups, -1)
-        precisions, _ = _precisions(s.spread.matrices(spread_parameters))
+        precisions, _ = _precisions_and_constants(s.spread.covariance_matrices(spread_parameters))
         on_random = s.design[:, s.random]
         for g, block in enumerate(blocks):
             mine = np.flatnonzero(s.group == g)
             if not r:
                 break
             precision = precisions[g]
-            _, first = s.spread.derivatives(block)
+            _, first = s.spread.factor_and_covariance_slopes(block)
             k = slice(s.n_beta + g * len(block), s.n_beta + (g + 1) * len(block))
             inner = precision @ first @ precision
             own = on_random[mine]
@@ -499,19 +499,19 @@ class MarginalLikelihood:
         return loadings, constants, expected_hessian
 
 
-def _inverse(matrix: Matrix) -> Matrix:
+def _scaled_inverse(matrix: Matrix) -> Matrix:
     # Inverted as correlations: sds that differ by orders of magnitude would cost digits.
     sd = np.sqrt(np.diag(matrix))
     unit = np.outer(sd, sd)
     return np.asarray(np.linalg.inv(matrix / unit) / unit)
 
 
-def _precisions(matrices: Matrix) -> tuple[Matrix, Vector]:
+def _precisions_and_constants(matrices: Matrix) -> tuple[Matrix, Vector]:
     """Inverses of covariances, and logarithms of the normal densities' constants."""
     r = matrices.shape[-1]
     if not r:
         return np.zeros((len(matrices), 0, 0)), np.zeros(len(matrices))
-    precisions = np.stack([_inverse(m) for m in matrices])
+    precisions = np.stack([_scaled_inverse(m) for m in matrices])
     sd = np.sqrt(np.einsum("gaa->ga", matrices))
     _, log_determinant = np.linalg.slogdet(matrices / (sd[:, :, None] * sd[:, None, :]))
     log_determinant = log_determinant + 2 * np.log(sd).sum(axis=1)

@@ -107,15 +107,15 @@ class QuadratureRule:
             Draws of the weights where product nodes are too many.
         """
         uses_draws = n_shape + n_weights > QUADRATURE.max_product_dimensions
-        on_shape, first = gauss_hermite(n_shape, k + extra_shape_nodes)
+        with_shape_slopes, first = gauss_hermite(n_shape, k + extra_shape_nodes)
         if uses_draws:
             on_weights, second = quasi_random(n_weights, n_draws), np.zeros(n_draws)
         else:
             on_weights, second = gauss_hermite(n_weights, k)
-        shape = len(on_shape), len(on_weights)
+        shape = len(with_shape_slopes), len(on_weights)
         z = np.concatenate(
             [
-                np.broadcast_to(on_shape[:, None], (*shape, n_shape)),
+                np.broadcast_to(with_shape_slopes[:, None], (*shape, n_shape)),
                 np.broadcast_to(on_weights[None], (*shape, n_weights)),
             ],
             axis=2,
@@ -170,12 +170,12 @@ class QuadratureRule:
         z = np.einsum("nab,lb->nla", rotations, self.z[0, :, self.n_shape :])
         h = mode[:, :, None] + np.einsum("nkab,nlb->nkla", factor, z)
         from_population = self.from_population
-        own = _to_normal(z[:, from_population])
+        own = _t_to_normal_points(z[:, from_population])
         h[:, :, from_population] = population_mean[:, :, None] + np.einsum(
             "nkab,nlb->nkla", population_factor, own
         )
         log_t_density = log_t(h - mode[:, :, None], factor)
-        log_population = _log_normal(h - population_mean[:, :, None], population_factor)
+        log_population = _log_normal_density(h - population_mean[:, :, None], population_factor)
         share = from_population.mean()
         density = np.logaddexp(np.log1p(-share) + log_t_density, np.log(share) + log_population)
         return h, -density - np.log(z.shape[1])
@@ -197,7 +197,7 @@ def gauss_hermite(n: int, k: int) -> tuple[Matrix, Vector]:
     return grid, weights.sum(axis=1)
 
 
-def _to_normal(z: Matrix) -> Matrix:
+def _t_to_normal_points(z: Matrix) -> Matrix:
     """Points of Student's t with their lengths mapped to the same quantiles of a normal's."""
     n = z.shape[-1]
     squared = (z**2).sum(axis=-1)
@@ -205,7 +205,7 @@ def _to_normal(z: Matrix) -> Matrix:
     return np.asarray(z * np.sqrt(special.chdtri(n, share) / squared)[..., None])
 
 
-def _log_normal(away: Matrix, factor: Matrix) -> Matrix:
+def _log_normal_density(away: Matrix, factor: Matrix) -> Matrix:
     squared, level = whitened(away, factor)
     return np.asarray(-0.5 * squared - level - 0.5 * away.shape[-1] * np.log(2 * np.pi))
 
@@ -220,14 +220,14 @@ class Modes(NamedTuple):
 
 def find_modes(
     likelihoods: SubjectLikelihoods,
-    which: IntVector,
+    subject_indices: IntVector,
     h: Matrix,
     mean: Matrix,
     precision: Matrix,
     free: IntVector,
     *,
     max_steps: int = QUADRATURE.max_mode_steps,
-    on_shape: bool = True,
+    with_shape_slopes: bool = True,
 ) -> Modes:
     """Maximize log-likelihood plus log N(mean, precision^-1) by damped Fisher scoring.
 
@@ -235,20 +235,20 @@ def find_modes(
 
     Parameters
     ----------
-    which, h
+    subject_indices, h
         Subjects (n,), and starting points (n, p).
     mean, precision
         (n, r) and (n, r, r): of the normal density of the free coordinates.
     free
         Coordinates that move; the others stay as they are.
-    on_shape
+    with_shape_slopes
         False where no shape parameter is free: their derivatives are expensive.
     """
     h = h.copy()
-    n = len(which)
-    first = likelihoods.derivatives(which, h[:, None, None], on_shape)
+    n = len(subject_indices)
+    first = likelihoods.derivatives(subject_indices, h[:, None, None], with_shape_slopes)
     gradient, information = first.gradient[:, 0, 0], first.information[:, 0, 0]
-    value = first.value[:, 0, 0] + _prior(h[:, free], mean, precision)
+    value = first.value[:, 0, 0] + _log_normal_kernel(h[:, free], mean, precision)
     limit = QUADRATURE.max_mode_step / np.sqrt(np.einsum("naa->na", precision))
     active, fraction = np.arange(n), np.ones(n)
     step = np.zeros((n, len(free)))
@@ -272,8 +272,12 @@ def find_modes(
             break
         trial = h[active]
         trial[:, free] += fraction[active, None] * step[active]
-        tried = likelihoods.derivatives(which[active], trial[:, None, None], on_shape)
-        new = tried.value[:, 0, 0] + _prior(trial[:, free], mean[active], precision[active])
+        tried = likelihoods.derivatives(
+            subject_indices[active], trial[:, None, None], with_shape_slopes
+        )
+        new = tried.value[:, 0, 0] + _log_normal_kernel(
+            trial[:, free], mean[active], precision[active]
+        )
         up = new > value[active]
         moved = active[up]
         h[moved], value[moved] = trial[up], new[up]
@@ -290,16 +294,25 @@ def starting_points(likelihoods: SubjectLikelihoods) -> Matrix:
     Likelihoods may have several modes in the shape parameters, but are concave in the weights,
     which a few scoring steps bring near their conditional mode.
     """
-    coordinates, (centre, sd) = likelihoods.coordinates, likelihoods.typical
+    coordinates, (centre, sd) = likelihoods.coordinates, likelihoods.typical_range
     n, p, q = len(likelihoods.subjects), len(coordinates), coordinates.n_shape
     grid = shape_grid(coordinates)
     weights = np.arange(q, p)
-    which = np.repeat(np.arange(n), len(grid))
-    h = np.tile(centre, (len(which), 1))
+    subject_indices = np.repeat(np.arange(n), len(grid))
+    h = np.tile(centre, (len(subject_indices), 1))
     h[:, :q] = np.tile(grid, (n, 1))
-    precision = np.broadcast_to(np.diag(1 / sd[q:] ** 2), (len(which), p - q, p - q))
-    mean = np.broadcast_to(centre[q:], (len(which), p - q))
-    modes = find_modes(likelihoods, which, h, mean, precision, weights, max_steps=6, on_shape=False)
+    precision = np.broadcast_to(np.diag(1 / sd[q:] ** 2), (len(subject_indices), p - q, p - q))
+    mean = np.broadcast_to(centre[q:], (len(subject_indices), p - q))
+    modes = find_modes(
+        likelihoods,
+        subject_indices,
+        h,
+        mean,
+        precision,
+        weights,
+        max_steps=6,
+        with_shape_slopes=False,
+    )
     value = modes.value - 0.5 * (((h[:, :q] - centre[:q]) / sd[:q]) ** 2).sum(axis=1)
     best = value.reshape(n, len(grid)).argmax(axis=1)
     return np.asarray(modes.h.reshape(n, len(grid), p)[np.arange(n), best])
@@ -328,7 +341,7 @@ def shape_grid(coordinates: Coordinates) -> Matrix:
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
 
 
-def _prior(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
+def _log_normal_kernel(h: Matrix, mean: Matrix, precision: Matrix) -> Vector:
     away = h - mean
     return np.asarray(-0.5 * np.einsum("na,nab,nb->n", away, precision, away))
 
@@ -340,9 +353,9 @@ class Posterior(NamedTuple):
     factor: Matrix
 
 
-def _population(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
+def _population_means_and_covariances(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
     """Means (n, p) and covariances (n, r, r) of every subject under the population."""
-    matrices = s.spread.matrices(x[s.n_beta :])
+    matrices = s.spread.covariance_matrices(x[s.n_beta :])
     return s.means(x[: s.n_beta]), matrices[s.group]
 
 
@@ -350,7 +363,7 @@ def laplace_posterior(
     likelihoods: SubjectLikelihoods, s: Structure, x: Vector, h: Matrix
 ) -> Posterior:
     """Laplace approximation of every posterior: mode, and inverse of the expected information."""
-    means, covariances = _population(s, x)
+    means, covariances = _population_means_and_covariances(s, x)
     h = h.copy()
     h[:, s.fixed] = means[:, s.fixed]
     precision = np.asarray(np.linalg.inv(covariances), dtype=np.float64)
@@ -358,10 +371,10 @@ def laplace_posterior(
         return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
     found = find_modes(likelihoods, np.arange(len(h)), h, means[:, s.random], precision, s.random)
     information = found.information[:, s.random][:, :, s.random] + precision
-    return Posterior(found.h[:, s.random], _inverse_factors(information))
+    return Posterior(found.h[:, s.random], _cholesky_of_inverses(information))
 
 
-def _inverse_factors(information: Matrix) -> Matrix:
+def _cholesky_of_inverses(information: Matrix) -> Matrix:
     """Lower Cholesky factors of the inverses; unidentified directions get a finite width."""
     scale = np.sqrt(np.einsum("naa->na", information))
     values, vectors = np.linalg.eigh(information / (scale[:, :, None] * scale[:, None, :]))
@@ -376,7 +389,7 @@ def build_nodes(
     rule: QuadratureRule,
     x: Vector,
     posterior: Posterior,
-    which: IntVector,
+    subject_indices: IntVector,
     *,
     on_fixed: bool = True,
 ) -> Nodes:
@@ -385,27 +398,31 @@ def build_nodes(
     Derivatives in coordinates without spread are 0 unless `on_fixed`: they are needed only where F
     is evaluated away from x.
     """
-    means, covariances = _population(s, x)
-    means, covariances = means[which], covariances[which]
-    own = Posterior(posterior.centre[which], posterior.factor[which])
+    means, covariances = _population_means_and_covariances(s, x)
+    means, covariances = means[subject_indices], covariances[subject_indices]
+    own = Posterior(posterior.centre[subject_indices], posterior.factor[subject_indices])
     if rule.uses_draws:
-        points, weights = _draw_weights(likelihoods, s, rule, which, own, means, covariances)
+        points, weights = _place_importance_draws(
+            likelihoods, s, rule, subject_indices, own, means, covariances
+        )
     else:
         points, weights = rule.product_nodes(*own)
     h = np.empty((*points.shape[:3], means.shape[1]))
     h[..., s.random] = points
     h[..., s.fixed] = means[:, None, None, s.fixed]
-    n, n_nodes = len(which), rule.n_nodes
+    n, n_nodes = len(subject_indices), rule.n_nodes
     f = len(s.fixed)
     gradient, information = np.zeros((n, n_nodes, f)), np.zeros((n, n_nodes, f, f))
     if f and on_fixed:
         q = likelihoods.coordinates.n_shape
-        found = likelihoods.derivatives(which, h, on_shape=bool((s.fixed < q).any()))
+        found = likelihoods.derivatives(
+            subject_indices, h, with_shape_slopes=bool((s.fixed < q).any())
+        )
         value = found.value
         gradient[:] = found.gradient[..., s.fixed].reshape(n, n_nodes, f)
         information[:] = found.information[..., s.fixed, :][..., s.fixed].reshape(n, n_nodes, f, f)
     else:
-        value = likelihoods.values(which, h)
+        value = likelihoods.log_likelihoods(subject_indices, h)
     # Utilities overflow far out, where the likelihood is 0 anyway: one NaN there would spoil the
     # subject's whole integral.
     overflowed = ~(
@@ -423,19 +440,19 @@ def build_nodes(
     )
 
 
-def _draw_weights(
+def _place_importance_draws(
     likelihoods: SubjectLikelihoods,
     s: Structure,
     rule: QuadratureRule,
-    which: IntVector,
+    subject_indices: IntVector,
     own: Posterior,
     means: Matrix,
     covariances: Matrix,
 ) -> tuple[Matrix, Matrix]:
     """Product nodes in the shape parameters; at each, draws about the weights' conditional mode."""
-    q, n = rule.n_shape, len(which)
-    on_shape, weights = rule.shape_nodes(*own)
-    n_psi = on_shape.shape[1]
+    q, n = rule.n_shape, len(subject_indices)
+    shape_points, weights = rule.shape_nodes(*own)
+    n_psi = shape_points.shape[1]
     mean = means[:, s.random]
     # Weights are drawn given each shape node, so that the prior there must be the conditional one.
     regression = np.zeros((n, mean.shape[1] - q, q))
@@ -446,10 +463,10 @@ def _draw_weights(
         )
         conditional = conditional - regression @ covariances[:, :q, q:]
     conditional_mean = mean[:, None, q:] + np.einsum(
-        "nab,nkb->nka", regression, on_shape - mean[:, None, :q]
+        "nab,nkb->nka", regression, shape_points - mean[:, None, :q]
     )
     h = np.repeat(means[:, None], n_psi, axis=1)
-    h[:, :, s.random[:q]] = on_shape
+    h[:, :, s.random[:q]] = shape_points
     h[:, :, s.random[q:]] = own.centre[:, None, q:] + np.einsum(
         "nab,kb->nka", own.factor[:, q:, :q], rule.z[:, 0, :q]
     )
@@ -457,25 +474,25 @@ def _draw_weights(
     precision = np.repeat(np.linalg.inv(conditional), n_psi, axis=0)
     modes = find_modes(
         likelihoods,
-        np.repeat(which, n_psi),
+        np.repeat(subject_indices, n_psi),
         h.reshape(pairs, -1),
         conditional_mean.reshape(pairs, -1),
         precision,
         s.random[q:],
         max_steps=15,  # importance weights correct an inexact mode: it only costs efficiency
-        on_shape=False,
+        with_shape_slopes=False,
     )
     information = modes.information[:, s.random[q:]][:, :, s.random[q:]] + precision
     d = conditional_mean.shape[2]
     mode = modes.h[:, s.random[q:]].reshape(n, n_psi, d)
-    factor = _inverse_factors(information).reshape(n, n_psi, d, d)
+    factor = _cholesky_of_inverses(information).reshape(n, n_psi, d, d)
     population_factor = np.repeat(np.linalg.cholesky(conditional)[:, None], n_psi, axis=1)
-    rotations = random_rotations(len(likelihoods.subjects), d)[which]
+    rotations = random_rotations(len(likelihoods.subjects), d)[subject_indices]
     draws, log_weights = rule.importance_draws(
         mode, factor, conditional_mean, population_factor, rotations
     )
     points = np.empty((*draws.shape[:3], mean.shape[1]))
-    points[..., :q] = on_shape[:, :, None]
+    points[..., :q] = shape_points[:, :, None]
     points[..., q:] = draws
     return points, weights[:, :, None] + log_weights
 

@@ -92,8 +92,8 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
         covariance=from_json_numbers(d["covariance"]),
         parameter_names=tuple(d["parameter_names"]),
         links=dict(d["links"]),
-        spread=_matrices(d["spread"]),
-        correlations=_matrices(d["correlations"]),
+        spread=_matrices_from_json(d["spread"]),
+        correlations=_matrices_from_json(d["correlations"]),
         reliability={k: from_json_numbers(v) for k, v in d["reliability"].items()},
         log_likelihood=from_json_numbers(d["log_likelihood"]),
         n_parameters=int(d["n_parameters"]),
@@ -111,7 +111,7 @@ def read_population(cls: Any, document: Mapping[str, Any]) -> Any:
     )
 
 
-def _matrices(value: Any) -> Any:
+def _matrices_from_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {k: from_json_numbers(v) for k, v in value.items()}
     return from_json_numbers(value)
@@ -149,7 +149,9 @@ class PopulationSource(NamedTuple):
         s = self.descriptive.marginal.structure
         p = s.design.shape[1]
         matrices = np.zeros((s.spread.n_groups, p, p))
-        matrices[:, s.random[:, None], s.random] = s.spread.matrices(self.descriptive.x[s.n_beta :])
+        matrices[:, s.random[:, None], s.random] = s.spread.covariance_matrices(
+            self.descriptive.x[s.n_beta :]
+        )
         return matrices
 
 
@@ -266,13 +268,13 @@ class PopulationFit(FrameExport):
         check_level(level)
         if self.source is None:
             if covariates or level != 0.95:
-                raise self._without_data("parameters_at")
+                raise self._missing_data_error("parameters_at")
             return tuple(Parameter(*row) for row in self.stored["parameters"])
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
             means = rows @ self.coefficients
-            errors = np.sqrt([self._variance(row) for row in rows])
+            errors = np.sqrt([self._variance_of_combination(row) for row in rows])
             for a, c in enumerate(base.each):
                 value, slope = float(c.link.value(means[a])), abs(float(c.link.slope(means[a])))
                 ends = c.link.value(
@@ -291,7 +293,7 @@ class PopulationFit(FrameExport):
         check_level(level)
         if self.source is None:
             if level != 0.95:
-                raise self._without_data("group_parameters")
+                raise self._missing_data_error("group_parameters")
             found: dict[tuple[str, Any], tuple[Parameter, ...]] = {}
             for factor, label, *row in self.stored["groups"]:
                 found[factor, label] = (*found.get((factor, label), ()), Parameter(*row))
@@ -302,7 +304,7 @@ class PopulationFit(FrameExport):
             for label in variable.levels
         }
 
-    def _variance(self, row: Vector) -> float:
+    def _variance_of_combination(self, row: Vector) -> float:
         """Variance of a combination of coefficients; infinite if one it uses is unidentified."""
         own = np.flatnonzero(row)
         return float(row[own] @ self.covariance[np.ix_(own, own)] @ row[own])
@@ -334,17 +336,17 @@ class PopulationFit(FrameExport):
         check_level(level)
         if self.source is None:
             if level != 0.95:
-                raise self._without_data("spreads")
+                raise self._missing_data_error("spreads")
             return tuple(Sd(*row) for row in self.stored["spreads"])
         if level == 0.95:
-            return self._spreads_with(self.sd_limits)
+            return self._spreads_with_limits(self.sd_limits)
         own = self.source.problem, self.source.optimum, self._spread_errors
-        return self._spreads_with(inferences.sd_limits(*own, level))
+        return self._spreads_with_limits(inferences.sd_limits(*own, level))
 
-    def _spreads_with(self, limits: Matrix) -> tuple[Sd, ...]:
+    def _spreads_with_limits(self, limits: Matrix) -> tuple[Sd, ...]:
         assert self.source is not None
         s = self.source.optimum.marginal.structure
-        matrices = s.spread.matrices(self.source.optimum.x[s.n_beta :])
+        matrices = s.spread.covariance_matrices(self.source.optimum.x[s.n_beta :])
         return tuple(
             Sd(
                 self.parameter_names[a],
@@ -361,7 +363,7 @@ class PopulationFit(FrameExport):
         if self.source is None or level == 0.95:
             return self.spreads(level)
         own = self.source.optimum, self._spread_errors
-        return self._spreads_with(inferences.satterthwaite_sd_limits(*own, level))
+        return self._spreads_with_limits(inferences.satterthwaite_sd_limits(*own, level))
 
     def correlation_interval(
         self, one: str, other: str, level: float = 0.95
@@ -372,7 +374,7 @@ class PopulationFit(FrameExport):
         """
         check_level(level)
         if self.source is None:
-            raise self._without_data("correlation_interval")
+            raise self._missing_data_error("correlation_interval")
         s, errors = self.source.optimum.marginal.structure, self._spread_errors.z[0]
         random = [self.parameter_names[a] for a in s.random]
         for name in (one, other):
@@ -382,7 +384,7 @@ class PopulationFit(FrameExport):
                     f"they are {', '.join(random)}. Name two of these."
                 )
         a, b = random.index(one), random.index(other)
-        r = self._first(self.correlations)[s.random[a], s.random[b]]
+        r = self._matrix_of_first_group(self.correlations)[s.random[a], s.random[b]]
         half = inferences.normal_half_width(level) * errors[a, b]
         z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))  # arctanh(+-1) is infinite
         return float(np.tanh(z - half)), float(np.tanh(z + half))
@@ -393,7 +395,7 @@ class PopulationFit(FrameExport):
         found = self.source.optimum
         return inferences.spread_errors(found, inferences.parameter_covariances(found, 1))
 
-    def _first(self, matrices: Any) -> Matrix:
+    def _matrix_of_first_group(self, matrices: Any) -> Matrix:
         return next(iter(matrices.values())) if isinstance(matrices, Mapping) else matrices
 
     @preserve_frame_backend
@@ -408,7 +410,7 @@ class PopulationFit(FrameExport):
             "patient - control": levels with a minus between them.
         """
         if self.source is None:
-            raise self._without_data("contrast")
+            raise self._missing_data_error("contrast")
         return level_contrast(self, factor, words, level)
 
     def compare(self, other: PopulationFit) -> Comparison:
@@ -436,7 +438,7 @@ class PopulationFit(FrameExport):
         """Prior of a new person with these covariates."""
         if self.source is None:
             if covariates:
-                raise self._without_data("prior_for")
+                raise self._missing_data_error("prior_for")
             return PopulationPrior.from_dict(self.stored["prior"])
         rows = self._design_rows(covariates)
         if len(rows) > 1:
@@ -456,7 +458,7 @@ class PopulationFit(FrameExport):
             matrix = into @ matrix @ into.T
         matrix = np.array(matrix)
         alike = np.flatnonzero(np.diag(matrix) == 0)
-        matrix[alike, alike] = [self._variance(row[a]) for a in alike]
+        matrix[alike, alike] = [self._variance_of_combination(row[a]) for a in alike]
         return PopulationPrior(
             names=base.names,
             mean=row @ self.coefficients,
@@ -494,7 +496,7 @@ class PopulationFit(FrameExport):
             Over what is known of the subject; else at its mean.
         """
         if self.source is None:
-            raise self._without_data("predict")
+            raise self._missing_data_error("predict")
         return predict_choices(self, data, average)
 
     @preserve_frame_backend
@@ -516,14 +518,14 @@ class PopulationFit(FrameExport):
             through nutpie, which needs penchant[bayes]. Both rest on the nodes of the fit.
         """
         if self.source is None:
-            raise self._without_data("sample")
+            raise self._missing_data_error("sample")
         return sample_posterior(self, draws, method, rng)
 
     def to_arviz(self, draws: int = 4000, *, rng: np.random.Generator) -> Any:
         """`sample` as an `arviz.InferenceData`; needs penchant[bayes]."""
         return self.sample(draws, rng=rng).to_arviz()
 
-    def _without_data(self, what: str) -> DataError:
+    def _missing_data_error(self, what: str) -> DataError:
         return DataError(
             f"{what} must have the decisions; got a population read from a file. Fit it again."
         )
@@ -607,7 +609,7 @@ class PopulationFit(FrameExport):
         for i, a in enumerate(s.random):
             for b in s.random[:i]:
                 one, other = self.parameter_names[b], self.parameter_names[a]
-                r = float(self._first(self.correlations)[a, b])
+                r = float(self._matrix_of_first_group(self.correlations)[a, b])
                 found.append((one, other, r, *self.correlation_interval(one, other, level)))
         return found
 
@@ -678,8 +680,8 @@ class PopulationFit(FrameExport):
             "degrees_of_freedom": to_json_numbers(self.degrees_of_freedom),
             "parameter_names": list(self.parameter_names),
             "links": dict(self.links),
-            "spread": _plain_matrices(self.spread),
-            "correlations": _plain_matrices(self.correlations),
+            "spread": _matrices_to_json(self.spread),
+            "correlations": _matrices_to_json(self.correlations),
             "correlated": [
                 [*row[:2], *map(to_json_numbers, row[2:])] for row in self._correlation_rows(0.95)
             ],
@@ -737,7 +739,7 @@ def _in_brackets(parameters: Sequence[Parameter]) -> str:
     )
 
 
-def _plain_matrices(value: Any) -> Any:
+def _matrices_to_json(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): to_json_numbers(v) for k, v in value.items()}
     return to_json_numbers(value)

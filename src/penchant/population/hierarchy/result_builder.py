@@ -127,7 +127,7 @@ def diagnose(
 
 def _normality_note(source: Any) -> list[str]:
     """Note that people are not normal about their mean."""
-    p_values = inferences.normality(source.optimum)
+    p_values = inferences.normality_p_values(source.optimum)
     if not p_values.size or p_values.min() * p_values.size >= DIAGNOSIS.normality_p_value:
         return []
     c, which = (int(v) for v in np.unravel_index(int(p_values.argmin()), p_values.shape))
@@ -144,7 +144,7 @@ def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances
     optimum = source.optimum
     s = optimum.marginal.structure
     names, coordinates = source.design.names, source.likelihoods.coordinates
-    centre, sd = source.likelihoods.typical
+    centre, sd = source.likelihoods.typical_range
     unidentified = [
         names[a] for a in np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
     ]
@@ -167,11 +167,13 @@ def _unidentified_sentences(source: Any, errors: inferences.ParameterCovariances
     for name in infinite:
         parameter = coordinates.names[coordinate_of[names.index(name)]]
         if name == parameter or parameter not in infinite:  # it says enough for its covariates
-            sentences.append(f"{name} has no finite best value: {_remedy(name, coordinates)}.")
+            sentences.append(
+                f"{name} has no finite best value: {_identification_remedy(name, coordinates)}."
+            )
     return sentences
 
 
-def _remedy(name: str, coordinates: Any) -> str:
+def _identification_remedy(name: str, coordinates: Any) -> str:
     """Remedy for a coefficient without a finite estimate."""
     if name not in coordinates.names:
         return "leave that covariate out, or join its levels"
@@ -243,7 +245,7 @@ def build_result(
         )
         described = inferences.subject_posteriors(source.descriptive, descriptive_errors.model)
         posteriors = posteriors._replace(mean=described.mean, covariance=described.covariance)
-    own = s.spread.matrices(optimum.x[s.n_beta :])
+    own = s.spread.covariance_matrices(optimum.x[s.n_beta :])
     matrices = np.zeros((s.spread.n_groups, p, p))
     matrices[:, s.random[:, None], s.random[None]] = own
     shares = _reliability(optimum, matrices)
@@ -275,11 +277,11 @@ def build_result(
         covariance=covariance,
         parameter_names=names,
         links=likelihoods.coordinates.links,
-        spread=_by_group(matrices, source.group_labels),
-        correlations=_by_group(correlations_of(matrices), source.group_labels),
+        spread=_matrices_by_group(matrices, source.group_labels),
+        correlations=_matrices_by_group(correlations_of(matrices), source.group_labels),
         reliability=reliability,
         log_likelihood=optimum.evaluation.value,
-        n_parameters=len(inferences.free_parameters(optimum)),
+        n_parameters=len(inferences.free_parameter_indices(optimum)),
         evidence=optimum.evaluation.evidence,
         loo_each=posteriors.loo,
         integration_error=integration_error,
@@ -305,5 +307,5 @@ def _reliability(optimum: SearchResult, matrices: Matrix) -> Vector:
     return np.asarray(1.0 - (variance / between).mean(axis=0))
 
 
-def _by_group(matrices: Matrix, labels: tuple[Any, ...]) -> Any:
+def _matrices_by_group(matrices: Matrix, labels: tuple[Any, ...]) -> Any:
     return dict(zip(labels, matrices, strict=True)) if labels else matrices[0]

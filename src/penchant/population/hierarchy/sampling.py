@@ -32,7 +32,7 @@ HALF_T_SCALE = 2.5  # on a log or logit scale e^2.5 = 12: weak, as people seldom
 MAX_LOG_SD_DISTANCE = 100.0  # from the prior's scale: farther away exp and squares overflow
 
 
-class Prior(NamedTuple):
+class SpreadPrior(NamedTuple):
     """Log-prior of one group's spread parameters."""
 
     scales: Vector
@@ -56,19 +56,19 @@ class Prior(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Target:
+class LogPosterior:
     """Log-posterior of a population on its nodes."""
 
     marginal: MarginalLikelihood
-    prior: Prior
+    prior: SpreadPrior
 
     @classmethod
-    def of(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> Target:
+    def of(cls, optimum: SearchResult, likelihoods: SubjectLikelihoods) -> LogPosterior:
         """Log-posterior about the optimum of a search."""
         s = optimum.marginal.structure
         on_own = [likelihoods.coordinates.each[a].link.name == "identity" for a in s.random]
-        unit = np.where(on_own, likelihoods.typical.sd[s.random] / 2, 1.0)
-        return cls(optimum.marginal, Prior(HALF_T_SCALE * unit, s.spread.correlated))
+        unit = np.where(on_own, likelihoods.typical_range.sd[s.random] / 2, 1.0)
+        return cls(optimum.marginal, SpreadPrior(HALF_T_SCALE * unit, s.spread.correlated))
 
     def log_prior(self, x: Vector) -> float:
         """Log-prior of the spreads of all groups."""
@@ -80,20 +80,20 @@ class Target:
         blocks = xs[:, s.n_beta :].reshape(len(xs), s.spread.n_groups, s.spread.n_per_group)
         return np.asarray(self.prior(blocks).sum(axis=1))
 
-    def value(self, x: Vector) -> float:
+    def log_posterior(self, x: Vector) -> float:
         """Log-posterior, less its constant."""
         return self.marginal.value(x) + self.log_prior(x)
 
-    def values(self, xs: Matrix) -> Vector:
+    def log_posteriors(self, xs: Matrix) -> Vector:
         """Log-posteriors at many parameter vectors; -inf where the prior has no mass."""
         s = self.marginal.structure
         if not len(s.random):
-            return np.array([self.value(x) for x in xs])
+            return np.array([self.log_posterior(x) for x in xs])
         has_prior_mass = self.has_prior_mass(xs)
         log_posterior = np.full(len(xs), -np.inf)
-        log_posterior[has_prior_mass] = self.marginal.values(xs[has_prior_mass]) + self.log_priors(
+        log_posterior[has_prior_mass] = self.marginal.value_batch(
             xs[has_prior_mass]
-        )
+        ) + self.log_priors(xs[has_prior_mass])
         return log_posterior
 
     def has_prior_mass(self, xs: Matrix) -> BoolVector:
@@ -127,7 +127,7 @@ class Target:
                     hessian[b, a] += bend
         return evaluation.value + self.log_prior(x), gradient, hessian
 
-    def mode(self, x: Vector) -> tuple[Vector, Matrix]:
+    def mode_and_information(self, x: Vector) -> tuple[Vector, Matrix]:
         """Find the mode by Newton's method: the mode, and minus the Hessian there."""
         value, gradient, hessian = self.derivatives(x)
         for _ in range(50):
@@ -142,7 +142,7 @@ class Target:
             # one miss the posteriors (as in `trust_region`).
             step *= min(1.0, 0.7 / max(np.abs(step[self.marginal.structure.n_beta :]).max(), 1e-9))
             fraction = 1.0
-            while self.value(x + fraction * step) < value and fraction > 1e-6:
+            while self.log_posterior(x + fraction * step) < value and fraction > 1e-6:
                 fraction /= 2
             x = x + fraction * step
             value, gradient, hessian = self.derivatives(x)
@@ -234,32 +234,32 @@ def sample_posterior(
     if method not in ("importance", "nuts"):
         raise DataError(f"method must be 'importance' or 'nuts'; got {method!r}. Choose one.")
     source = fit.source
-    target = Target.of(source.descriptive, source.likelihoods)
-    mode, information = target.mode(source.descriptive.x.copy())
+    target = LogPosterior.of(source.descriptive, source.likelihoods)
+    mode, information = target.mode_and_information(source.descriptive.x.copy())
     names, convert = _reported_quantities(fit)
     if method == "nuts":
-        x = _nuts(target, mode, information, n, rng)
+        x = _draw_by_nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert(x), method, float("nan"), float(n))
     # A floor under the information: in unidentified directions the proposal would be infinitely
     # wide, and every draw from it worthless.
     min_information = np.full(len(mode), 0.1)
     min_information[: len(fit.names)] = 1e-6 / np.abs(mode[: len(fit.names)]).max(initial=1.0) ** 2
     shortfall = np.maximum(min_information - np.diag(information), 0.0)
-    factor = _inverse_factor(information + np.diag(shortfall))
+    factor = _cholesky_of_inverse(information + np.diag(shortfall))
     z = rng.standard_normal((n, len(mode)))
     z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(n, 1)) / PROPOSAL_DF)
     x = mode + z @ factor.T
-    best = target.value(mode)
-    weights = target.values(x) - best
+    best = target.log_posterior(mode)
+    weights = target.log_posteriors(x) - best
     weights += 0.5 * (PROPOSAL_DF + len(mode)) * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
-    smoothed, k = pareto_smoothed(weights)
+    smoothed, k = smoothed_weights_and_pareto_k(weights)
     share = np.exp(smoothed - smoothed.max())
     share /= share.sum()
     chosen = rng.choice(n, size=n, p=share)
     return PopulationSample(names, convert(x[chosen]), method, k, float(1 / (share**2).sum()))
 
 
-def _inverse_factor(information: Matrix) -> Matrix:
+def _cholesky_of_inverse(information: Matrix) -> Matrix:
     """Lower factor of the inverse of a positive information."""
     scale = np.sqrt(np.maximum(np.diag(information), 1e-12))
     values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
@@ -281,7 +281,7 @@ def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
 
     def convert(x: Matrix) -> Matrix:
         parts = [x[:, : s.n_beta]]
-        every = s.spread.batch_matrices(x[:, s.n_beta :])
+        every = s.spread.batch_covariance_matrices(x[:, s.n_beta :])
         for g in range(s.spread.n_groups):
             own = every[:, g]
             sd = np.sqrt(np.einsum("xaa->xa", own))
@@ -296,7 +296,7 @@ def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
     return tuple(names), convert
 
 
-def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
+def smoothed_weights_and_pareto_k(log_weights: Vector) -> tuple[Vector, float]:
     """Pareto-smoothed log importance weights, and the tail's shape k (Vehtari et al. 2024)."""
     n = len(log_weights)
     weights = log_weights - log_weights.max()
@@ -308,7 +308,7 @@ def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
     beyond = np.exp(weights[tail]) - np.exp(cutoff)
     if beyond[-1] <= 0:
         return weights, float("-inf")
-    k, sigma = generalized_pareto(np.maximum(beyond, 1e-300))
+    k, sigma = fit_generalized_pareto(np.maximum(beyond, 1e-300))
     p = (np.arange(count) + 0.5) / count
     with np.errstate(over="ignore"):  # k may be hundreds: the minimum below caps what overflows
         far = sigma / k * np.expm1(-k * np.log1p(-p))
@@ -318,7 +318,7 @@ def pareto_smoothed(log_weights: Vector) -> tuple[Vector, float]:
     return smoothed, k
 
 
-def generalized_pareto(sorted_values: Vector) -> tuple[float, float]:
+def fit_generalized_pareto(sorted_values: Vector) -> tuple[float, float]:
     """Shape k and scale of the generalised Pareto distribution (Zhang and Stephens 2009).
 
     The values are sorted; a prior worth ten observations draws k towards 0.5.
@@ -339,8 +339,8 @@ def generalized_pareto(sorted_values: Vector) -> tuple[float, float]:
     return (n * k + 10 * 0.5) / (n + 10), sigma
 
 
-def _nuts(
-    target: Target, mode: Vector, information: Matrix, n: int, rng: np.random.Generator
+def _draw_by_nuts(
+    target: LogPosterior, mode: Vector, information: Matrix, n: int, rng: np.random.Generator
 ) -> Matrix:
     """Draw by NUTS, in coordinates whitened by the information at the mode."""
     try:
@@ -350,7 +350,7 @@ def _nuts(
             "method 'nuts' must have the package nutpie; got none installed. Install "
             "penchant[bayes], or use method='importance'."
         ) from error
-    factor = _inverse_factor(information)
+    factor = _cholesky_of_inverse(information)
     size = len(mode)
 
     def make_logp() -> Any:

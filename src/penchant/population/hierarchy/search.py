@@ -102,14 +102,14 @@ class SearchProblem:
     extra_shape_nodes: int = 0
     with_spread_prior: bool = False
 
-    def rule(self, k: int) -> QuadratureRule:
+    def quadrature_rule(self, k: int) -> QuadratureRule:
         """Build the rule with k nodes per dimension, of the coordinates that have spread."""
         q = self.likelihoods.coordinates.n_shape
         n_shape = int((self.structure.random < q).sum())
         n_weights = len(self.structure.random) - n_shape
         return QuadratureRule.of(n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
 
-    def coarser(self) -> SearchProblem:
+    def with_coarser_rule(self) -> SearchProblem:
         """Copy with two nodes fewer per dimension and half the draws."""
         uses_draws = len(self.structure.random) > QUADRATURE.max_product_dimensions
         fewer = self.k if uses_draws and self.k < 5 else max(self.k - 2, 1)
@@ -141,7 +141,7 @@ def starting_values(
     likelihoods: SubjectLikelihoods, design: Matrix
 ) -> tuple[Vector, Matrix, Matrix, Matrix]:
     """Coefficients, covariance of all coordinates, modes and informations under a broad prior."""
-    centre, sd = likelihoods.typical
+    centre, sd = likelihoods.typical_range
     n, p = len(likelihoods.subjects), len(likelihoods.coordinates)
     everyone, free = np.arange(n), np.arange(p)
     precision = np.broadcast_to(np.diag(1 / sd**2), (n, p, p))
@@ -207,7 +207,7 @@ def maximize_by_quadrature(
         return _maximize_by_draws(problem, x, h, log_sd_floors, held, posterior)
     k = problem.k if posterior is not None else min(QUADRATURE.rough_nodes, problem.k)
     posterior = laplace_posterior(likelihoods, s, x, h) if posterior is None else posterior
-    rule = problem.rule(k)
+    rule = problem.quadrature_rule(k)
     everyone = np.arange(len(h))
     marginal = MarginalLikelihood(build_nodes(likelihoods, s, rule, x, posterior, everyone), s)
     converged, rounds, damping, value = False, 0, 1.0, -np.inf
@@ -259,7 +259,7 @@ def maximize_by_quadrature(
         if rounds == 1 or step_size > rough_tol or refine:
             moving = np.arange(len(h))
         if refine:
-            k, rule, value = problem.k, problem.rule(problem.k), -np.inf
+            k, rule, value = problem.k, problem.quadrature_rule(problem.k), -np.inf
         recentred = Posterior(posterior.centre.copy(), posterior.factor.copy())
         recentred.centre[moving], recentred.factor[moving] = new.centre[moving], new.factor[moving]
         if len(moving):
@@ -306,14 +306,14 @@ def _maximize_by_draws(
         posterior = laplace_posterior(likelihoods, s, x, h)
         fewer = max(problem.n_draws // SEARCH.em_draws_divisor, 8)
         few = replace(problem, k=min(3, problem.k), n_draws=fewer)
-        x, posterior, rounds = _em_phase(few, x, posterior, log_sd_floors, held)
-    many = max(problem.n_draws, _final_draws(problem))
+        x, posterior, rounds = _run_monte_carlo_em(few, x, posterior, log_sd_floors, held)
+    many = max(problem.n_draws, _n_draws_of_last_stage(problem))
     stages = [problem, replace(problem, n_draws=many)] if many > problem.n_draws else [problem]
     # The more dimensions, the sooner a changed spread leaves draws of nearly all weight to a few.
     trust_radius = 2 * TRUST_REGION.trust_radius / len(s.random)
     converged = False
     for stage in stages:
-        rule = stage.rule(stage.k)
+        rule = stage.quadrature_rule(stage.k)
         for _ in range(SEARCH.max_redraws):
             rounds += 1
             nodes = build_nodes(likelihoods, s, rule, x, posterior, np.arange(len(h)))
@@ -349,15 +349,15 @@ def _has_vanishing_spread(
     return not kept and bool(vanishing_spreads(problem.structure, x, log_sd_floors).size)
 
 
-def _final_draws(problem: SearchProblem) -> int:
+def _n_draws_of_last_stage(problem: SearchProblem) -> int:
     """Number of draws in the last stage: up to eight times, as far as the nodes' budget goes."""
-    n_nodes = len(problem.structure.design) * problem.rule(problem.k).n_nodes
+    n_nodes = len(problem.structure.design) * problem.quadrature_rule(problem.k).n_nodes
     budget = SEARCH.max_total_nodes / n_nodes
     # Rounded down to a power of two: Sobol points are balanced at no other number.
     return problem.n_draws * int(2 ** np.floor(np.log2(np.clip(budget, 1.0, 8.0))))
 
 
-def _em_phase(
+def _run_monte_carlo_em(
     problem: SearchProblem,
     x: Vector,
     posterior: Posterior,
@@ -367,7 +367,7 @@ def _em_phase(
     """Monte Carlo EM with SQUAREM extrapolation until F gains little; draws are new each round."""
     likelihoods, s, objective = problem.likelihoods, problem.structure, problem.objective
     n = len(posterior.centre)
-    bounds, rule = parameter_bounds(s, log_sd_floors), problem.rule(problem.k)
+    bounds, rule = parameter_bounds(s, log_sd_floors), problem.quadrature_rule(problem.k)
     squarem, values = _Squarem(s, bounds, SEARCH.max_drop * max(1.0, n / 100)), [-np.inf]
     rounds, max_rounds = 0, SEARCH.max_rounds // 2
     while rounds < max_rounds:
@@ -379,7 +379,9 @@ def _em_phase(
             x = squarem.fall_back()
             continue
         posterior = updated_posterior(evaluation, s, x, posterior)
-        step, errors = _em_step(marginal, x, evaluation, objective, held, bounds)
+        step, errors = _em_step_and_standard_errors(
+            marginal, x, evaluation, objective, held, bounds
+        )
         values.append(evaluation.value + objective.log_prior(s, x)[0])
         done = bool(np.max(np.abs(step) / errors, initial=0.0) < SEARCH.em_step_tol)
         earlier = max(values[: -SEARCH.plateau_rounds], default=-np.inf)
@@ -432,7 +434,7 @@ class _Squarem:
         return np.asarray(np.clip(before + 2 * alpha * r + alpha**2 * v, low, high))
 
 
-def _em_step(
+def _em_step_and_standard_errors(
     marginal: MarginalLikelihood,
     x: Vector,
     evaluation: MarginalEvaluation,
@@ -457,9 +459,9 @@ def _em_step(
     return step, standard_errors_from(information, held)
 
 
-def evidence_by_rule(problem: SearchProblem, optimum: SearchResult) -> Vector:
+def evidences_on_other_nodes(problem: SearchProblem, optimum: SearchResult) -> Vector:
     """Evidences on another problem's nodes about the optimum's posteriors, in memory chunks."""
-    s, rule = problem.structure, problem.rule(problem.k)
+    s, rule = problem.structure, problem.quadrature_rule(problem.k)
     at_once = max(SEARCH.max_nodes_at_once // rule.n_nodes, 1)
     evidences = []
     for first in range(0, len(s.design), at_once):
@@ -473,10 +475,10 @@ def evidence_by_rule(problem: SearchProblem, optimum: SearchResult) -> Vector:
     return np.concatenate(evidences)
 
 
-def marginal_by_rule(problem: SearchProblem, optimum: SearchResult) -> MarginalLikelihood:
+def marginal_on_other_nodes(problem: SearchProblem, optimum: SearchResult) -> MarginalLikelihood:
     """Marginal likelihood on another problem's nodes about the optimum's posteriors."""
     everyone = np.arange(len(optimum.posterior.centre))
-    rule = problem.rule(problem.k)
+    rule = problem.quadrature_rule(problem.k)
     own = problem.likelihoods, problem.structure, rule, optimum.x, optimum.posterior
     return MarginalLikelihood(build_nodes(*own, everyone), problem.structure)
 
@@ -490,7 +492,7 @@ class CentredNodes(NamedTuple):
 
 def recentre_nodes(problem: SearchProblem, x: Vector, nearby: CentredNodes) -> CentredNodes:
     """Place nodes about the posteriors under parameters x, starting from nodes of nearby ones."""
-    s, rule = problem.structure, problem.rule(problem.k)
+    s, rule = problem.structure, problem.quadrature_rule(problem.k)
     everyone = np.arange(len(problem.structure.design))
     marginal, before = nearby
     for _ in range(SEARCH.max_recentrings):
@@ -503,7 +505,7 @@ def recentre_nodes(problem: SearchProblem, x: Vector, nearby: CentredNodes) -> C
     return CentredNodes(marginal, posterior)
 
 
-def newton_shift(marginal: MarginalLikelihood, optimum: SearchResult) -> float:
+def parameter_shift_on_other_nodes(marginal: MarginalLikelihood, optimum: SearchResult) -> float:
     """Largest move of a parameter, in standard errors, that other nodes would cause.
 
     By one Newton step from the difference of the gradients.

@@ -293,7 +293,7 @@ def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
     found, people = source.descriptive, source.likelihoods
     s = found.marginal.structure
     means = s.means(found.x[: s.n_beta])
-    matrices = s.spread.matrices(found.x[s.n_beta :])[s.group]
+    matrices = s.spread.covariance_matrices(found.x[s.n_beta :])[s.group]
     count, r = CANDIDATES_PER_DRAW * n, len(s.random)
     h = np.repeat(means[:, None], n, axis=1)
     centre, factor = found.posterior
@@ -302,7 +302,7 @@ def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
         z /= np.sqrt(rng.chisquare(PROPOSAL_DF, size=(count, 1)) / PROPOSAL_DF)
         trial = np.repeat(means[i][None], count, axis=0)
         trial[:, s.random] = centre[i] + z @ factor[i].T
-        value = people.values(np.array([i]), trial[None, :, None])[0, :, 0]
+        value = people.log_likelihoods(np.array([i]), trial[None, :, None])[0, :, 0]
         away = trial[:, s.random] - means[i, s.random]
         value = value - 0.5 * np.einsum("ja,ab,jb->j", away, np.linalg.inv(matrices[i]), away)
         value = value + 0.5 * (PROPOSAL_DF + r) * np.log1p((z**2).sum(axis=1) / PROPOSAL_DF)
@@ -389,7 +389,7 @@ def _posterior_points(source: Any, label: Any, average: bool) -> tuple[Matrix, V
     mean = source.design.person_rows({}) @ found.x[: s.n_beta]
     if not average:
         return mean[None], one
-    matrix = s.spread.matrices(found.x[s.n_beta :]).mean(axis=0)
+    matrix = s.spread.covariance_matrices(found.x[s.n_beta :]).mean(axis=0)
     r = len(s.random)
     q = int((s.random < source.likelihoods.coordinates.n_shape).sum())
     rule = QuadratureRule.of(q, r - q, NODES_BY_DIMENSION.get(r, 5))

@@ -301,7 +301,7 @@ def floors_of_log_sd(s: Structure, information: Matrix, likelihoods: SubjectLike
     times the typical sd, so that the floor stays finite.
     """
     diagonal = np.einsum("naa->na", information)[:, s.random]
-    typical = likelihoods.typical.sd[s.random]
+    typical = likelihoods.typical_range.sd[s.random]
     sd = 1.0 / np.sqrt(np.maximum(np.median(diagonal, axis=0), 1.0 / (10 * typical) ** 2))
     return np.asarray(np.log(TRUST_REGION.min_relative_sd * sd))
 
@@ -310,7 +310,7 @@ def relative_spreads(s: Structure, x: Vector, log_sd_floors: Vector) -> Vector:
     """Standard deviations between people over those of a likelihood, in the widest group."""
     if not s.spread.size:
         return np.zeros(0)
-    sd = np.sqrt(np.einsum("gaa->ga", s.spread.matrices(x[s.n_beta :])))
+    sd = np.sqrt(np.einsum("gaa->ga", s.spread.covariance_matrices(x[s.n_beta :])))
     return np.asarray((TRUST_REGION.min_relative_sd * sd / np.exp(log_sd_floors)).max(axis=0))
 
 
