@@ -98,7 +98,11 @@ def test_slopes_of_a_spread_equal_differences(order, correlated):
         )
         np.testing.assert_allclose(first[a], (above - below)[0] / (2 * step), atol=1e-8)
         bends = [
-            np.einsum("xy,kyx->k", pull, spread.derivatives(block + sign * step * direction)[1])
+            np.einsum(
+                "xy,kyx->k",
+                pull,
+                spread.factor_and_covariance_slopes(block + sign * step * direction)[1],
+            )
             for sign in (1, -1)
         ]
         np.testing.assert_allclose(
