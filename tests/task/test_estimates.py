@@ -22,7 +22,7 @@ from penchant.inference.fit import fit
 from penchant.models.learning.q_learning import QLearning
 from penchant.models.spatial.ucl import UCL
 from penchant.task.estimation_worker import StoreWatch, live_settings, run
-from penchant.task.live_estimates import check_settings
+from penchant.task.live_estimates import check_model_settings
 from penchant.task.players import Client, Player
 from task.conftest import PLAIN, come, take
 
@@ -144,7 +144,7 @@ def test_practice_and_offers_have_no_live_estimate(serving, file):
 )
 def test_models_of_observers_are_from_a_list(settings, said):
     with pytest.raises(DataError, match=said):
-        check_settings(settings)
+        check_model_settings(settings)
 
 
 def asked(address, path, body=None, token="t" * 30):

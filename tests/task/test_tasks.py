@@ -47,16 +47,20 @@ def test_a_restless_bandit_walks_within_its_bounds_and_the_same_way_again():
         "[[block]]\ntask='bandit'\nmeans=[30,60,5]\nrewards='restless'\nstep_sd=8\ndecisions=200"
     )
     walk = (1, "walk", 2, 0)
-    means = np.array([task.means_at(t, walk) for t in range(200)])
+    means = np.array([task.mean_rewards_at(t, walk) for t in range(200)])
     assert means.min() >= 0 and means.max() <= 100 and (means[0] == [30, 60, 5]).all()
     assert 6 < np.diff(means, axis=0).std() < 10
-    assert task.means_at(150, walk) == task.means_at(150, walk) != task.means_at(150, (2, "walk"))
+    assert (
+        task.mean_rewards_at(150, walk)
+        == task.mean_rewards_at(150, walk)
+        != task.mean_rewards_at(150, (2, "walk"))
+    )
 
 
 def test_a_reversal_moves_the_means_on():
     text = "[[block]]\ntask='bandit'\nmeans=[80,20,50]\nrewards='reversal'\nreversals=[10,25]"
     task = task_of(text)
-    found = [task.means_at(t, ()) for t in (9, 10, 24, 25)]
+    found = [task.mean_rewards_at(t, ()) for t in (9, 10, 24, 25)]
     assert found == [(80, 20, 50), (50, 80, 20), (50, 80, 20), (20, 50, 80)]
 
 

@@ -28,7 +28,7 @@ from penchant.inference.live import fit_so_far
 from penchant.inference.precompilation import compile_fits
 from penchant.models.catalogue import entry_of
 from penchant.softmax.estimate import Estimate
-from penchant.task.live_estimates import check_settings
+from penchant.task.live_estimates import check_model_settings
 from penchant.task.plan import Cell, Plan, parse_plan
 from penchant.task.store import (
     NotSavedError,
@@ -40,8 +40,8 @@ from penchant.task.store import (
     studies,
 )
 
-POLL_SECONDS = 0.2  # between looks at the store: short beside a decision, cheap for SQLite
-MAX_CACHED_MODELS = 1000  # each is small; a study has a few, observers may have many
+POLL_SECONDS = 0.2  # longer delays estimates, which follow every decision; shorter costs queries
+MAX_CACHED_MODELS = 1000  # a study has a few, but anybody with the token may make observers
 
 
 def make_model(settings: Mapping[str, Any]) -> Any:
@@ -52,7 +52,7 @@ def make_model(settings: Mapping[str, Any]) -> Any:
     >>> make_model({"model": "q-learning", "n_options": 2}).n_options
     2
     """
-    given = check_settings(settings)
+    given = check_model_settings(settings)
     entry = entry_of(str(given.pop("model")))
     if "grid" in given:
         width, _, height = str(given.pop("grid")).partition("x")
@@ -70,42 +70,43 @@ def estimate_document(estimate: Estimate) -> dict[str, Any]:
     return {
         "status": estimate.status,
         "decisions": int(estimate.n_decisions),
-        "log_likelihood": _finite(estimate.log_likelihood),
+        "log_likelihood": _none_if_not_finite(estimate.log_likelihood),
         "parameters": [
             {
                 "name": parameter.name,
-                "estimate": _finite(parameter.estimate),
-                "low": _finite(parameter.low),
-                "high": _finite(parameter.high),
+                "estimate": _none_if_not_finite(parameter.estimate),
+                "low": _none_if_not_finite(parameter.low),
+                "high": _none_if_not_finite(parameter.high),
             }
             for parameter in estimate.parameters
         ],
     }
 
 
-def _finite(value: float) -> float | None:
+def _none_if_not_finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-Play = Sequence[tuple[int, float | None, bool]]  # option, reward, scored
+Play = Sequence[tuple[int, float | None, bool]]
+"""Option, reward, and whether the choice is scored, of every decision of a block."""
 
 
 def fit_plays(model: Any, plays: Sequence[Play]) -> Estimate:
     """Fit all plays of a person."""
-    return fit_so_far([_episode(play) for play in plays if play], model)
+    return fit_so_far([_episode_from_play(play) for play in plays if play], model)
 
 
 def predict_next(model: Any, play: Play) -> list[float] | None:
     """Choice probabilities of the next decision; None where the model gives none."""
     estimate = fit_plays(model, [play])
     try:
-        last = estimate.predict(_episode(play).extended(0, None))[-1]
+        last = estimate.predict(_episode_from_play(play).extended(0, None))[-1]
     except (DataError, ValueError, FloatingPointError):
         return None
     return [float(p) for p in last] if all(map(math.isfinite, last)) else None
 
 
-def _episode(play: Play) -> Episode:
+def _episode_from_play(play: Play) -> Episode:
     options, rewards, scored = zip(*play, strict=True) if play else ((), (), ())
     return Episode(options, rewards, scored=scored)
 
@@ -124,12 +125,12 @@ class StoreWatch:
         """Compile the fits of all studies in the store, before the first person plays."""
         with self.store.reading() as connection:
             versions = connection.scalars(select(studies.c.version)).all()
-        for plan in map(self._plan, versions):
+        for plan in map(self._plan_of_version, versions):
             for cell in plan.cells:
                 for block in range(len(cell.blocks)):
                     settings = live_settings(plan, cell, block)
                     if settings is not None:
-                        self._model(settings)
+                        self._compiled_model(settings)
 
     def sessions_with_new_choices(self) -> list[int]:
         """Return sessions with new choices, the longest waiting first."""
@@ -139,7 +140,7 @@ class StoreWatch:
                 .where(sessions.c.cell.is_not(None), sessions.c.seen >= self._seen - 10)
                 .order_by(sessions.c.seen)
             ).all()
-        # 10 s of overlap: commits of several servers need not arrive in the order of their clocks
+        # queries overlap by 10 s, as commits of several servers need not come in order of clocks
         if rows:
             self._seen = max(self._seen, rows[-1].seen)
         progresses = [(row.session, (row.block, row.decision)) for row in rows]
@@ -163,21 +164,25 @@ class StoreWatch:
             self._done[session] = (row.block, row.decision)
         if row is None or not rows:
             return None
-        cell = self._plan(row.version).cells[row.cell]
+        cell = self._plan_of_version(row.version).cells[row.cell]
         last = rows[-1].block
-        settings = live_settings(self._plan(row.version), cell, last)
+        settings = live_settings(self._plan_of_version(row.version), cell, last)
         if settings is None:
             return None
-        joint_blocks = _comparable_blocks(self._plan(row.version), cell, last)
+        joint_blocks = _comparable_blocks(self._plan_of_version(row.version), cell, last)
         plays = [
             [(r.option, r.reward, not r.auto) for r in rows if r.block == block]
             for block in joint_blocks
         ]
-        found = estimate_document(fit_plays(self._model(settings), plays))
-        made = {"choices": len(rows), "read": begin}  # what it is of, and when that was read
+        found = estimate_document(fit_plays(self._compiled_model(settings), plays))
+        # by which `LiveEstimates.estimate_age` tells how old it is
+        made = {
+            "choices": len(rows),
+            "read": begin,
+        }
         return {"session": session, "model": settings["model"], **found, **made}
 
-    def answer(self, question: Mapping[str, Any]) -> dict[str, Any]:
+    def answer_question(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a question about an observer."""
         who = str(question["observer"])
         with self.store.reading() as connection:
@@ -190,7 +195,7 @@ class StoreWatch:
             ).all()
         if settings is None:
             return {"error": "no such observer"}
-        model = self._model(json.loads(settings))
+        model = self._compiled_model(json.loads(settings))
         play = [(row.chosen, row.reward, True) for row in rows]
         if question["want"] == "start":
             return {"decisions": len(play)}
@@ -198,18 +203,18 @@ class StoreWatch:
             return {"decisions": len(play), "probabilities": predict_next(model, play)}
         return estimate_document(fit_plays(model, [play]))
 
-    def _model(self, settings: Mapping[str, Any]) -> Any:
+    def _compiled_model(self, settings: Mapping[str, Any]) -> Any:
         """Return the model with these settings, compiled when it is first used."""
         key = json.dumps(settings, sort_keys=True)
         if key not in self._models:
-            # clearing is rare and cheap to recover from, so no order of use is kept
+            # clearing is rare, and models are made again, so an order of use is not worth keeping
             if len(self._models) >= MAX_CACHED_MODELS:
                 self._models.clear()
             self._models[key] = make_model(settings)
             compile_fits(self._models[key])
         return self._models[key]
 
-    def _plan(self, version: str) -> Plan:
+    def _plan_of_version(self, version: str) -> Plan:
         if version not in self._plans:
             with self.store.reading() as connection:
                 query = select(studies.c.document).where(studies.c.version == version)
@@ -220,7 +225,7 @@ class StoreWatch:
 def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
     """Settings of the model estimated live in a block; None where there is none."""
     task = cell.blocks[block].task
-    # practice never enters the likelihood; models of offers are fitted after the study
+    # practice never enters the likelihood, and offers are not estimated live
     if cell.blocks[block].practice or task.kind == "offers":
         return None
     given = {**task.analysis_settings(), **plan.estimate}
@@ -234,23 +239,25 @@ def live_settings(plan: Plan, cell: Cell, block: int) -> dict[str, Any] | None:
 def _comparable_blocks(plan: Plan, cell: Cell, block: int) -> list[int]:
     """Blocks up to this one with the same options, model and unit, which are fitted jointly."""
 
-    def described(i: int) -> tuple[Any, ...]:
+    def block_description(i: int) -> tuple[Any, ...]:
         task = cell.blocks[i].task
         return task.page_settings(), task.unit, live_settings(plan, cell, i)
 
-    here = described(block)
-    return [i for i in range(block + 1) if not cell.blocks[i].practice and described(i) == here]
+    here = block_description(block)
+    return [
+        i for i in range(block + 1) if not cell.blocks[i].practice and block_description(i) == here
+    ]
 
 
-def run(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
+def run_until_closed(store: Store, questions: queue.Queue[dict[str, Any] | None]) -> None:
     """Estimate and answer until the queue of questions ends."""
     watch = StoreWatch(store)
     with suppress(NotSavedError):
         watch.compile_models()
     while True:
         worked = False
-        with suppress(NotSavedError):  # a store that cannot be read now may be later
-            # questions are looked at between any two fits: an observer waits for one at most
+        with suppress(NotSavedError):  # the store may be readable again at the next round
+            # between any two fits, so that an observer waits for one fit at most
             for session in watch.sessions_with_new_choices():
                 if not _answer_questions(watch, questions):
                     return
@@ -271,7 +278,9 @@ def _answer_questions(
             return True
         if question is None:
             return False
-        found = _catch_errors(lambda q=question: watch.answer(q)) or {"error": "no estimate"}
+        found = _catch_errors(lambda q=question: watch.answer_question(q)) or {
+            "error": "no estimate"
+        }
         _print_json({"question": question["question"], "answer": found})
         wait = 0.0
 
@@ -300,15 +309,15 @@ def main() -> None:
         for line in sys.stdin:
             questions.put(json.loads(line))
         questions.put(None)
-        time.sleep(5.0)  # a fit in progress may end; a longer one is cut off
+        time.sleep(5.0)  # lets a fit in progress end, but a long one must not keep the process
         os._exit(0)
 
     with suppress(OSError, AttributeError):
-        os.nice(19)  # lowest priority: requests come first
+        os.nice(19)  # the lowest priority, as people wait for requests but not for estimates
     threading.Thread(target=listen, daemon=True).start()
     store = Store(sys.argv[1], must_exist=True)
     with suppress(BrokenPipeError, KeyboardInterrupt):
-        run(store, questions)
+        run_until_closed(store, questions)
     os._exit(0)
 
 

@@ -22,7 +22,7 @@ from penchant.errors import DataError
 from penchant.task.session_operations import token_hash
 from penchant.task.store import Store, sessions
 
-# the worker must not take the cores that answer requests
+# numerical libraries would start a thread per core, and take the cores that answer requests
 ONE_THREAD_ENVIRONMENT = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
@@ -42,7 +42,7 @@ class LiveEstimates:
 
     def start(self) -> None:
         """Start the worker; it is restarted if it ends by itself."""
-        threading.Thread(target=self._listen, name="estimates", daemon=True).start()
+        threading.Thread(target=self._run_worker_and_listen, name="estimates", daemon=True).start()
 
     def stop(self) -> None:
         """End the worker."""
@@ -53,11 +53,11 @@ class LiveEstimates:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(timeout=5)
 
-    def latest(self, session: int) -> dict[str, Any] | None:
+    def latest_estimate(self, session: int) -> dict[str, Any] | None:
         """Latest estimate of a session."""
         return self._latest.get(session)
 
-    def age(self, session: int, n_choices: int, now: float) -> float | None:
+    def estimate_age(self, session: int, n_choices: int, now: float) -> float | None:
         """Seconds by which the latest estimate of a session is out of date; None without one.
 
         0 where it covers all choices; else the time since the choices that it covers were read.
@@ -67,22 +67,22 @@ class LiveEstimates:
             return None
         return 0.0 if latest["choices"] >= n_choices else max(0.0, now - latest["read"])
 
-    def latest_by_token(self, token: str) -> dict[str, Any] | None:
+    def latest_estimate_by_token(self, token: str) -> dict[str, Any] | None:
         """Latest estimate of the session of a token."""
         with self._store.reading() as connection:
             query = select(sessions.c.session).where(sessions.c.token == token_hash(token))
             found = connection.scalar(query)
-        return None if found is None else self.latest(found)
+        return None if found is None else self.latest_estimate(found)
 
     def forget(self, session: int) -> None:
         """Drop the estimate of a session."""
         self._latest.pop(session, None)
 
-    def ask(self, question: Mapping[str, Any]) -> Future[dict[str, Any]]:
+    def ask_worker(self, question: Mapping[str, Any]) -> Future[dict[str, Any]]:
         """Send a question about an observer to the worker."""
         answer: Future[dict[str, Any]] = Future()
         process = self._process
-        with self._lock:  # lines of two threads must not mix in the pipe
+        with self._lock:  # otherwise lines of two threads could mix in the pipe
             number = max(self._pending, default=0) + 1
             self._pending[number] = answer
             try:
@@ -95,15 +95,15 @@ class LiveEstimates:
                 answer.set_exception(RuntimeError("estimates are not running"))
         return answer
 
-    def _listen(self) -> None:
-        for _ in range(100):  # a worker that always fails at once must not restart for ever
+    def _run_worker_and_listen(self) -> None:
+        for _ in range(100):  # a worker that fails at every start would restart for ever
             if self._stopping:
                 return
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "penchant.task.estimation_worker", self._store.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=None,  # inherited: progress of compilation is shown to the lab
+                stderr=None,  # inherited, so that the lab sees why it waits while models compile
                 text=True,
                 env={**os.environ, **ONE_THREAD_ENVIRONMENT},
             )
@@ -112,8 +112,8 @@ class LiveEstimates:
                 with suppress(ValueError):
                     self._handle_message(json.loads(line))
             self._process.wait()
-            # questions to a dead worker are never answered: fail them now
-            self._fail_all()
+            # nobody will answer the questions of a worker that ended, and requests wait for them
+            self._fail_pending_questions()
 
     def _handle_message(self, message: dict[str, Any]) -> None:
         if "question" in message:
@@ -125,7 +125,7 @@ class LiveEstimates:
             self._latest[message["session"]] = message
             self.made += 1
 
-    def _fail_all(self) -> None:
+    def _fail_pending_questions(self) -> None:
         with self._lock:
             asked, self._pending = list(self._pending.values()), {}
         for answer in asked:
@@ -134,20 +134,20 @@ class LiveEstimates:
 
 SPATIAL_MODELS = ("ucl", "gp-ucb", "locality")
 NON_SPATIAL_MODELS = ("q-learning", "kalman", "hybrid", "ucb1", "wsls", "random")
-MAX_GRID_OPTIONS = 10_000  # 100 x 100 squares; bounds the memory of a belief map
+MAX_GRID_OPTIONS = 10_000  # 100 x 100 squares: memory and time of the model grow with them
 
 
-def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+def check_model_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Check the settings of a model that learns from rewards.
 
     Examples
     --------
-    >>> check_settings({"model": "q-learning", "n_options": 2})
+    >>> check_model_settings({"model": "q-learning", "n_options": 2})
     {'model': 'q-learning', 'n_options': 2}
     """
     model = settings.get("model")
     if model in SPATIAL_MODELS:
-        count_options(settings)
+        n_options_of_settings(settings)
         wrong = set(settings) - {"model", "grid", "noise_variance", "length_scale"}
     elif model in NON_SPATIAL_MODELS:
         if "n_options" not in settings:
@@ -163,10 +163,10 @@ def check_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     return dict(settings)
 
 
-def count_options(settings: Mapping[str, Any]) -> int:
+def n_options_of_settings(settings: Mapping[str, Any]) -> int:
     """Number of options of a model.
 
-    >>> count_options({"model": "ucl", "grid": "10x8"})
+    >>> n_options_of_settings({"model": "ucl", "grid": "10x8"})
     80
     """
     if "n_options" in settings:

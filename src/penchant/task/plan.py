@@ -31,7 +31,7 @@ OUTCOMES: tuple[Outcome, ...] = ("completed", "screened out", "no consent", "wit
 PACE_KEYS = ("seconds", "grace", "feedback")
 ADVICE_KEYS = ("advice", "advice_mean", "advice_sd", "advice_length")
 BLOCK_KEYS = ("task", "name", "title", "practice", *PACE_KEYS, *ADVICE_KEYS)
-# Keys that conditions cannot vary: they identify a block rather than set it.
+# conditions cannot vary what identifies a block, else a level would make it another block
 UNVARIED_KEYS = ("task", "name", "title", "practice", "offer")
 
 
@@ -253,7 +253,7 @@ def _is_safe_return_address(address: str) -> bool:
         local = parts.hostname in ("localhost", "127.0.0.1")
     except ValueError:
         return False
-    # user names and quotes in an address serve phishing and injection
+    # user names and quotes have no use in an address but phishing and injection
     if re.search(r"[\s<>\"'\\]", address) or parts.username is not None:
         return False
     return bool(parts.hostname) and (parts.scheme == "https" or (parts.scheme == "http" and local))
@@ -298,7 +298,7 @@ def _read_advice(
 ) -> dict[str, Any]:
     """Read whether advice is given, and the prior beliefs of the adviser."""
     advice = section.one_of("advice", ("off", "suggest"), "off")
-    section.read.update(ADVICE_KEYS)  # known keys, also where advice is off
+    section.read.update(ADVICE_KEYS)  # with advice off they are ignored, not refused as unknown
     if advice == "off":
         return {}
     if kind != "grid" or practice or seconds is not None:
@@ -316,10 +316,10 @@ def _read_advice(
 def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set[str]) -> Block:
     """Read a block with the levels of a condition for keys it leaves open; record keys used."""
     practice = given.boolean("practice", False)
-    # practice is the same in all conditions
+    # conditions are for what is analysed, and practice never is
     added = {} if practice else {k: v for k, v in labels.items() if not given.has(k)}
     lines = dict(given.lines)
-    for key in added:  # errors in a level point to the line of the condition
+    for key in added:  # the mistake is in the condition's line, as the block does not hold the key
         lines[(*given.path, key)] = lines.get(("conditions", key), 0)
     section = Section({**added, **given.values}, given.path, lines, given.read)
     section.read.add("practice")
@@ -342,7 +342,7 @@ def _read_block(given: Section, labels: Mapping[str, Any], index: int, used: set
 
 
 _TOML_ERROR = re.compile(r"^(.*?) \(at line (\d+), column \d+\)$")
-MAX_FILE_BYTES = 4_000_000  # of a study file or table: larger ones are taken for a mistake
+MAX_FILE_BYTES = 4_000_000  # a larger file is some other file, named by mistake
 
 
 def read_study_file(path: str | Path) -> Plan:
@@ -354,7 +354,7 @@ def read_study_file(path: str | Path) -> Plan:
         TOML file; tables that it names lie beside it.
     """
     file = Path(path)
-    return read_study_text(_read_text(file, "STUDY.toml"), folder=file.parent)
+    return read_study_text(_read_utf8_file(file, "STUDY.toml"), folder=file.parent)
 
 
 def read_study_text(text: str, *, folder: Path = Path(".")) -> Plan:
@@ -386,7 +386,7 @@ def _message_without_position(error: Exception) -> str:
     return str(error).replace(" (at end of document)", "").rstrip(".")
 
 
-def _read_text(file: Path, what: str) -> str:
+def _read_utf8_file(file: Path, what: str) -> str:
     try:
         data = file.read_bytes()
     except OSError as error:
@@ -399,7 +399,8 @@ def _read_text(file: Path, what: str) -> str:
             f"{what} must have at most {MAX_FILE_BYTES} bytes; got {len(data)}. Shorten it."
         )
     try:
-        return data.decode("utf-8-sig")  # editors on Windows write a byte order mark
+        # a byte order mark, which editors on Windows write, is no TOML
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise DataError(
@@ -419,14 +420,14 @@ def _inline_tables(
             continue
         section = Section(block, ("block", i), lines)
         if "means_file" in block:
-            rows = _read_rows(section, "means_file", folder, ("option", "mean_reward"))
+            rows = _read_csv_rows(section, "means_file", folder, ("option", "mean_reward"))
             options = [row["option"] for row in rows]
             if options != list(range(len(rows))):
                 section.refuse("means_file", "have options 0, 1, 2 ... in order", "Sort its rows.")
             block["means"] = [row["mean_reward"] for row in rows]
             block.setdefault("landscape", Path(str(block.pop("means_file"))).stem[:40])
         if "offers_file" in block:
-            rows = _read_rows(section, "offers_file", folder, ("amount_1", "amount_2"))
+            rows = _read_csv_rows(section, "offers_file", folder, ("amount_1", "amount_2"))
             block["offer"] = [_offer_from_row(row) for row in rows]
             del block["offers_file"]
     return document
@@ -441,8 +442,8 @@ def _offer_from_row(row: Mapping[str, float]) -> dict[str, list[float]]:
     return found
 
 
-def _read_rows(
-    section: Section, key: str, folder: Path, wanted: tuple[str, ...]
+def _read_csv_rows(
+    section: Section, key: str, folder: Path, required_columns: tuple[str, ...]
 ) -> list[dict[str, float]]:
     """Read the rows of a CSV file beside the study file, all numbers."""
     name = section.text(key, most=200)
@@ -450,11 +451,11 @@ def _read_rows(
     if Path(name).is_absolute() or ".." in Path(name).parts:
         section.refuse(key, "lie beside the study file or below it", "Give its name only.")
     try:
-        text = _read_text(folder / name, name)
+        text = _read_utf8_file(folder / name, name)
     except DataError as error:
         section.refuse(key, f"be a table that can be read ({error})", "Correct the name.")
     reader = csv.DictReader(text.splitlines())
-    missing = [column for column in wanted if column not in (reader.fieldnames or ())]
+    missing = [column for column in required_columns if column not in (reader.fieldnames or ())]
     if missing:
         section.refuse(key, f"have the column {missing[0]}", "Add it to the table.")
     rows = []

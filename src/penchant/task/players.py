@@ -49,14 +49,19 @@ class PlayerModel:
         try:
             return self.make(None, task["options"])
         except DataError:
-            if self.name in ("ucl", "gp-ucb", "locality"):  # options without places
+            # they need places, which arms do not have
+            if self.name in (
+                "ucl",
+                "gp-ucb",
+                "locality",
+            ):
                 return None
             raise
 
 
 API_PREFIX = "/api/v1"
-RETRY_SECONDS = 120.0  # for which a request is retried: a restart of the server takes less
-MAX_CONCURRENT_PLAYERS = 16  # threads; each mostly waits for the server
+RETRY_SECONDS = 120.0  # players shall outlast a restart of the server, which takes less
+MAX_CONCURRENT_PLAYERS = 16  # threads that mostly wait; more would compete for the interpreter
 
 
 class GaveUpError(RuntimeError):
@@ -78,13 +83,13 @@ class Client:
 
     def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """Send a body; return the reply."""
-        return self._request("POST", path, json.dumps(body).encode())
+        return self._request_with_retries("POST", path, json.dumps(body).encode())
 
     def get(self, path: str) -> dict[str, Any]:
         """Return the reply to a GET."""
-        return self._request("GET", path, None)
+        return self._request_with_retries("GET", path, None)
 
-    def _request(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
+    def _request_with_retries(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
         end = time.monotonic() + self.patience
         pause = 0.05
         while True:
@@ -93,13 +98,14 @@ class Client:
             except (OSError, http.client.HTTPException, ValueError):
                 status, reply, wait = 0, {}, None
                 self.close()
-            if status not in (0, 429, 502, 503, 504):  # those may pass; all others are final
-                if status >= 400 and status != 409:  # 409 carries the state to continue from
+            if status not in (0, 429, 502, 503, 504):  # a retry helps against those only
+                # a 409 can be continued from: it carries the state
+                if status >= 400 and status != 409:
                     raise GaveUpError(f"{path}: {status} {reply.get('error', reply)}")
                 return {**reply, "status": status}
             if time.monotonic() > end:
                 raise GaveUpError(f"{path}: no answer for {self.patience:g} s")
-            # jitter, so that players do not return in step after an outage
+            # at random, so that players do not all return at once after an outage
             time.sleep(max(wait or 0.0, pause * random.uniform(0.5, 1.5)))
             pause = min(2 * pause, 2.0)
 
@@ -175,7 +181,7 @@ class Player:
             self._start_session()
             state = self.client.post(f"{API_PREFIX}/session/open", {})
             while state["stage"] != "end":
-                state = self._step(state, found)
+                state = self._act_on_stage(state, found)
             found.outcome = state["end"]["outcome"]
         except (GaveUpError, KeyError) as error:
             found.failure = f"{type(error).__name__}: {error}"
@@ -184,14 +190,14 @@ class Player:
         return found
 
     def _start_session(self) -> None:
-        # a secret of 128 bits, so that a lost reply can be requested again
+        # with it a lost reply can be requested again; as it grants the session, it has 128 bits
         visit = self.rng.bytes(16).hex()
         reply = self.client.post(f"{API_PREFIX}/sessions", {"id": self.name, "visit": visit})
         if "token" not in reply:
             raise GaveUpError(str(reply["error"]["message"]))
         self.client.token = reply["token"]
 
-    def _step(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:
+    def _act_on_stage(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:
         post, own = self.client.post, {"tab": state["tab"]}
         if state["stage"] == "consent":
             version = state["consent"]["version"]
@@ -201,10 +207,10 @@ class Player:
         if state["stage"] == "instructions":
             return post(f"{API_PREFIX}/session/instructions", own)
         if state["stage"] == "check":
-            return self._check(state)
-        return self._block(state, found)
+            return self._pass_comprehension_check(state)
+        return self._play_block(state, found)
 
-    def _check(self, state: dict[str, Any]) -> dict[str, Any]:
+    def _pass_comprehension_check(self, state: dict[str, Any]) -> dict[str, Any]:
         questions = state["check"]["questions"]
         given = list(self.answers or [0] * len(questions))
         while True:
@@ -215,16 +221,16 @@ class Player:
             for i in reply["wrong"]:
                 given[i] = (given[i] + 1) % len(questions[i]["answers"])
 
-    def _block(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:
+    def _play_block(self, state: dict[str, Any], found: PlayerResult) -> dict[str, Any]:
         """Play a block to its end."""
         block, decision, offer = state["block"], state["decision"], state["offer"]
-        choose = self._chooser(block["task"], state["history"])
+        choose = self._chooser_after_history(block["task"], state["history"])
         position = {"block": block["index"], "decision": decision}
         started = self.client.post(f"{API_PREFIX}/session/begin", {**position, "tab": state["tab"]})
         if started["status"] == 409:
             return self.client.get(f"{API_PREFIX}/session")
         while True:
-            option = choose.option(offer)
+            option = choose.draw_option(offer)
             began = time.perf_counter()
             reply = self.client.post(
                 f"{API_PREFIX}/session/decisions",
@@ -247,7 +253,9 @@ class Player:
                 return after
             decision, offer = reply["next"]["decision"], reply["next"]["offer"]
 
-    def _chooser(self, task: Mapping[str, Any], history: Sequence[Mapping[str, Any]]) -> _Chooser:
+    def _chooser_after_history(
+        self, task: Mapping[str, Any], history: Sequence[Mapping[str, Any]]
+    ) -> _Chooser:
         chooser = _Chooser(task, self.model, dict(self.parameters), self.rng)
         for past in history:
             chooser.learn(past["option"], past["reward"])
@@ -272,11 +280,11 @@ class _Chooser:
         if self._model is not None and task["kind"] != "offers":
             self._agents = agents_of(self._model, parameters, 1)
 
-    def option(self, offer: Mapping[str, Any] | None) -> int:
+    def draw_option(self, offer: Mapping[str, Any] | None) -> int:
         """Draw an option."""
         if self._agents is not None:
             p = self._agents.probabilities()[0]
-            # inverse of the distribution; the minimum guards against rounding of its sum
+            # inverse transform sampling; rounding of the sum could give an index too large
             drawn = int((p.cumsum() < self._rng.random() * p.sum()).sum())
             return min(drawn, self._n - 1)
         if self._model is not None and offer is not None:
@@ -313,6 +321,6 @@ def play(
     patience
         Seconds for which each request is tried again, so that a server may start anew.
     """
-    Client(address)  # refuse a wrong address at once
+    Client(address)  # raises for a wrong address, before any thread starts
     with ThreadPoolExecutor(max_workers=max(1, min(at_once, len(players)))) as pool:
         return list(pool.map(lambda make: make(Client(address, patience=patience)).play(), players))

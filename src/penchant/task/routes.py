@@ -26,7 +26,7 @@ from starlette.routing import Route
 
 from penchant.errors import DataError
 from penchant.task.export import csv_lines, overview_document, person_document
-from penchant.task.live_estimates import LiveEstimates, check_settings, count_options
+from penchant.task.live_estimates import LiveEstimates, check_model_settings, n_options_of_settings
 from penchant.task.request_bodies import (
     MAX_SAFE_INTEGER,
     BodyError,
@@ -194,7 +194,7 @@ class ParticipantRoutes:
         state = await await_commit(self.service.state(token))
         if not state.get("end", {}).get("estimate"):
             raise RefusedError(403, "estimate", "this study shows no estimate")
-        found = None if self.results is None else self.results.latest_by_token(token)
+        found = None if self.results is None else self.results.latest_estimate_by_token(token)
         return JSONResponse({"estimate": found})
 
     async def _read_token_and_body(self, request: Request) -> tuple[str, RequestBody]:
@@ -443,7 +443,9 @@ class ResearcherRoutes:
             found = overview_document(connection, self.service.plan_of_version, now)
         found["study"] = {"name": self.service.plan.name, "title": self.service.plan.title}
         for one in found["people"]:
-            estimate = None if self.estimates is None else self.estimates.latest(one["session"])
+            estimate = (
+                None if self.estimates is None else self.estimates.latest_estimate(one["session"])
+            )
             one["estimate"] = estimate and {
                 "status": estimate.get("status"),
                 "decisions": estimate.get("decisions"),
@@ -457,7 +459,7 @@ class ResearcherRoutes:
     def _estimate_age(self, person_summary: Mapping[str, Any], now: float) -> int | None:
         """Seconds by which the estimate of a person is out of date."""
         assert self.estimates is not None
-        age = self.estimates.age(person_summary["session"], person_summary["done"], now)
+        age = self.estimates.estimate_age(person_summary["session"], person_summary["done"], now)
         return None if age is None else round(age)
 
     def _person_response(self, session: int) -> JSONResponse | None:
@@ -465,7 +467,7 @@ class ResearcherRoutes:
             found = person_document(connection, session, self.service.plan_of_version, time.time())
         if found is None:
             return None
-        estimate = None if self.estimates is None else self.estimates.latest(session)
+        estimate = None if self.estimates is None else self.estimates.latest_estimate(session)
         found["estimate"] = estimate and {**estimate, "age": self._estimate_age(found, time.time())}
         return JSONResponse(found)
 
@@ -506,7 +508,7 @@ class ObserverRoutes:
         await await_commit(self.store.write(work))
         if self.estimates is not None:
             # compiles the model now, so that the first estimate does not wait for it
-            self.estimates.ask({"observer": observer, "want": "start"})
+            self.estimates.ask_worker({"observer": observer, "want": "start"})
         return JSONResponse({"observer": observer, "observations": 0}, 201)
 
     async def observe(self, request: Request) -> JSONResponse:
@@ -539,7 +541,7 @@ class ObserverRoutes:
         if self.estimates is None:
             raise RefusedError(404, "estimates", "this server makes no estimates")
         try:
-            asked = self.estimates.ask({"observer": observer, "want": want})
+            asked = self.estimates.ask_worker({"observer": observer, "want": want})
             found = await asyncio.wait_for(asyncio.wrap_future(asked), ESTIMATE_TIMEOUT_SECONDS)
         except (TimeoutError, RuntimeError):
             raise RefusedError(503, "estimates", "no estimate can be made now") from None
@@ -572,7 +574,7 @@ def _read_observer_settings(body: RequestBody) -> dict[str, Any]:
     given.refuse_unread_fields()
     body.refuse_unread_fields()
     try:
-        return check_settings(settings)
+        return check_model_settings(settings)
     except DataError as error:
         refuse_field("settings", f"be those of a model: {error}")
 
@@ -593,7 +595,7 @@ def _store_observation(
     settings = connection.scalar(select(observers.c.model).where(observers.c.observer == observer))
     if settings is None:
         raise RefusedError(404, "observer", "no observer has this name")
-    n = count_options(json.loads(settings))
+    n = n_options_of_settings(json.loads(settings))
     if chosen >= n:
         raise RefusedError(422, "chosen", f"chosen must lie in 0..{n - 1}")
     stored = connection.execute(

@@ -41,7 +41,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
             if header.group(1) == "[[":
                 counts[here] = counts.get(here, -1) + 1
                 here = (*here, counts[here])
-            found.setdefault(here, number)  # the first definition; tomllib refuses a second
+            found.setdefault(here, number)
         elif key:
             found.setdefault((*here, *_split_key(key.group(1))), number)
     return found

@@ -131,7 +131,7 @@ def make_app(
         service, estimates, gate, lambda status: page("researcher.html", status), stopping
     )
     routes: list[BaseRoute] = [
-        # the most frequent first: routes are tried in order
+        # the most frequent first, because Starlette tries routes in order
         *ParticipantRoutes(service, estimates).routes(),
         Route("/", index, methods=["GET"]),
         Route("/health", health, methods=["GET"]),
@@ -190,26 +190,29 @@ _HANDLERS: Mapping[Any, Any] = {
 }
 
 
-REQUEST_TIMEOUT_SECONDS = 20.0  # for the first request of a connection: idle sockets are closed
-MAX_INCOMPLETE_BYTES = 64 * 1024  # above those of `request_limits`, which answer with a message
-THREAD_SWITCH_SECONDS = 0.0002  # see `serve`
+REQUEST_TIMEOUT_SECONDS = 20.0  # for the first request: sockets opened and left idle would pile up
+# above the limits of `request_limits`, so that most are refused there, with a message
+MAX_INCOMPLETE_BYTES = 64 * 1024
+THREAD_SWITCH_SECONDS = 0.0002  # Python's 5 ms would be waited several times in each request
 
 
-class Protocol(H11Protocol):
+class LimitedH11Protocol(H11Protocol):
     """HTTP protocol that answers 431 to long headers and closes connections without a request."""
 
     def connection_made(self, transport: Any) -> None:
         """Start the timeout of a new connection."""
         super().connection_made(transport)
-        self._patience = self.loop.call_later(REQUEST_TIMEOUT_SECONDS, self._give_up)
+        self._first_request_timer = self.loop.call_later(
+            REQUEST_TIMEOUT_SECONDS, self._close_if_idle
+        )
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the timeout of a closed connection."""
-        self._patience.cancel()
+        self._first_request_timer.cancel()
         super().connection_lost(exc)
 
-    def _give_up(self) -> None:
-        asked = self.cycle is not None  # a request was read; keep-alive has its own timeout
+    def _close_if_idle(self) -> None:
+        asked = self.cycle is not None  # after a request the timeout of keep-alive takes over
         if not asked and not self.transport.is_closing():
             self.transport.close()
 
@@ -257,8 +260,7 @@ def serve(
     started
         Called with the address, once people may come.
     """
-    # By default a thread keeps the interpreter for 5 ms; the thread that answers requests would
-    # wait that long for the writer, several times in each request.
+    # the thread that answers requests would otherwise wait long for the writer's to pause
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
     with ExitStack() as stack:
@@ -267,7 +269,7 @@ def serve(
         if open_store.file is not None:
             stack.enter_context(exclusive_lock(open_store.file))
         service = SessionService(open_store, plan)
-        compile_advice(plan)  # before people can come
+        compile_advice(plan)  # before the socket listens: the first person must not wait for it
         listening = stack.enter_context(_listening_socket(host, port))
         estimates = None
         if with_estimates:
@@ -284,7 +286,7 @@ def serve(
         )
         config = uvicorn.Config(
             app,
-            http=Protocol,
+            http=LimitedH11Protocol,
             ws="none",
             lifespan="off",
             access_log=False,
@@ -314,7 +316,7 @@ class _Server(uvicorn.Server):
 
 def _listening_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sets TCP_NODELAY only where the protocol is named: replies are sent at once
+    # asyncio sets TCP_NODELAY only where the protocol is named; without it replies are delayed
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -30,12 +30,6 @@ from penchant.task.sessions import (
     Proposal,
     RefusedError,
     Session,
-    after_begin,
-    after_check,
-    after_consent_answer,
-    after_decision,
-    after_end,
-    after_reading,
     check_decision,
     check_stage,
     check_tab,
@@ -47,6 +41,12 @@ from penchant.task.sessions import (
     is_assisted,
     is_overdue,
     session_view,
+    state_after_begin,
+    state_after_check,
+    state_after_consent_answer,
+    state_after_decision,
+    state_after_end,
+    state_after_reading,
 )
 from penchant.task.store import Store, decisions, events, meta, people, sessions, studies
 from penchant.task.tasks import OfferHistory, random_integer
@@ -241,7 +241,7 @@ class SessionService:
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            after = after_consent_answer(
+            after = state_after_consent_answer(
                 session, self._plan_of_session(session), agrees=agrees, version=version
             )
             if not agrees:  # without consent nothing that identifies the person may stay
@@ -261,7 +261,7 @@ class SessionService:
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            after = after_reading(session, self._plan_of_session(session))
+            after = state_after_reading(session, self._plan_of_session(session))
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
@@ -275,7 +275,7 @@ class SessionService:
 
         def act(connection: Connection, session: Session, now: Moment) -> Reply:
             check_tab(session, tab)
-            after, wrong = after_check(session, self._plan_of_session(session), answers)
+            after, wrong = state_after_check(session, self._plan_of_session(session), answers)
             if after.stage == "ready":
                 after = self._assign_condition(connection, after)
             kept = self._save_session(connection, session, after, now)
@@ -294,7 +294,7 @@ class SessionService:
             check_stage(session, "ready", "play")
             if (block, decision) != (session.block, session.decision):
                 raise RefusedError(409, "decision", "another decision is next")
-            kept = self._save_session(connection, session, after_begin(session, now), now)
+            kept = self._save_session(connection, session, state_after_begin(session, now), now)
             if (
                 session.stage == "ready"
             ):  # otherwise a repeated request would be logged as a second start
@@ -439,7 +439,7 @@ class SessionService:
             if session.outcome != "withdrawn":  # a repeated request would find nothing to delete
                 for table in (decisions, events, people):
                     connection.execute(delete(table).where(table.c.session == session.session))
-                nothing = replace(after_end(session, "withdrawn"), total=0.0)
+                nothing = replace(state_after_end(session, "withdrawn"), total=0.0)
                 session = self._save_session(connection, session, nothing, now)
             return self._state_view(connection, session, now)
 
@@ -552,7 +552,7 @@ class SessionService:
             "client": json.dumps(client),
         }
         connection.execute(_INSERT_DECISION, row)
-        after = after_decision(session, cell, reward, now, ready=ready)
+        after = state_after_decision(session, cell, reward, now, ready=ready)
         return self._save_session(connection, session, after, now), row
 
     def _validated_option(

@@ -56,7 +56,7 @@ class Moment:
         >>> Moment(5.0, 3.0, "y").since(Moment(9.0, 100.0, "x"))
         0.0
         """
-        same = self.boot == earlier.boot  # after a restart only the wall clock is left to compare
+        same = self.boot == earlier.boot  # the monotonic clock begins anew when the machine does
         elapsed = self.steady - earlier.steady if same else self.wall - earlier.wall
         return max(0.0, elapsed)
 
@@ -68,7 +68,8 @@ class Clock:
         try:
             self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         except OSError:
-            self._boot = uuid.uuid4().hex  # not Linux: monotonic within this process only
+            # elsewhere the clock is comparable only within this process
+            self._boot = uuid.uuid4().hex
 
     def now(self) -> Moment:
         """The present moment."""
@@ -154,27 +155,31 @@ def check_stage(session: Session, *stages: Stage) -> None:
 
 def check_tab(session: Session, tab: int | None) -> None:
     """Refuse an older window of the browser."""
-    if tab is not None and tab != session.tab:  # other front ends send no tab
+    if tab is not None and tab != session.tab:  # front ends without windows send no tab
         raise RefusedError(409, "superseded", "the study goes on in another window")
 
 
-def after_consent_answer(session: Session, plan: Plan, *, agrees: bool, version: str) -> Session:
+def state_after_consent_answer(
+    session: Session, plan: Plan, *, agrees: bool, version: str
+) -> Session:
     """State after the answer to the question of consent."""
     check_stage(session, "consent")
     if version != plan.consent_version:
         raise RefusedError(409, "consent changed", "the words of the consent have changed")
     if not agrees:
-        return after_end(session, "no consent")
+        return state_after_end(session, "no consent")
     return replace(session, stage=stage_after_consent(plan), consent=version)
 
 
-def after_reading(session: Session, plan: Plan) -> Session:
+def state_after_reading(session: Session, plan: Plan) -> Session:
     """State after the last page of instructions."""
     check_stage(session, "instructions")
     return replace(session, stage=stage_after_instructions(plan))
 
 
-def after_check(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[Session, list[int]]:
+def state_after_check(
+    session: Session, plan: Plan, answers: Sequence[int]
+) -> tuple[Session, list[int]]:
     """State after the comprehension check, and the questions answered wrongly."""
     check_stage(session, "check")
     if len(answers) != len(plan.questions):
@@ -189,11 +194,11 @@ def after_check(session: Session, plan: Plan, answers: Sequence[int]) -> tuple[S
     if not wrong:
         return replace(tried, stage="ready"), wrong
     if tried.attempts >= plan.attempts:
-        return after_end(tried, "screened out"), wrong
+        return state_after_end(tried, "screened out"), wrong
     return tried, wrong
 
 
-def after_end(session: Session, outcome: Outcome) -> Session:
+def state_after_end(session: Session, outcome: Outcome) -> Session:
     """State after the end."""
     return replace(session, stage="end", outcome=outcome, onset=None)
 
@@ -210,7 +215,7 @@ def draw_least_filled(counts: Sequence[int], *key: int | str) -> int:
     return fewest[random_integer(len(fewest), *key)]
 
 
-def after_begin(session: Session, now: Moment) -> Session:
+def state_after_begin(session: Session, now: Moment) -> Session:
     """State after a person is ready for a decision; repeated calls change nothing."""
     check_stage(session, "ready", "play")
     return session if session.stage == "play" else replace(session, stage="play", onset=now)
@@ -232,14 +237,14 @@ def is_overdue(session: Session, block: Block, now: Moment) -> bool:
     return now.since(session.onset) > block.seconds + block.grace
 
 
-def remaining(session: Session, block: Block, now: Moment) -> float | None:
+def remaining_seconds(session: Session, block: Block, now: Moment) -> float | None:
     """Seconds that are left for the decision; None without a fixed pace."""
     if block.seconds is None or session.onset is None:
         return None
     return max(0.0, block.seconds - now.since(session.onset))
 
 
-def after_decision(
+def state_after_decision(
     session: Session, cell: Cell, reward: float | None, now: Moment, *, ready: bool
 ) -> Session:
     """State after a choice: at the next decision, the next block, or the end.
@@ -250,17 +255,18 @@ def after_decision(
         Whether a fixed pace goes on at once; else it waits until the person is back.
     """
     block = cell.blocks[session.block]
-    paid = 0.0 if reward is None or block.practice else reward  # practice earns nothing
+    # practice must not add to what is paid
+    paid = 0.0 if reward is None or block.practice else reward
     after = replace(session, total=session.total + paid, decision=session.decision + 1)
     if after.decision < block.task.n_decisions:
         if block.seconds is None or ready:
-            # the clock of the next decision starts after the reward was shown
+            # people look at the reward first, so the next clock starts when it was shown
             return replace(after, onset=add_seconds(now, block.feedback))
-        # a hidden tab pauses: no deadline runs until the person is back
+        # somebody who left the tab would miss decision after decision
         return replace(after, stage="ready", onset=None)
     if after.block + 1 < len(cell.blocks):
         return replace(after, stage="ready", block=after.block + 1, decision=0, onset=None)
-    return after_end(after, "completed")
+    return state_after_end(after, "completed")
 
 
 def add_seconds(moment: Moment, seconds: float) -> Moment:
@@ -293,7 +299,7 @@ def session_view(
         view["decision"] = session.decision
         view["history"] = [decision_view(row) for row in rows]
         view["offer"] = block.task.offer(session.decision, walk, history)
-        left_s = remaining(session, block, now)
+        left_s = remaining_seconds(session, block, now)
         view["remaining_ms"] = None if left_s is None else round(1000 * left_s)
     return view
 
@@ -347,10 +353,10 @@ def decision_view(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in ("block", "decision", "option", "reward", "auto")}
 
 
-ADVICE = "advice"  # kind of the event that is logged before advice is sent
-MAX_ADVICE_SECONDS = 0.05  # later advice would delay a choice noticeably; silence is logged instead
-MAX_CACHED_ADVISERS = 200  # in memory; others are replayed from the store
-PROPOSED = "proposed"  # key of the proposed option among the client's data
+ADVICE = "advice"  # logged before it is sent, so that no advice can be seen that is not stored
+MAX_ADVICE_SECONDS = 0.05  # later advice would delay a choice: none is given, and that is logged
+MAX_CACHED_ADVISERS = 200  # more keep more memory; those beyond are replayed from the store
+PROPOSED = "proposed"  # stored apart, because the option taken may be the advice
 
 
 @dataclass(frozen=True)
@@ -392,7 +398,7 @@ class AdviserCache:
         """Compute advice on a proposal, as it is logged and sent."""
         block = asked.cell.blocks[asked.block]
         begin = time.perf_counter()
-        helper = self._helper(asked)
+        helper = self._adviser_before(asked)
         found = helper.proposed(asked.option)
         took = time.perf_counter() - begin
         if took > MAX_ADVICE_SECONDS and found.option is not None:
@@ -403,7 +409,7 @@ class AdviserCache:
             PROPOSED: asked.option,
             "kind": found.kind,
             "option": found.option,
-            "reason": _page_wording(found.reason, block),
+            "reason": _options_as_rows_and_columns(found.reason, block),
             "gain": [found.gain_interval[0], found.gain, found.gain_interval[1]],
             "p_better": found.p_better,
             "p_accept": found.p_accept,
@@ -413,16 +419,16 @@ class AdviserCache:
             "ms": round(1000 * took, 2),
         }
 
-    def _helper(self, asked: Proposal) -> Helper:
+    def _adviser_before(self, asked: Proposal) -> Helper:
         """Adviser before this proposal: cached from the last one, or replayed from the store."""
-        # taken out while it is used: two requests never share an adviser
+        # taken out of the cache, because two requests would change the same adviser
         with self._lock:
             n, helper = self._held.pop(asked.session, (0, None))
-        # a cached adviser that has seen another proposal than the stored one is replayed
+        # an adviser that learnt from a proposal that was not stored would be wrong from here on
         if helper is not None and (n >= len(asked.rows) or helper.last != asked.rows[n][PROPOSED]):
             helper = None
         if helper is None:
-            n, helper = 0, _make_helper(asked.cell.blocks[asked.block], asked.seed)
+            n, helper = 0, _make_adviser(asked.cell.blocks[asked.block], asked.seed)
         for row in asked.rows[n:]:
             while helper.episode_number < episode_number(asked.cell, int(row["block"])):
                 helper.end_episode()
@@ -438,12 +444,12 @@ class AdviserCache:
         return helper
 
 
-def _make_helper(block: Block, seed: int) -> Helper:
+def _make_adviser(block: Block, seed: int) -> Helper:
     """Make an adviser with the prior beliefs of the study file."""
     task = block.task
     assert isinstance(task, GridTask)
     places = grid(task.width, task.height)
-    noise = max(task.noise.variance, 1e-6)  # the model needs noise, also where there is none
+    noise = max(task.noise.variance, 1e-6)  # the model requires it to be positive
     model = UCL(locations=places, noise_variance=noise, length_scale=block.advice_length * 2)
     field = Field(places, block.advice_mean, block.advice_sd, block.advice_length, noise)
     return Helper(model, field, "suggest", Trust(), seed, UNASSISTED_EVERY)
@@ -454,10 +460,10 @@ def compile_advice(plan: Plan) -> None:
     for cell in plan.cells:
         for block in cell.blocks:
             if block.advice == "suggest":
-                compile_fits(_make_helper(block, 0).model, MapPrior())
+                compile_fits(_make_adviser(block, 0).model, MapPrior())
 
 
-def _page_wording(reason: str, block: Block) -> str:
+def _options_as_rows_and_columns(reason: str, block: Block) -> str:
     """Rewrite options in a reason as rows and columns, as the page calls them."""
     task = block.task
     assert isinstance(task, GridTask)

@@ -23,7 +23,7 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.task.sections import Section, is_number
 from penchant.workflow.ask import Asker, ask
 
-_N_UNIFORM_VALUES = 2**53  # all doubles of equal spacing in 0..1
+_N_UNIFORM_VALUES = 2**53  # a double has no more digits: finer values would be rounded, to 1 even
 _STANDARD_NORMAL = NormalDist()
 
 Key = tuple[int | str, ...]
@@ -40,7 +40,8 @@ def random_uniform(*key: int | str) -> float:
     False
     """
     words = "\x00".join(f"{type(part).__name__}:{part}" for part in key)
-    # type names keep 1 and "1" apart; the middle of each cell avoids 0 and 1
+    # type names keep 1 and "1" apart; half a step avoids 0 and 1, whose normal
+    # quantiles are infinite
     bits = int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], "big") >> 11
     return (bits + 0.5) / _N_UNIFORM_VALUES
 
@@ -64,8 +65,8 @@ def random_permutation(n: int, *key: int | str) -> list[int]:
     return sorted(range(n), key=lambda i: random_uniform(*key, i))
 
 
-# (index of the offer, option taken) of every decision so far
 OfferHistory = tuple[tuple[int, int], ...]
+"""Index of the offer and option taken, of every decision so far."""
 
 
 class Task(Protocol):
@@ -169,7 +170,8 @@ class RewardNoise:
             drawn += self.size**0.5 * random_normal(*key)
         elif self.kind == "integer":
             drawn += random_integer(2 * int(self.size) + 1, *key) - int(self.size)
-        return round(drawn, self.decimals) + 0.0  # turns -0.0 into 0.0, which people read
+        # turns -0.0 into 0.0: people would wonder at a reward of -0
+        return round(drawn, self.decimals) + 0.0
 
 
 def read_noise(section: Section, default: NoiseKind = "gaussian") -> RewardNoise:
@@ -234,29 +236,29 @@ class BanditTask:
     def offer(self, decision: int, key: Key, history: OfferHistory = ()) -> None:
         """Return None: the options are described by their number."""
 
-    def means_at(self, decision: int, walk: Key) -> tuple[float, ...]:
+    def mean_rewards_at(self, decision: int, walk: Key) -> tuple[float, ...]:
         """Mean rewards at a decision; a walk is determined by its key.
 
         Examples
         --------
         >>> task = BanditTask(60, "reversal", (80, 20, 50), RewardNoise(), reversals=(30,))
-        >>> task.means_at(29, (1,)), task.means_at(30, (1,))
+        >>> task.mean_rewards_at(29, (1,)), task.mean_rewards_at(30, (1,))
         ((80, 20, 50), (50, 80, 20))
         """
         if self.rewards == "restless":
-            return _random_walk(self, walk)[decision]
+            return _random_walk_of_means(self, walk)[decision]
         n = len(self.means)
-        # every reversal shifts all means by one option
+        # shifted, not swapped: the best option changes at every reversal, whatever their number
         moved = sum(decision >= at for at in self.reversals)
         return tuple(self.means[(i - moved) % n] for i in range(n))
 
     def reward(self, option: int, decision: int, walk: Key, key: Key) -> float:
         """The mean of the option at this decision and its noise."""
-        return self.noise.reward(self.means_at(decision, walk)[option], key)
+        return self.noise.reward(self.mean_rewards_at(decision, walk)[option], key)
 
     def export_columns(self, decision: int, walk: Key, index: int | None = None) -> dict[str, Any]:
         """Mean reward of every option at this decision."""
-        means = self.means_at(decision, walk)
+        means = self.mean_rewards_at(decision, walk)
         return {f"mean_{i + 1}": round(mean, 6) for i, mean in enumerate(means)}
 
     def analysis_settings(self) -> dict[str, Any]:
@@ -264,23 +266,24 @@ class BanditTask:
         return {"model": "q-learning", "options": [str(len(self.means))]}
 
 
-@lru_cache(maxsize=4096)  # sessions at a time whose walk is not computed again for each choice
-def _random_walk(task: BanditTask, walk: Key) -> tuple[tuple[float, ...], ...]:
+@lru_cache(maxsize=4096)  # every choice needs the whole walk; more sessions compute theirs again
+def _random_walk_of_means(task: BanditTask, walk: Key) -> tuple[tuple[float, ...], ...]:
     rows = [task.means]
     for t in range(1, task.n_decisions):
         steps = (task.step_sd * random_normal(*walk, t, i) for i in range(len(task.means)))
         moved = zip(rows[-1], steps, strict=True)
-        rows.append(tuple(_reflect(m + step, task.low, task.high) for m, step in moved))
+        rows.append(tuple(_reflect_into_range(m + step, task.low, task.high) for m, step in moved))
     return tuple(rows)
 
 
-def _reflect(value: float, low: float, high: float) -> float:
+def _reflect_into_range(value: float, low: float, high: float) -> float:
     """Fold a value into low..high by reflection at both ends.
 
-    >>> _reflect(103, 0, 100), _reflect(-4, 0, 100), _reflect(205, 0, 100)
-    (97, 4, 5)
+    >>> [_reflect_into_range(value, 0, 100) for value in (103, -4, 205)]
+    [97, 4, 5]
     """
-    width = high - low  # reflections repeat with period 2 * width
+    width = high - low
+    # reflections at both ends repeat with a period of two widths, so any step is folded at once
     folded = (value - low) % (2 * width)
     return low + (folded if folded <= width else 2 * width - folded)
 
@@ -291,7 +294,7 @@ def read_bandit(section: Section) -> BanditTask:
     means = tuple(section.numbers("means", 2, 10))
     rewards = section.one_of("rewards", BANDIT_KINDS, "static")
     noise = read_noise(section)
-    # with Bernoulli noise means are probabilities, at the start and on the whole walk
+    # with Bernoulli noise means are probabilities
     if noise.kind == "bernoulli" and not all(0 <= mean <= 1 for mean in means):
         section.refuse("means", "lie in 0..1 with bernoulli noise", "Give probabilities.")
     if rewards == "restless":
@@ -370,7 +373,7 @@ class GridTask:
         return {
             "model": "ucl",
             "grid": f"{self.width}x{self.height}",
-            # the model needs noise, also where the task has none
+            # the model requires a positive variance, also where the task has no noise
             "noise_variance": max(self.noise.variance, 1e-6),
             "length_scale": 4.0,
         }
@@ -391,7 +394,7 @@ def read_grid(section: Section) -> GridTask:
 def _grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[float, ...]]:
     """Mean rewards: those of a landscape of the paper, or given one by one."""
     n = width * height
-    # tables named by means_file have been inserted as means before
+    # a table named by means_file needs no case here: it was inserted as means before
     name = section.text("landscape", "own" if section.has("means") else "a", most=40)
     if section.has("means"):
         return name, tuple(section.numbers("means", n, n))
@@ -407,7 +410,7 @@ def _grid_means(section: Section, width: int, height: int) -> tuple[str, tuple[f
 
 
 OfferRows = tuple[tuple[tuple[float, ...], ...], ...]
-MAX_CACHED_ASKERS = 256  # posteriors kept between answers; beyond, they are computed again
+MAX_CACHED_ASKERS = 256  # more keep more memory; fewer compute posteriors again from all answers
 OFFER_MODELS = tuple(name for name, entry in CATALOGUE.items() if entry.data == "offers")
 
 
@@ -435,7 +438,7 @@ class AdaptiveOffers:
 
     def next_offer(self, history: OfferHistory) -> int:
         """Index of the next offer after these answers, a function of them alone."""
-        number = _asker_after(self, history).next().number
+        number = _asker_after_answers(self, history).next().number
         assert number is not None
         return number
 
@@ -443,7 +446,7 @@ class AdaptiveOffers:
         """Make an asker before any answer."""
         numbers = np.array(self.rows, dtype=np.float64)
         offers = {
-            _attribute_name(name, self.model): numbers[:, a]
+            _attribute_name_in_model(name, self.model): numbers[:, a]
             for a, name in enumerate(self.attributes)
         }
         model = CATALOGUE[self.model].example()
@@ -451,15 +454,15 @@ class AdaptiveOffers:
 
 
 @lru_cache(maxsize=MAX_CACHED_ASKERS)
-def _asker_after(adaptive: AdaptiveOffers, history: OfferHistory) -> Asker:
-    # recursion over the cache: usually only the last answer is new
+def _asker_after_answers(adaptive: AdaptiveOffers, history: OfferHistory) -> Asker:
+    # by recursion, because all answers but the last are usually in the cache
     if not history:
         return adaptive.make_asker()
     (index, option), before = history[-1], history[:-1]
-    return _asker_after(adaptive, before).after(index, option)
+    return _asker_after_answers(adaptive, before).after(index, option)
 
 
-def _attribute_name(attribute: str, model: str) -> str:
+def _attribute_name_in_model(attribute: str, model: str) -> str:
     """Name of an attribute in a model: an amount is the outcome of a gamble."""
     wanted = CATALOGUE[model].example().attributes
     return "outcome" if attribute == "amount" and "outcome" in wanted else attribute
@@ -467,13 +470,13 @@ def _attribute_name(attribute: str, model: str) -> str:
 
 def read_adaptive(section: Section, rows: OfferRows, names: tuple[str, ...]) -> AdaptiveOffers:
     """Read the settings of adaptive offers: model, about, decisions."""
-    # delays ask for a discounting model, probabilities for one of risk
+    # the attributes decide: delays need a discounting model, probabilities one of risk
     usual = "hyperbolic" if "delay" in names else "expected-utility"
     model = section.one_of("model", OFFER_MODELS, usual)
     about = tuple(section.texts("about", []))
     decisions = section.integer("decisions", 1, len(rows), min(20, len(rows)))
     found = AdaptiveOffers(rows, names, model, about, decisions)
-    try:  # an asker that cannot be made is found now, not when the first person arrives
+    try:  # now, because otherwise a wrong setting would be found by the first person
         found.make_asker()
     except DataError as error:
         section.refuse("order", f"be possible ({error})", "Correct it.")
@@ -565,8 +568,8 @@ class OffersTask:
         options = range(1, self.n_options(0) + 1)
         model = None if self.adaptive is None else self.adaptive.model
         named = {name: "/".join(f"{name}_{i}" for i in options) for name in self.attributes}
-        usual = "hyperbolic"  # a gamble, without delays, is read by expected utility instead
-        if "delay" not in self.attributes:
+        usual = "hyperbolic"
+        if "delay" not in self.attributes:  # a gamble, which has nothing to discount
             usual, named["outcome"] = "expected-utility", named.pop("amount")
         return {"model": model or usual, "offers": [f"{k}={v}" for k, v in named.items()]}
 
@@ -581,7 +584,8 @@ def read_offers_task(section: Section) -> OffersTask:
             "Write [[block.offer]] amount = [20, 50], delay = [0, 30], or offers_file.",
         )
     adaptive = section.one_of("order", OFFER_ORDERS, "listed") == "adaptive"
-    if section.has("decisions") and not adaptive:  # a list is played whole
+    # a list is played whole, so any other number of decisions is a mistake in the file
+    if section.has("decisions") and not adaptive:
         section.integer("decisions", len(given), len(given))
     names = tuple(name for name in ATTRIBUTES if given[0].has(name))
     rows = tuple(_read_offer(offer, names, given[0]) for offer in given)
