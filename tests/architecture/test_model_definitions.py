@@ -10,7 +10,6 @@ from penchant.models.recursion import Recursion
 WITH_LOOPS_OF_THEIR_OWN = {
     "Balloons",
     "Beads",
-    "GershmanHybrid",
     "HGF",
     "KalmanFilter",
     "ORL",

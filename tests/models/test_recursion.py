@@ -85,6 +85,35 @@ def test_derivatives_are_those_of_differences(episode, psi):
         np.testing.assert_allclose(slopes[m], (above - below) / (2 * step), atol=1e-7)
 
 
+class Trusting(Recursion):
+    """A Kalman filter whose first reward is believed almost wholly."""
+
+    n_options = 2
+    weights = ("variance",)
+    shape = (pn.models.Shape("prior", 1e-9, 1e12, scale="log"),)
+
+    def state(self):
+        return {"variance": 0.0}
+
+    @staticmethod
+    def start(s, psi, c):
+        s.variance = psi.prior
+
+    @staticmethod
+    def features(s, e, psi, c, x):
+        x[0, 0] = s.variance
+
+    @staticmethod
+    def update(s, e, psi, c):
+        s.variance = s.variance / (1.0 + s.variance)
+
+
+@pytest.mark.parametrize("prior", [1e-9, 1.0, 1e12])
+def test_the_derivative_of_a_share_is_exact_where_it_is_almost_1(prior):
+    _, slopes = Trusting().explanatory_and_slopes(pn.Episode([0, 1], [1.0, 0.0]), prior)
+    np.testing.assert_allclose(slopes[0, :, 0, 0], [1.0, (1 + prior) ** -2], rtol=1e-14)
+
+
 def test_pairs_side_by_side_are_the_pairs_one_by_one(episode):
     model, rng = Everything(), np.random.default_rng(2)
     short = pn.Episode(episode.chosen[:11], episode.rewards[:11])

@@ -135,6 +135,9 @@ class Tangents:
         if isinstance(node.op, ast.Mult):
             return _sum(_times(da, b), _times(db, a))
         if isinstance(node.op, ast.Div):
+            rest = _rest_of_sum(b, a)
+            if rest is not None:
+                return self._share(node, rest, direction)
             fall = _times(db, node)
             top = da if fall is None else _minus(da or ZERO, fall)
             return None if top is None else ast.BinOp(top, ast.Div(), b)
@@ -143,6 +146,19 @@ class Tangents:
             base = _times(da, ast.BinOp(b, ast.Mult(), lower))
             return _sum(base, _times(db, ast.BinOp(node, ast.Mult(), _call("log", a))))
         raise _unknown(node)
+
+    def _share(self, node: ast.BinOp, rest: ast.expr, direction: int) -> ast.expr | None:
+        """Derivative (da b - db a) / (a + b)^2 of a / (a + b), or of a / (b + a).
+
+        Where a is much larger than b, as variances before the first reward may be, the rule of
+        quotients would subtract two numbers that are nearly the same.
+        """
+        da, db = self.derivative(node.left, direction), self.derivative(rest, direction)
+        first, second = _times(da, rest), _times(db, node.left)
+        top = first if second is None else _minus(first or ZERO, second)
+        if top is None:
+            return None
+        return ast.BinOp(ast.BinOp(top, ast.Div(), node.right), ast.Div(), node.right)
 
     def _call(self, node: ast.Call, name: str, direction: int) -> ast.expr | None:
         a = node.args[0]
@@ -170,6 +186,15 @@ def _sum(a: ast.expr | None, b: ast.expr | None) -> ast.expr | None:
     if a is None or b is None:
         return b if a is None else a
     return ast.BinOp(a, ast.Add(), b)
+
+
+def _rest_of_sum(whole: ast.expr, part: ast.expr) -> ast.expr | None:
+    """The other term of a sum of two, of which one is this part; None for anything else."""
+    if isinstance(whole, ast.BinOp) and isinstance(whole.op, ast.Add):
+        for one, other in ((whole.left, whole.right), (whole.right, whole.left)):
+            if ast.dump(one) == ast.dump(part):
+                return other
+    return None
 
 
 def _minus(a: ast.expr, b: ast.expr) -> ast.expr:

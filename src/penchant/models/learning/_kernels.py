@@ -28,13 +28,10 @@ from penchant.models.learning._lines import (
     move,
     narrow,
     negate,
-    over,
     pick,
-    plus,
     read_events,
     root,
     scale,
-    share,
     speed,
     step,
     take_seats,
@@ -337,47 +334,5 @@ def kalman(told, starts, which, filters, index, columns, room, shape, out):
                     if moves:
                         diffuse(lines, i, n_means, index, n_options, n_planes)
                     if columns[2] >= 0 and (moves or taken == -2 or taken == i):
-                        spread(lines, i, n_options, n_planes)
-            write_planes(lines, shown, begin, end, fewest, seats, shape, out)
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def hybrid(told, starts, which, filters, index, room, shape, out):
-    """Mean, standard deviation, and mean over total uncertainty of two options.
-
-    Arguments are those of `kalman`.
-    """
-    lines, own, rows, longest, seats = room
-    n_planes, _, n_options, n_weights = shape
-    events, state, sds = len(own) // LANES, NUMBERS + 4 * n_options, NUMBERS + 2 * n_options
-    shown, s = events + N_TOLD * longest, state + 3 * n_options * n_planes
-    for first in range(0, len(which), LANES):
-        width = n_options * n_weights
-        n, fewest, same, new = take_seats(starts, which, first, rows, width, seats)
-        if new:
-            read_events(told, seats, n, fewest, lines, events)
-        lay_out(lines, own, filters, first // LANES, PRIOR)
-        before_play(lines, index, n_options, n_planes)
-        for begin in range(0, n, SHOWN):
-            end = min(begin + SHOWN, n)
-            for t in range(begin, end):
-                plus(lines, (SUM, s, s + n_planes))
-                root(lines, (TOTAL, GROWTH, SUM, SCALE))
-                for q in range(n_planes):
-                    for i in range(n_options):
-                        to = shown + ((q * SHOWN + t - begin) * n_options + i) * n_weights
-                        v = state + i * n_planes + q
-                        copy(lines, (to, v))
-                        if q == 0:
-                            copy(lines, (to + 1, sds + i))
-                            over(lines, (to + 2, v, TOTAL))
-                        else:
-                            times(lines, (to + 1, s + i * n_planes + q, sds + n_options + i))
-                            share(lines, (to + 2, v, v - q, s + q, s + n_planes + q, SUM, TOTAL))
-                event = events + N_TOLD * t
-                taken = int(lines[event * LANES]) if same else -2
-                for i in range(n_options):
-                    if taken == -2 or taken == i:
-                        observe(lines, event, i, 1, n_options, n_planes)
                         spread(lines, i, n_options, n_planes)
             write_planes(lines, shown, begin, end, fewest, seats, shape, out)

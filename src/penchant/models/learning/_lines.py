@@ -151,19 +151,9 @@ def _leaned(emit, slope, factor, value, by, centre):
     return (builder.fadd(builder.fmul(factor, slope), lean),)
 
 
-def _shared(emit, _, slope, mean, one, other, variance, total):
-    """Derivative of m / total, total^2 being in proportion to the variance."""
-    builder = emit.builder
-    growth = builder.fdiv(builder.fadd(one, other), variance)
-    fall = builder.fmul(emit.splat(0.5), builder.fmul(mean, growth))
-    return (builder.fdiv(builder.fsub(slope, fall), total),)
-
-
 copy = _on_lines(lambda emit, _, value: (value,))
 negate = _on_lines(lambda emit, _, value: (emit.builder.fsub(emit.splat(0.0), value),))
 times = _on_lines(lambda emit, _, one, other: (emit.builder.fmul(one, other),))
-over = _on_lines(lambda emit, _, one, other: (emit.builder.fdiv(one, other),))
-plus = _on_lines(lambda emit, _, one, other: (emit.builder.fadd(one, other),))
 pick = _on_lines(lambda emit, _, *how: (_chosen_or(emit, *how),))  # (to, chosen, option, yes, no)
 # (to, chosen, option, reward, level, up, down, rest)
 speed = _on_lines(lambda emit, _, *how: (_speed(emit, *how),))
@@ -180,7 +170,6 @@ narrow = _on_lines(_narrowed)  # (variance, gain, noise, chosen, option)
 root = _on_lines(_rooted)  # (sd, half, variance, unit)
 # (sd, variance, unit)
 deviate = _on_lines(lambda emit, _, s, unit: (emit.builder.fmul(unit, _sqrt(emit, s)),))
-share = _on_lines(_shared)  # (to, slope, mean, both slopes of variances, their sum, total)
 scale = _on_lines(_scaled)  # (value, factor, more)
 lean = _on_lines(_leaned)  # (slope, factor, value, by, centre)
 

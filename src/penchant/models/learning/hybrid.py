@@ -18,42 +18,34 @@ A decision without a choice changes nothing; options shown are learnt from.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, argument
-from penchant.models.learning._kernels import hybrid, lines_of_filter, numbers_of_filter
 from penchant.models.learning.kalman import (
     LEAST_BESIDE_MEAN,
     N_GRID,
-    HybridAgents,
-    Tracker,
     check_variance,
     prior_variances,
 )
-from penchant.models.model import Habits, finite, positive
 from penchant.models.natural import Limit, Natural, Shape
 from penchant.models.record import (
-    CompiledModel,
-    Record,
     control_names,
     doubts_of_noise,
     doubts_of_start,
-    empty,
-    fill_controls,
-    in_lines,
     known_number,
-    room_for,
     start_words,
 )
+from penchant.models.recursion import Recursion
 
 
 @dataclass(frozen=True)
-class GershmanHybrid(CompiledModel):
+class GershmanHybrid(Recursion):
     """The hybrid for two options: theta = (w1, w2, w3), psi = s_0 where it is not known.
 
     Parameters
@@ -92,6 +84,8 @@ class GershmanHybrid(CompiledModel):
     initial_mean: float = 0.0
     stickiness: bool = False
     bias: bool = False
+
+    n_options: int = field(default=2, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("noise_variance", "prior_variance"):
@@ -133,15 +127,10 @@ class GershmanHybrid(CompiledModel):
         )
 
     @property
-    def n_options(self) -> int:
-        """Two."""
-        return 2
-
-    @property
     def weights(self) -> tuple[str, ...]:
         """w1 per unit of reward, w2 per unit of its standard deviation, w3 without a unit."""
         names = ("value", "relative_uncertainty", "value/total_uncertainty")
-        return (*names, *control_names(2, self.stickiness, self.bias))
+        return (*names, *self.controls())
 
     @cached_property
     def shape(self) -> tuple[Shape, ...]:
@@ -158,54 +147,50 @@ class GershmanHybrid(CompiledModel):
             found.append(Natural("prior_variance", "shape", 0, scale=self._unit))
         return tuple(found)
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """(m, sqrt(s), m / TU) of both options, and controls; with derivatives."""
-        n_shape = len(self.shape)
-        record.check_options(2)
-        n_rows = int(record.lengths(which).sum())
-        whole = empty(1 + (n_shape if with_slopes else 0), n_rows, 2, len(self.weights))
-        filters = np.tile([np.nan, 1.0, 0.0], (len(which), 1))
-        priors = (1.0, 1.0)  # relative to that of psi
-        if self.prior_variance is None:
-            filters[:, 0] = psi[:, 0]
-        else:
-            known = _pair(self.prior_variance)
-            filters[:, 0] = max(known) / self._unit
-            priors = (known[0] / max(known), known[1] / max(known))
-        start = np.array([float(self.initial_mean), 0.0, 0.0])
-        noise_sd = float(np.sqrt(self._unit))
-        # Where the prior variance is 0 nothing is learnt, whatever the noise; 0 / 0 would be NaN.
-        noises = tuple(
-            noise / self._unit if prior else 1.0
-            for noise, prior in zip(_pair(self.noise_variance), priors, strict=True)
-        )
-        own = lines_of_filter(tuple(start), tuple(start), noise_sd, noises, len(whole), priors)
-        hybrid(
-            record.told,
-            record.starts,
-            which,
-            in_lines(numbers_of_filter(filters, start)),
-            np.array([n_shape - 1, -1, -1, 0]),
-            room_for(record, which, own, whole.shape),
-            whole.shape,
-            whole.reshape(-1),
-        )
-        fill_controls(record, which, whole[0], self.stickiness, self.bias)
-        return whole[0], whole[1:] if with_slopes else None
+    def controls(self) -> tuple[str, ...]:
+        """Stickiness and bias."""
+        return control_names(2, self.stickiness, self.bias)
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> HybridAgents:
-        """Agents who play so."""
-        variance = self.prior_variance
-        if variance is None:
-            variance = positive(parameters, "prior_variance")
-        first, second, third = (finite(parameters, name) for name in self.weights[:3])
-        return HybridAgents(
-            Tracker.of(2, n_agents, self.initial_mean, variance, self.noise_variance),
-            Habits.of(parameters, n_agents, 2),
-            (first, second, third),
-        )
+    def bindings(self) -> Mapping[str, float]:
+        """The larger of the prior variances, in units of the noise, where they are known."""
+        known = self.prior_variance
+        return {} if known is None else {"relative_prior_variance": max(_pair(known)) / self._unit}
+
+    def settings(self) -> Mapping[str, float]:
+        """The unit of standard deviations."""
+        return {"sd": float(np.sqrt(self._unit))}
+
+    def state(self) -> Mapping[str, Vector]:
+        """Means; variances, those of the prior relative to the larger; noise, in its unit."""
+        first, second = (1.0, 1.0) if self.prior_variance is None else _pair(self.prior_variance)
+        priors = np.array([first, second]) / max(first, second)
+        noises = np.array(_pair(self.noise_variance)) / self._unit
+        return {"mean": np.full(2, float(self.initial_mean)), "variance": priors, "noise": noises}
+
+    @staticmethod
+    def start(s: Any, psi: Any, c: Any) -> None:
+        """Prior variances in units of the noise."""
+        for i in range(2):
+            s.variance[i] *= psi.relative_prior_variance
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """(m, sqrt(s), m / TU) of both options."""
+        total = c.sd * sqrt(s.variance[0] + s.variance[1])
+        for i in range(2):
+            x[i, 0] = s.mean[i]
+            # a root has no derivative at 0, where a variance stays whatever the prior is
+            x[i, 1] = c.sd * sqrt(s.variance[i]) if s.variance[i] > 0 else 0.0
+            x[i, 2] = s.mean[i] / total
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Kalman filter; who is sure of an option learns nothing of it."""
+        variance = s.variance[e.choice]
+        if variance > 0:
+            gain = variance / (s.noise[e.choice] + variance)
+            s.mean[e.choice] += gain * (e.reward - s.mean[e.choice])
+            s.variance[e.choice] = gain * s.noise[e.choice]
 
     def __str__(self) -> str:
         known = self.prior_variance

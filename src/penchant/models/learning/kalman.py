@@ -137,33 +137,6 @@ class KalmanAgents:
         self.habits.observe(chosen)
 
 
-@dataclass
-class HybridAgents:
-    """Agents with two options who weigh value, relative uncertainty and their ratio."""
-
-    tracker: Tracker
-    habits: Habits
-    weights: tuple[float, float, float]
-
-    def probabilities(self) -> Matrix:
-        """Choice probabilities of each agent: a logistic function of what speaks for option 0."""
-        m, s = self.tracker.means, self.tracker.variances
-        value = m[:, 0] - m[:, 1]
-        uncertainty = np.sqrt(s[:, 0]) - np.sqrt(s[:, 1])
-        total = np.sqrt(s[:, 0] + s[:, 1])
-        w = self.weights
-        habit = self.habits.objective() @ np.array([1.0, -1.0])
-        first = 1.0 / (
-            1.0 + np.exp(-(w[0] * value + w[1] * uncertainty + w[2] * value / total + habit))
-        )
-        return np.column_stack([first, 1.0 - first])
-
-    def observe(self, chosen: IntVector, rewards: Vector) -> None:
-        """Learn from what each agent chose and received."""
-        self.tracker.observe(chosen, rewards)
-        self.habits.observe(chosen)
-
-
 N_GRID = {1: 33, 2: 17, 3: 11}
 # Ranges that stand for all from 0 to infinity, relative to the noise: at their ends means and
 # standard deviations are those of the limits, but for the scale, which weights make up for.
