@@ -1,8 +1,9 @@
 """Adaptive design of choice experiments: ask the most informative offer next.
 
 Bayesian adaptive design optimisation (Myung, Cavagnaro & Pitt 2013): the next offer has the largest
-mutual information of its answer and the parameters of interest. `ask_offers` reads offers and
-scales the prior to them, `ask_beliefs` integrates; here are the interface and its JSON document.
+mutual information of its answer and the parameters of interest. `ask_offers` reads offers,
+`ask_prior_scaling` scales the prior to them, `ask_quadrature` makes nodes and `ask_beliefs`
+integrates over them; here are the interface and its JSON document.
 """
 
 from __future__ import annotations
@@ -28,26 +29,22 @@ from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, prior_document, prior_of
 from penchant.output import Backend, Result, Table
 from penchant.softmax.estimate import Estimate
-from penchant.workflow.ask_beliefs import (
-    GRID,
-    AdaptiveGridLayout,
-    Answer,
-    Belief,
-    FixedGridLayout,
-    Layout,
-    Posterior,
-    SobolLayout,
-    posterior_summary,
-)
+from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
 from penchant.workflow.ask_offers import (
-    AskPrior,
     Offer,
     OfferTable,
-    ParameterScaling,
     check_order_free,
     read_model_and_offers,
     read_offer,
     unanswered_record,
+)
+from penchant.workflow.ask_prior_scaling import AskPrior, ParameterScaling
+from penchant.workflow.ask_quadrature import (
+    GRID,
+    AdaptiveGridLayout,
+    FixedGridLayout,
+    Layout,
+    SobolLayout,
 )
 
 FORMAT = "penchant-asker"
