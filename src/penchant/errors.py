@@ -125,9 +125,9 @@ def command_line_wording() -> Iterator[None]:
         _wording["options"] = before
 
 
-def either(python: str, typed: str) -> str:
+def either(python: str, command_line: str) -> str:
     """Choose between the wording for Python and that for the command line."""
-    return typed if _wording["options"] else python
+    return command_line if _wording["options"] else python
 
 
 def argument(name: str, value: str | int | tuple[str, ...] | None = None) -> str:

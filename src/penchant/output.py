@@ -90,8 +90,8 @@ def with_frame_backend(found: T, kind: Backend | None) -> T:
     return found
 
 
-def _can_hold_backend(one: Any) -> bool:
-    return type(one).__module__.partition(".")[0] == "penchant" and hasattr(one, "__dict__")
+def _can_hold_backend(value: Any) -> bool:
+    return type(value).__module__.partition(".")[0] == "penchant" and hasattr(value, "__dict__")
 
 
 def preserve_frame_backend(verb: Verb) -> Verb:
@@ -134,7 +134,9 @@ class Table:
 
     def text(self, widest: int | None = None) -> str:
         """Text for the terminal, with captions and notes no wider than `widest`."""
-        columns = zip(self.header, *(row for row in self.rows if not _is_title(row)), strict=True)
+        columns = zip(
+            self.header, *(row for row in self.rows if not _is_group_title(row)), strict=True
+        )
         widths = [max(len(cell) for cell in column) for column in columns]
         body: list[str] = []
         close = sum(widths) + len(widths) - 1
@@ -146,7 +148,7 @@ class Table:
         for shown in blocks:
             lines = [
                 row[0]
-                if row is not self.header and _is_title(row)
+                if row is not self.header and _is_group_title(row)
                 else _padded_line([row[a] for a in shown], [widths[a] for a in shown], gap)
                 for row in (self.header, *self.rows)
             ]
@@ -205,7 +207,7 @@ def _wrapped(words: str, widest: int) -> list[str]:
     return textwrap.wrap(words, widest, subsequent_indent="    ", break_on_hyphens=False)
 
 
-def _is_title(row: Sequence[str]) -> bool:
+def _is_group_title(row: Sequence[str]) -> bool:
     return len(row) > 1 and not any(row[1:])
 
 

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.assistance.warning import auc, features, mixed_players, warning_scores
+from penchant.assistance.warning import (
+    area_under_roc,
+    simulate_labelled_players,
+    warning_features,
+    warning_scores,
+)
 from penchant.errors import DataError
 
 MODEL = pn.UCL(locations=pn.grid(10, 10), noise_variance=10.0, length_scale=4.0)
@@ -18,7 +23,7 @@ def refused(message: str):
 
 @pytest.fixture(scope="module")
 def players():
-    return mixed_players(90, np.random.default_rng(5))
+    return simulate_labelled_players(90, np.random.default_rng(5))
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +45,7 @@ def test_a_warning_tells_who_did_poorly_better_than_the_base_rate(players, warni
 
 def test_reasons_are_made_of_the_numbers_that_caused_the_warning(players, warning):
     play = players[0][4]
-    values = features([play], MODEL, 30, "both")[0]
+    values = warning_features([play], MODEL, 30, "both")[0]
     for reason in warning.of(play, task="A").reasons:
         assert any(f" {value:.3g}, in others" in reason for value in values)
         assert reason.endswith(("more likely", "less likely"))
@@ -77,7 +82,7 @@ def test_wrong_arguments_are_refused_in_a_sentence(players):
 
 def test_the_area_under_the_curve_counts_pairs():
     p, labels = np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False])
-    assert auc(p, labels) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
+    assert area_under_roc(p, labels) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.choices.chunks import Chunks
+from penchant.choices.scan_protocols import Chunks
 
 
 @dataclass(frozen=True)

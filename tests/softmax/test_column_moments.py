@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import made
-from penchant.choices.chunks import ChoiceColumns
+from penchant.choices.scan_protocols import ChoiceColumns
 from penchant.softmax.chunked_likelihood import column_moments
 from penchant.softmax.likelihood import likelihood_of
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 import penchant as pn
-from penchant.workflow.selection import fold_labels, splits
+from penchant.workflow.selection import cross_validation_splits, fold_labels
 
 MODELS = {
     "learner": pn.QLearning(3, initial_value=0.0),
@@ -119,7 +119,7 @@ def test_totals_are_sums_over_the_decisions_of_a_subject():
 
 def test_a_held_out_decision_stays_in_the_history():
     plays = _plays(n_subjects=1, n_blocks=1)
-    for split in splits(plays, 4):
+    for split in cross_validation_splits(plays, 4):
         for kept in (*split.training, *split.held_out):
             np.testing.assert_array_equal(kept.chosen, plays[0].chosen)
             np.testing.assert_array_equal(kept.rewards, plays[0].rewards)
@@ -131,7 +131,7 @@ def test_a_held_out_decision_stays_in_the_history():
 def test_every_decision_is_held_out_once():
     plays = _plays()
     for folds in (2, 5, "block", [np.arange(26) // 9] * 6):
-        cut = splits(plays, folds)
+        cut = cross_validation_splits(plays, folds)
         for subject in ("s0", "s1", "s2"):
             places = np.concatenate([s.positions for s in cut if s.subject == subject])
             total = sum(e.n_decisions for e in plays if e.subject == subject)

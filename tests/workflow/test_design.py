@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import penchant as pn
-from penchant.workflow.design import DesignPoint, smallest_sufficient, welch_p_values
+from penchant.workflow.design import DesignPoint, find_smallest_sufficient_size, welch_p_values
 
 TASK = pn.Task(pn.Landscape([0.0, 0.0], pn.GaussianNoise(1.0)), n_decisions=40)
 
@@ -114,10 +114,10 @@ def test_the_search_brackets_a_step():
     def reached(n):
         return DesignPoint(n, 1.0, 0.0, np.nan)
 
-    found = smallest_sufficient(step, 10, 5000, 0.5, "x", "y")
+    found = find_smallest_sufficient_size(step, 10, 5000, 0.5, "x", "y")
     assert 137 <= found.needed <= 137 * 1.05
     assert found.bracket[0] < 137 <= found.bracket[1]
-    at_once = smallest_sufficient(reached, 10, 5000, 0.5, "x", "y")
+    at_once = find_smallest_sufficient_size(reached, 10, 5000, 0.5, "x", "y")
     assert at_once.needed == 10 and len(at_once.tried) == 1
     assert repr(at_once) == "<Design: 10 x needed for y>"
 

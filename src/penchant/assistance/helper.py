@@ -299,7 +299,7 @@ class Helper(Result):
         option = self._checked_option(option, "option")
         u = self._operator.utilities()
         # Advise before learning from the proposal: p_slip and p_accept are predictions of it.
-        advice = self._advice(option, u)
+        advice = self._advise(option, u)
         log_p = self._operator.observe_choice(option)
         self._score += log_p + np.log(self.model.n_options)
         self.n_scored += 1
@@ -341,9 +341,9 @@ class Helper(Result):
             self._operator.observe(option, reward)
         self._operator.advance_time()
         self._decisions.append((proposed, option, np.nan if reward is None else reward))
-        self.log.append(self._row(proposed, advice, option, reward))
+        self.log.append(self._log_row(proposed, advice, option, reward))
 
-    def _row(
+    def _log_row(
         self, proposed: int, advice: Advice, option: int, reward: float | None
     ) -> dict[str, Any]:
         return {
@@ -401,24 +401,24 @@ class Helper(Result):
             self.field, found.belief, done[:last][paid], rewards[:last][paid]
         )
 
-    def _posterior(self) -> FieldPosterior:
+    def _field_posterior(self) -> FieldPosterior:
         trust = self.used_trust
         no_map = np.zeros(self.model.n_options)
         return self._field.posterior(trust, self._operator.belief() if trust else no_map)
 
-    def _index(self, posterior: FieldPosterior) -> Vector:
+    def _ucl_index(self, posterior: FieldPosterior) -> Vector:
         """Upper credible limit of every option, with the field's share of the bonus."""
         t = np.array([float(self._operator.time)])
         z = float(self.model.credible_z(t)[0])
         return np.asarray(posterior.mean + self.field.bonus * z * posterior.sd())
 
-    def _advice(self, option: int, u: Vector) -> Advice:
+    def _advise(self, option: int, u: Vector) -> Advice:
         silence = self._silence_reason()
         if silence is not None:
             return Advice(None, "silent", silence)
-        posterior = self._posterior()
-        mean, index = posterior.mean, self._index(posterior)
-        p_better, difference_sd = self._comparison_with(option, posterior)
+        posterior = self._field_posterior()
+        mean, index = posterior.mean, self._ucl_index(posterior)
+        p_better, difference_sd = self._p_better_and_sd_of_difference(option, posterior)
         if self.mode == "decide":
             other = int(np.argmax(index))
             if other == option:
@@ -441,7 +441,7 @@ class Helper(Result):
         return Advice(
             other,
             "decide" if self.mode == "decide" else "suggest",
-            self._reason(other, option, mean),
+            self._explain_advice(other, option, mean),
             gain,
             (gain - half, gain + half),
             float(p_better[other]),
@@ -449,7 +449,9 @@ class Helper(Result):
             float(special.expit(u[other] - u[option])),
         )
 
-    def _comparison_with(self, option: int, posterior: FieldPosterior) -> tuple[Vector, Vector]:
+    def _p_better_and_sd_of_difference(
+        self, option: int, posterior: FieldPosterior
+    ) -> tuple[Vector, Vector]:
         """Probability that each option is better than one, and the sd of the difference."""
         own = posterior.sd() ** 2
         variance = own + own[option] - 2 * posterior.covariance_with(option)
@@ -496,15 +498,17 @@ class Helper(Result):
         return float(np.sum(self._payoff_z) / np.sqrt(n)) if n else 0.0
 
     def _standardized_payoff(self, option: int, reward: float) -> float:
-        posterior = self._posterior()
+        posterior = self._field_posterior()
         variance = posterior.sd()[option] ** 2 + self.field.noise_variance
         return float((reward - posterior.mean[option]) / np.sqrt(variance))
 
-    def _reason(self, other: int, option: int, mean: Vector) -> str:
+    def _explain_advice(self, suggested: int, proposed: int, mean: Vector) -> str:
         """Explain an advice by the rewards near it, the operator's own map, and both means."""
         # Two rewards fit in a sentence; beyond two length scales rewards hardly inform about this
         # option.
-        away = np.abs(np.asarray(self.field.locations) - self.field.locations[other]).sum(axis=1)
+        away = np.abs(np.asarray(self.field.locations) - self.field.locations[suggested]).sum(
+            axis=1
+        )
         near = [
             (int(away[done]), done, reward)
             for _, done, reward in self._decisions
@@ -512,15 +516,18 @@ class Helper(Result):
         ]
         rewards = [f"{reward:.0f}" for _, _, reward in sorted(near)[:2]]
         text = (
-            f"Near option {other} you found {' and '.join(rewards)}"
+            f"Near option {suggested} you found {' and '.join(rewards)}"
             if rewards
-            else (f"Nobody has looked near option {other}")
+            else (f"Nobody has looked near option {suggested}")
         )
         belief = self.used_trust * self._operator.belief()
-        more = belief[other] - belief[option]
+        more = belief[suggested] - belief[proposed]
         if more > ADVICE.min_reason_difference * self.field.sd:
-            text += f"; you seem to expect {more:.0f} more there than at {option}"
-        return f"{text}: {mean[other]:.0f} is expected there, and {mean[option]:.0f} at {option}."
+            text += f"; you seem to expect {more:.0f} more there than at {proposed}"
+        return (
+            f"{text}: {mean[suggested]:.0f} is expected there, and {mean[proposed]:.0f} at "
+            f"{proposed}."
+        )
 
     def _checked_option(self, option: Any, name: str) -> int:
         number = whole_number(option, name, 0)
@@ -584,7 +591,7 @@ class Helper(Result):
         )
         carried = decode(document["carried"])
         if carried is not None:
-            again._adopt(*carried)
+            again._adopt_knowledge(*carried)
         again = cast("Self", again._after_log(document["log"], any_option=True))
         if document["proposed"] is not None:
             again.proposed(document["proposed"])
@@ -601,16 +608,18 @@ class Helper(Result):
         )
         if self._carried is not None:
             profiles, n_scored, score = self._carried
-            other._adopt(list(profiles), n_scored, score)
+            other._adopt_knowledge(list(profiles), n_scored, score)
         return other
 
     def carried_on(self, mode: Mode, trust: Trust) -> Helper:
         """Return a machine that knows the operator as this one does, before an assisted episode."""
         other = Helper(self.model, self.field, mode, trust, self.seed, self.unassisted)
-        other._adopt(list(self._profiles), self.n_scored, self._score)
+        other._adopt_knowledge(list(self._profiles), self.n_scored, self._score)
         return other
 
-    def _adopt(self, profiles: list[OperatorProfile], n_scored: int, score: float) -> None:
+    def _adopt_knowledge(
+        self, profiles: list[OperatorProfile], n_scored: int, score: float
+    ) -> None:
         """Begin with an assisted episode, with another machine's knowledge of the operator."""
         self._carried = (list(profiles), n_scored, score)
         self._profiles = profiles

@@ -299,7 +299,7 @@ def team_gains(
     regret: dict[str, list[float]] = {name: [] for name in conditions}
     trusts = []
     for own in rng.spawn(whole_number(n_operators, "n_operators", 2)):
-        noise = _drawn_noise(own)
+        noise = _draw_operator_noise(own)
         first, truth = world.landscape(root, own), world.landscape(root, own)
         trained = assist(model, world.field, mode="suggest", unassisted=None)
         before = world.operator(kind, noise, first, root, own)
@@ -310,7 +310,7 @@ def team_gains(
         for name in conditions:
             again = np.random.default_rng(seed)
             operator = world.operator(kind, noise, truth, root, again)
-            helper = _helper_of(name, trained)
+            helper = _helper_for_condition(name, trained)
             regret[name].append(_episode_regret(world, truth, operator, helper, again))
         if advance is not None:
             advance(1)
@@ -318,11 +318,11 @@ def team_gains(
     return Gains(kind, found, np.array(trusts))
 
 
-def _drawn_noise(rng: np.random.Generator) -> float:
+def _draw_operator_noise(rng: np.random.Generator) -> float:
     return float(np.exp(rng.uniform(*np.log(OPERATOR_NOISE_RANGE))))
 
 
-def _helper_of(condition: str, trained: Helper) -> Helper | None:
+def _helper_for_condition(condition: str, trained: Helper) -> Helper | None:
     """The machine of a condition, with the trained one's knowledge of the operator."""
     if condition == "human":
         return None
@@ -450,7 +450,9 @@ def apprentice_gains(
     regret: dict[str, list[float]] = {name: [] for name in (*BASELINES, *TRANSFERS)}
     similarity = []
     for own in rng.spawn(whole_number(n_experts, "n_experts", 2)):
-        regrets, r = _watch_expert(hills, root, model, n_watched, watched_decisions, own)
+        regrets, r = _simulate_expert_and_apprentice(
+            hills, root, model, n_watched, watched_decisions, own
+        )
         for name, value in regrets.items():
             regret[name].append(value)
         similarity.append(r)
@@ -460,18 +462,18 @@ def apprentice_gains(
     return Apprenticeship(n_watched, found, np.array(similarity))
 
 
-def _watch_expert(
+def _simulate_expert_and_apprentice(
     hills: RecurringLandscapes,
     root: Matrix,
     model: UCL,
     n_watched: int,
-    n: int,
+    n_decisions: int,
     rng: np.random.Generator,
 ) -> tuple[dict[str, float], float]:
     """Regret per choice by what was taken over, and the correlation of inferred and true map."""
     world = hills.world
     mean, r = world.field.mean, world.similarity
-    noise = _drawn_noise(rng)
+    noise = _draw_operator_noise(rng)
     persistent = world.landscape(root, rng)
     # A seed, not a stream, so that the expert has the same map in every play.
     map_seed = int(rng.integers(2**62))
@@ -488,8 +490,10 @@ def _watch_expert(
     # `Agents` do not show their map: repeating the draws of `TeamEnvironment.operator` gives it.
     other = root @ np.random.default_rng(map_seed).standard_normal(len(persistent))
     own_map = r * (persistent - mean) + np.sqrt(1 - r**2) * other
-    plays = [_play_unassisted(new_landscape(), new_expert(), n, rng) for _ in range(n_watched)]
-    inferred = _inferred_map(model, plays)
+    plays = [
+        _play_unassisted(new_landscape(), new_expert(), n_decisions, rng) for _ in range(n_watched)
+    ]
+    inferred = _infer_expert_belief_map(model, plays)
     # Visit counts are the naive rival of an inferred map; with the mean and variance of a map they
     # differ from it in shape alone.
     visits = np.concatenate([play.executed for play in plays])
@@ -566,7 +570,7 @@ class WatchedRewards:
     def with_map(self, belief: Vector) -> WatchedRewards:
         """Add a map to the prior mean, trusted as in `Trust.learnt` as far as rewards follow it."""
         at = np.array(self.options)
-        prior, solved = Trust(), np.linalg.solve(self._reward_covariance(at), belief[at])
+        prior, solved = Trust(), np.linalg.solve(self._observed_reward_covariance(at), belief[at])
         precision = prior.sd**-2 + float(belief[at] @ solved)
         residuals = np.array(self.rewards) - self.expected[at]
         trust = (prior.mean * prior.sd**-2 + float(residuals @ solved)) / precision
@@ -579,12 +583,14 @@ class WatchedRewards:
             persistent_variance=open_share * self.persistent_variance,
         )
 
-    def _reward_covariance(self, at: IntVector) -> Matrix:
+    def _observed_reward_covariance(self, options: IntVector) -> Matrix:
         play = np.array(self.plays)
         # Rewards of different plays share the persistent part only: the new part is drawn anew in
         # each.
         part = self.persistent_variance + self.new_variance * (play[:, None] == play)
-        found = part * self.correlation[np.ix_(at, at)] + self.noise_variance * np.eye(len(at))
+        found = part * self.correlation[np.ix_(options, options)] + self.noise_variance * np.eye(
+            len(options)
+        )
         return np.asarray(found)
 
     def observe(self, option: int, reward: float) -> WatchedRewards:
@@ -605,7 +611,7 @@ class WatchedRewards:
         is_current = np.array(self.plays) == CURRENT_PLAY
         part = self.persistent_variance + self.new_variance * is_current
         cross = part[:, None] * self.correlation[at]
-        gains = np.linalg.solve(self._reward_covariance(at), cross)
+        gains = np.linalg.solve(self._observed_reward_covariance(at), cross)
         mean = self.expected + (np.array(self.rewards) - self.expected[at]) @ gains
         return mean, np.sqrt(np.maximum(total - (cross * gains).sum(axis=0), 0.0))
 
@@ -613,9 +619,11 @@ class WatchedRewards:
 CURRENT_PLAY = -1  # no watched play has this number, as they are counted from 0
 
 
-def _play_unassisted(place: Landscape, agents: Agents, n: int, rng: np.random.Generator) -> Episode:
+def _play_unassisted(
+    place: Landscape, agents: Agents, n_decisions: int, rng: np.random.Generator
+) -> Episode:
     chosen, rewards = [], []
-    for _ in range(n):
+    for _ in range(n_decisions):
         option = int(picked(agents.probabilities(), rng)[0])
         reward = place.draw(option, rng=rng)
         agents.observe(np.array([option]), np.array([reward]))
@@ -624,7 +632,7 @@ def _play_unassisted(place: Landscape, agents: Agents, n: int, rng: np.random.Ge
     return Episode(chosen, rewards)
 
 
-def _inferred_map(model: UCL, plays: list[Episode]) -> Vector:
+def _infer_expert_belief_map(model: UCL, plays: list[Episode]) -> Vector:
     """The expert's map estimated from choices; a flat one without a finite, positive slope."""
     estimate = fit_model(plays, model, parameter_prior=MapPrior())
     if not np.isfinite(estimate.theta).all() or estimate.weights[0] <= 0:
@@ -633,14 +641,18 @@ def _inferred_map(model: UCL, plays: list[Episode]) -> Vector:
 
 
 def _machine_regret(
-    place: Landscape, model: UCL, known: WatchedRewards, n: int, rng: np.random.Generator
+    place: Landscape,
+    model: UCL,
+    watched: WatchedRewards,
+    n_decisions: int,
+    rng: np.random.Generator,
 ) -> float:
     """Regret per choice of a machine that plays its upper credible limit index alone."""
-    z = model.credible_z(np.arange(1.0, n + 1.0))
+    z = model.credible_z(np.arange(1.0, n_decisions + 1.0))
     best, regret = float(place.mean_rewards.max()), 0.0
-    for t in range(n):
-        mean, sd = known.posterior()
-        option = int(np.argmax(mean + known.bonus * z[t] * sd))
-        known = known.observe(option, place.draw(option, rng=rng))
+    for t in range(n_decisions):
+        mean, sd = watched.posterior()
+        option = int(np.argmax(mean + watched.bonus * z[t] * sd))
+        watched = watched.observe(option, place.draw(option, rng=rng))
         regret += best - float(place.mean_rewards[option])
-    return regret / n
+    return regret / n_decisions

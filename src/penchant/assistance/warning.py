@@ -181,7 +181,7 @@ class EarlyWarning(Result):
                 f"{self.calibration.slope:.2f} and a Brier score of {self.calibration.brier:.3f} "
                 f"({self.calibration.base_brier:.3f} by the base rate). Train on more plays."
             )
-        values = features([play], self.model, self.at, self.by)[0]
+        values = warning_features([play], self.model, self.at, self.by)[0]
         x = np.append(1.0, (values - self.centre) / self.scale)
         odds = float(x @ self.theta)
         half = Z_90 * float(np.sqrt(x @ self.covariance @ x))
@@ -268,7 +268,7 @@ def train_warning(
             f"plays must be {n_min} or more, {n_min // 4} of each kind; got {len(plays)}, "
             f"{n_rarer} of the rarer. A warning needs calibration on its task."
         )
-    values = features(plays, model, at, by)
+    values = warning_features(plays, model, at, by)
     centre, scale = _centre_and_scale(values)
     x = (values - centre) / scale
     theta, covariance = _logistic_regression(x, labels)
@@ -288,9 +288,9 @@ def train_warning(
     )
 
 
-def features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureSet) -> Matrix:
+def warning_features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureSet) -> Matrix:
     """Features of the first `at` choices of every play: (n_plays, n_features)."""
-    beginnings = [_beginning(play, at, number) for number, play in enumerate(plays)]
+    beginnings = [_first_choices(play, at, number) for number, play in enumerate(plays)]
     found: list[Any] = []
     if by != "model":
         rewards = [_reward_features(play) for play in beginnings]
@@ -307,13 +307,18 @@ def features(plays: Sequence[Episode], model: UCL, at: int, by: FeatureSet) -> M
     return np.array(found).T
 
 
-def _beginning(play: Episode, at: int, number: int) -> Episode:
-    if play.n_events < at:
+def _first_choices(play: Episode, n_choices: int, play_number: int) -> Episode:
+    if play.n_events < n_choices:
         raise DataError(
-            f"play must have {at} choices or more; got {play.n_events} at play {number}. The "
-            f"warning is given after {at}."
+            f"play must have {n_choices} choices or more; got {play.n_events} at play "
+            f"{play_number}. The warning is given after {n_choices}."
         )
-    return Episode(play.chosen[:at], play.rewards[:at], executed=play.executed[:at], subject=number)
+    return Episode(
+        play.chosen[:n_choices],
+        play.rewards[:n_choices],
+        executed=play.executed[:n_choices],
+        subject=play_number,
+    )
 
 
 def _reward_features(play: Episode) -> tuple[float, ...]:
@@ -370,7 +375,7 @@ def _cross_validate(values: Matrix, labels: BoolVector, fold: Any) -> Calibratio
     p = special.expit(odds)
     slope, _ = _logistic_regression(odds[:, None], labels)
     return Calibration(
-        auc(p, labels),
+        area_under_roc(p, labels),
         float(((p - labels) ** 2).mean()),
         float(((base - labels) ** 2).mean()),
         float(slope[1]),
@@ -378,7 +383,7 @@ def _cross_validate(values: Matrix, labels: BoolVector, fold: Any) -> Calibratio
     )
 
 
-def auc(p: Vector, labels: BoolVector) -> float:
+def area_under_roc(p: Vector, labels: BoolVector) -> float:
     """Area under the ROC curve: P(a labelled prediction exceeds an unlabelled one), ties half."""
     above = p[labels][:, None] - p[~labels][None, :]
     return float(((above > 0) + 0.5 * (above == 0)).mean())
@@ -430,12 +435,16 @@ class WarningScores(Result):
             drawn = rng.integers(0, len(self.poor), len(self.poor))
             if 0 < self.poor[drawn].sum() < len(drawn):  # the AUC needs both classes
                 labels = self.poor[drawn]
-                found.append(auc(one[drawn], labels) - auc(two[drawn], labels))
+                found.append(
+                    area_under_roc(one[drawn], labels) - area_under_roc(two[drawn], labels)
+                )
         low, high = np.quantile(found, [0.025, 0.975])
         return self.by[what].auc - self.by[other].auc, float(low), float(high)
 
 
-def mixed_players(n_players: int, rng: np.random.Generator) -> tuple[list[Episode], BoolVector]:
+def simulate_labelled_players(
+    n_players: int, rng: np.random.Generator
+) -> tuple[list[Episode], BoolVector]:
     """Simulate varied players on landscape A; returns the plays and which went poorly."""
     place, places = landscape_a(), grid(10, 10)
     plays = []
@@ -466,7 +475,7 @@ def warning_scores(
     at
         After how many choices players are warned.
     """
-    plays, poor = mixed_players(n_players, rng)
+    plays, poor = simulate_labelled_players(n_players, rng)
     model = UCL(locations=grid(10, 10), noise_variance=10.0, length_scale=4.0)
     # One seed gives the same folds to all feature sets, so that their AUCs can be compared.
     seed = int(rng.integers(2**62))

@@ -49,12 +49,12 @@ class EventContext(NamedTuple):
     after: Mapping[str, Matrix] = EMPTY
     available: BoolVector | None = None
 
-    def at(self, which: Any) -> EventContext:
+    def at_events(self, selection: Any) -> EventContext:
         """Context of some events, given by a slice or a mask."""
         return EventContext(
-            {name: values[which] for name, values in self.before.items()},
-            {name: values[which] for name, values in self.after.items()},
-            None if self.available is None else self.available[which],
+            {name: values[selection] for name, values in self.before.items()},
+            {name: values[selection] for name, values in self.after.items()},
+            None if self.available is None else self.available[selection],
         )
 
     @property
@@ -79,8 +79,8 @@ def read_event_context(
     needed = events.chosen != NOTHING
     learnt = needed & ~np.isnan(events.rewards)
     return EventContext(
-        _read_by_name(before, "before", needed, place),
-        _read_by_name(after, "after", learnt, place),
+        _read_named_numbers(before, "before", needed, place),
+        _read_named_numbers(after, "after", learnt, place),
         None if available is None else _read_availability(available, events, place),
     )
 
@@ -89,13 +89,13 @@ def concat_contexts(parts: Sequence[EventContext]) -> EventContext:
     """Concatenate the context of consecutive runs of events; raise if their names differ."""
     masks = [part.available for part in parts]
     return EventContext(
-        _concat_by_name([part.before for part in parts], "before"),
-        _concat_by_name([part.after for part in parts], "after"),
+        _concat_named_numbers([part.before for part in parts], "before"),
+        _concat_named_numbers([part.after for part in parts], "after"),
         None if masks[0] is None else np.concatenate([m for m in masks if m is not None]),
     )
 
 
-def _concat_by_name(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[str, Matrix]:
+def _concat_named_numbers(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[str, Matrix]:
     names = list(parts[0])
     for other in parts[1:]:
         if sorted(other) != sorted(names):
@@ -106,7 +106,9 @@ def _concat_by_name(parts: Sequence[Mapping[str, Matrix]], role: str) -> dict[st
     return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
-def _read_by_name(given: Any, role: str, needed: BoolVector, place: Place) -> dict[str, Matrix]:
+def _read_named_numbers(
+    given: Any, role: str, needed: BoolVector, place: Place
+) -> dict[str, Matrix]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -122,12 +124,12 @@ def _read_by_name(given: Any, role: str, needed: BoolVector, place: Place) -> di
     return found
 
 
-def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place) -> Matrix:
-    array = np.array(exact_floats(values, said, place))  # a copy, as it will be locked
+def _read_event_numbers(values: Any, label: str, needed: BoolVector, place: Place) -> Matrix:
+    array = np.array(exact_floats(values, label, place))  # a copy, as it will be locked
     n = len(needed)
     if array.ndim not in (1, 2) or len(array) != n:
         raise DataError(
-            f"{said} must have shape ({n},), one per event, as chosen has, or ({n}, n_options); "
+            f"{label} must have shape ({n},), one per event, as chosen has, or ({n}, n_options); "
             f"got shape {array.shape}. Give NaN where nothing was chosen."
         )
     with np.errstate(invalid="ignore"):  # NaN compares as false, and is reported as wrong below
@@ -136,7 +138,7 @@ def _read_event_numbers(values: Any, said: str, needed: BoolVector, place: Place
     if wrong.size:
         cells = (f"{array[k]} at {place(int(k))}" for k in wrong[:11])
         raise DataError(
-            f"{said} must be finite and not beyond 1e100 where an option was taken; got "
+            f"{label} must be finite and not beyond 1e100 where an option was taken; got "
             f"{format_list(cells, wrong.size)}. Fill them, or leave these events out."
         )
     return array
@@ -510,7 +512,7 @@ def _last_event_mask(n: int) -> BoolVector:
     return last
 
 
-def history_learnt_from(history: Any) -> Any:
+def executed_history(history: Any) -> Any:
     """History that a model learns from: of an episode, what was executed; offers as they are."""
     return getattr(history, "learnt_from", history)
 

@@ -168,7 +168,7 @@ def episodes_from_frame(
     owners = _owner_labels(table, {"subject": subject, "block": block})
     order, number = _event_order(table, owners, decision, gaps, subject, block)
     picked, first = _option_numbers(table, chosen, base, options, locations, _row_locator(owners))
-    rewards = _rewards(table, reward)
+    rewards = _reward_column(table, reward)
     done = picked
     if executed is not None:
         done, _ = _option_numbers(
@@ -198,7 +198,7 @@ def episodes_from_frame(
     check_events(events, last, _event_locator(order.rows, owners, number))
     place = _event_locator(order.rows, owners, number)
     seen = _read_context(table, context, available, events, order, place)
-    return _episodes(events, order, owners, seen)
+    return _split_episodes(events, order, owners, seen)
 
 
 def episode_rows(
@@ -267,7 +267,9 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
         return ""
     names = " or ".join(map(str, columns))
     known = [name for name in _as_tuple(block) if name is not None]
-    blocks = " or ".join(argument("block", _coarsest_first(table, [*known, c])) for c in columns)
+    blocks = " or ".join(
+        argument("block", _fewest_labels_first(table, [*known, c])) for c in columns
+    )
     if subject is None:
         people = " or ".join(argument("subject", str(column)) for column in columns)
         ways = f"{people} if it names people, or {blocks}"
@@ -281,7 +283,7 @@ def _block_column_remedy(table: Table, columns: Sequence[Any], subject: Any, blo
     )
 
 
-def _coarsest_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
+def _fewest_labels_first(table: Table, columns: Sequence[Any]) -> str | tuple[str, ...]:
     """Sort columns by how often their cells change between rows: sessions before blocks."""
     changes = {}
     for name in columns:
@@ -319,7 +321,7 @@ def _unsorted_rows_remedy(table: Table, episode: IntVector, number: IntVector, b
         own = np.stack([episode, number, *(coded[name] for name in names)], axis=1)
         if len(np.unique(own, axis=0)) == len(number):
             both = " and ".join(map(str, names))
-            blocks = argument("block", _coarsest_first(table, [*known, *names]))
+            blocks = argument("block", _fewest_labels_first(table, [*known, *names]))
             return (
                 f"By {both} they are told apart: pass {blocks} if these are plays of their own, or "
                 f"{_commonest_label_filter(table, names[-1])} if the other rows are no part of it"
@@ -441,12 +443,12 @@ def _option_numbers(
         return placed_options(table, chosen, check_locations(locations), base, place), 0
     if options is not None:
         return labelled_options(table, chosen, options, place)[0], 0
-    if _is_text(table, chosen):
+    if _is_text_column(table, chosen):
         return written_options(table, chosen, place), base
-    return _floats(table, chosen, role), base
+    return _float_column(table, chosen, role), base
 
 
-def _is_text(table: Table, name: Any) -> bool:
+def _is_text_column(table: Table, name: Any) -> bool:
     """Whether a column holds text; of mixed cells, whether some are."""
     series = table[name]
     if series.dtype == nw.Object:
@@ -454,15 +456,15 @@ def _is_text(table: Table, name: Any) -> bool:
     return series.dtype in (nw.String, nw.Categorical, nw.Enum)
 
 
-def _rewards(table: Table, reward: Any) -> Vector:
+def _reward_column(table: Table, reward: Any) -> Vector:
     if not isinstance(reward, (tuple, list)):
-        return _floats(table, reward, "reward")
+        return _float_column(table, reward, "reward")
     if len(reward) != 2:
         raise DataError(
             f"reward must be one column, or two: gain and loss; got {len(reward)}. Correct it."
         )
     # The loss counts as one, with whichever sign it is written.
-    gain, loss = (_floats(table, name, "reward") for name in reward)
+    gain, loss = (_float_column(table, name, "reward") for name in reward)
     return gain - np.abs(loss)
 
 
@@ -506,7 +508,7 @@ def _read_context(
     """Read what the player saw at all events, in order."""
     found = {
         role: {
-            name: _take_rows(_floats(table, column, role), order.rows, np.nan)
+            name: _take_rows(_float_column(table, column, role), order.rows, np.nan)
             for name, column in names.items()
         }
         for role, names in context.items()
@@ -521,7 +523,9 @@ def _read_context(
     )
 
 
-def _episodes(events: Events, order: InTime, owners: Owners, seen: EventContext) -> list[Episode]:
+def _split_episodes(
+    events: Events, order: InTime, owners: Owners, seen: EventContext
+) -> list[Episode]:
     """Make one episode of each run of events.
 
     Its labels come from its last row: others may be absent, as decisions without a row.
@@ -529,7 +533,7 @@ def _episodes(events: Events, order: InTime, owners: Owners, seen: EventContext)
     return [
         Episode.of_events(
             events.between(a, b),
-            seen=seen.at(slice(a, b)),
+            seen=seen.at_events(slice(a, b)),
             **{role: coded.at(order.rows[b - 1]) for role, coded in owners.items()},
         )
         for a, b in zip(order.start.tolist(), order.stop.tolist(), strict=True)
@@ -537,7 +541,7 @@ def _episodes(events: Events, order: InTime, owners: Owners, seen: EventContext)
 
 
 def _decision_numbers(table: Table, name: Any, owners: Owners) -> IntVector:
-    numbers = _floats(table, name, "decision")
+    numbers = _float_column(table, name, "decision")
     with np.errstate(invalid="ignore"):
         # Beyond 2^53 neighbouring numbers of a float64 column would be equal.
         whole = (numbers == np.floor(numbers)) & (np.abs(numbers) <= EXACT_INTEGERS)
@@ -563,7 +567,7 @@ def _unnumbered_rows_remedy(name: Any, numbers: Vector) -> str:
     return f", or pass {kept}{either(' to `read`', '')} if nobody decided in the other rows"
 
 
-def _floats(table: Table, name: Any, role: str) -> Vector:
+def _float_column(table: Table, name: Any, role: str) -> Vector:
     series = table[name]
     if series.dtype.is_integer() and series.null_count():
         # Pyarrow's integers need this way: `column_floats` cannot fill their empty cells.

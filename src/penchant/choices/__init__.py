@@ -77,7 +77,7 @@ def _option_code(label: Any, labels: tuple[Any, ...], name: str) -> int:
     return labels.index(label)
 
 
-def indicators(option: IntVector, codes: Sequence[int]) -> Matrix:
+def option_indicators(option: IntVector, codes: Sequence[int]) -> Matrix:
     """Indicator columns: 1 in the rows of that option, else 0."""
     return np.where(option[:, None] == np.array(codes), 1.0, 0.0)
 
@@ -248,7 +248,9 @@ def with_constants(self: Choices, reference: Any = None) -> Choices:
     """
     option, labels = row_options(self.option, self.option_labels, self.first_row)
     codes = contrasted_options(labels, None, reference)
-    return _with_columns(self, indicators(option, codes), [f"constant:{labels[i]}" for i in codes])
+    return _with_added_columns(
+        self, option_indicators(option, codes), [f"constant:{labels[i]}" for i in codes]
+    )
 
 
 def with_interaction(
@@ -305,7 +307,7 @@ def with_interaction(
         codes = contrasted_options(labels, options, reference)
         columns = option_specific_columns(per_row, option, codes)
         added = [f"{name}:{labels[i]}" for i in codes]
-    widened = _with_columns(self, columns, added)
+    widened = _with_added_columns(self, columns, added)
     # A variable that is constant in every set has no weight of its own.
     return widened if values is not None else widened.drop(name)
 
@@ -318,7 +320,7 @@ def _attribute_values(choices: Choices, name: str, values: Any) -> Vector:
     return decision_attribute(values, choices.subject_labels, choices.subject, choices.n_decisions)
 
 
-def _with_columns(choices: Choices, columns: Matrix, names: Sequence[str]) -> Choices:
+def _with_added_columns(choices: Choices, columns: Matrix, names: Sequence[str]) -> Choices:
     """Add columns of variables, whose names must be new."""
     return dataclasses.replace(
         choices,

@@ -24,7 +24,7 @@ from penchant.output import format_count
 from penchant.tables.columns import named_column
 from penchant.tables.offer_columns import USUAL, numbered_columns
 from penchant.workflow.ask import Asker, ask
-from penchant.workflow.ask_offers import Offer, offer_words
+from penchant.workflow.ask_offers import Offer, describe_offer
 
 CHOSEN = "choice"
 
@@ -83,7 +83,9 @@ def _asker(file: str, model: Any, columns: Any, wanted: Wanted) -> tuple[pa.Tabl
             repeats=not wanted.no_repeats,
         )
     n = len(table)
-    say(f"Offers: {format_count(n, 'offer')}, for example {offer_words(asker.next().attributes)}")
+    say(
+        f"Offers: {format_count(n, 'offer')}, for example {describe_offer(asker.next().attributes)}"
+    )
     return table, asker
 
 

@@ -55,7 +55,7 @@ from penchant.scale.subject_estimates import row_groups
 from penchant.tables.frames import row_place
 from penchant.tables.offer_columns import NO_COLUMN
 from penchant.tables.reading import TITLES, Reading
-from penchant.workflow.beliefs import PortionBeliefs, beliefs
+from penchant.workflow.beliefs import BatchBeliefs, beliefs
 
 OF_CHOICES = {"option", "explanatory", "weight", "weight_kind", "available", "offset"}
 NOT_SCANNED = {"example", "wide", "missing", "where", "attributes", "opt_out", "reference", "price"}
@@ -276,7 +276,7 @@ def run_predict_files(
         _, place = found.scan.subjects.output_file(written.output, written.overwrite)
         words = "what is done is kept; the same command goes on from there."
         with when_interrupted(lambda: words):
-            work = PortionBeliefs(fits, prediction.all_options)
+            work = BatchBeliefs(fits, prediction.all_options)
             found.scan.subjects.write(work, place, None, prediction.threads, "Predicting")
     say(f"Written: {written.output}")
     return _say_predicted(written)

@@ -11,7 +11,7 @@ import numpy as np
 
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import Chunks, SubjectScan
+from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
 from penchant.inference.maps import fit_map
 from penchant.inference.model_estimate import ModelSource

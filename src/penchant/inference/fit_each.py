@@ -14,7 +14,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import SubjectScan
+from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, weights_only
 from penchant.inference.profile.profiles import Problem, Profiles

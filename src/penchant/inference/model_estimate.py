@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.choices.chunks import SubjectScan
+from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode, EventContext, history_learnt_from
+from penchant.bandit.episode import Episode, EventContext, executed_history
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.natural import Natural, Shape
@@ -137,7 +137,7 @@ class Exam:
 
     def explanatory(self, one: Any, psi: Vector) -> Matrix:
         """The model's variables of one episode."""
-        return np.asarray(self.model.explanatory(history_learnt_from(one), *map(float, psi)))
+        return np.asarray(self.model.explanatory(executed_history(one), *map(float, psi)))
 
     def stacked(self, psi: Vector) -> Matrix:
         """Variables of all decisions scored, centred within the choice set: (rows, n_weights)."""
@@ -295,7 +295,7 @@ def variables(exam: Exam) -> list[Finding]:
 def _called(exam: Exam, one: Any, psi: Vector, options: dict[int, str]) -> Finding | None:
     before = _contents(one)
     try:
-        x = exam.model.explanatory(history_learnt_from(one), *map(float, psi))
+        x = exam.model.explanatory(executed_history(one), *map(float, psi))
     except Exception as error:  # whatever a model raises is for its author to read
         return _raised(exam, one, psi, error)
     if _contents(one) != before:
@@ -562,7 +562,7 @@ def _episode(
     stop: int | None = None,
     seen: EventContext | None = None,
 ) -> Episode:
-    kept = (one.seen if seen is None else seen).at(slice(stop))
+    kept = (one.seen if seen is None else seen).at_events(slice(stop))
     return Episode(
         chosen[:stop],
         rewards[:stop],

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode, history_learnt_from
+from penchant.bandit.episode import Episode, executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, either
 from penchant.models.learning._kernels import last_choice
@@ -69,7 +69,7 @@ class Record:
         """Put episodes end to end."""
         sizes = [episode.n_events for episode in episodes]
         starts = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        return cls(tuple(map(history_learnt_from, episodes)), starts, tuple(episodes))
+        return cls(tuple(map(executed_history, episodes)), starts, tuple(episodes))
 
     @cached_property
     def chosen(self) -> IntVector:
@@ -535,7 +535,7 @@ def _within(episodes: Sequence[Any], n_options: int) -> tuple[Vector, Any]:
     """Variance of rewards of each option within episodes, and whether there are enough to tell."""
     squares, freedom = np.zeros(n_options), np.zeros(n_options)
     for episode in episodes:
-        happened = history_learnt_from(episode)
+        happened = executed_history(episode)
         chosen, rewards = np.asarray(happened.chosen), np.asarray(happened.rewards)
         seen = (chosen >= 0) & (chosen < n_options) & np.isfinite(rewards)
         option, reward = (chosen, rewards) if seen.all() else (chosen[seen], rewards[seen])

@@ -18,9 +18,14 @@ from penchant.bandit.episode_table import episodes_from_frame
 from penchant.errors import DataError, closest_match_hint, format_names
 from penchant.models.offers.offers import offers_from_frame
 from penchant.output import format_count, progress
-from penchant.scale.batches import BatchLimits, SubjectBatch, concat_rows, errors_with_file_rows
-from penchant.scale.chunk_rows import Rows, check_one_type
+from penchant.scale.rows_to_choices import Rows, check_types_agree
 from penchant.scale.stored_files import StoredFile
+from penchant.scale.subject_batches import (
+    BatchLimits,
+    SubjectBatch,
+    concat_rows,
+    errors_with_file_rows,
+)
 from penchant.scale.subject_estimates import SubjectFiles, SubjectScanBase
 from penchant.tables.columns import USUAL, flagged, play_columns
 from penchant.tables.offer_columns import NO_COLUMN, offer_columns
@@ -98,7 +103,7 @@ class HistoryScan(SubjectScanBase):
     def distinct(self, column: str) -> list[Any]:
         """Distinct values of a column, in the order of their first rows."""
         found: dict[Any, None] = {}
-        for rows in self._groups([column], f"Looking at {column}"):
+        for rows in self._row_groups([column], f"Looking at {column}"):
             found.update(dict.fromkeys(rows.table[column].unique().to_pylist()))
         return [value for value in found if value is not None]
 
@@ -108,7 +113,7 @@ class HistoryScan(SubjectScanBase):
             self, reader=replace(self.reader, arguments={**self.reader.arguments, **more})
         )
 
-    def _groups(self, columns: Sequence[str], what: str) -> Iterator[Rows]:
+    def _row_groups(self, columns: Sequence[str], what: str) -> Iterator[Rows]:
         with progress(what, len(self.files)) as advance:
             for file in self.files:
                 edges = file.group_edges()
@@ -164,7 +169,7 @@ def _check_files(files: Sequence[StoredFile], columns: Sequence[str]) -> int:
                     f"{name} must be a column of all files; got {format_names(schema.names)} in "
                     f"{file.name}.{hint}"
                 )
-        check_one_type(seen, file.name, schema, plain)
+        check_types_agree(seen, file.name, schema, plain)
         n_rows += file.group_edges()[-1]
     if not n_rows:
         raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")

@@ -22,26 +22,26 @@ from penchant._typing import IntVector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_names
 from penchant.output import format_count, progress
-from penchant.scale.batches import BatchLimits, Span, SubjectBatch, sorted_copy
-from penchant.scale.chunk_rows import (
+from penchant.scale.history_scan import HistoryScan, scan_histories
+from penchant.scale.rows_to_choices import (
     ChoiceLayout,
     ChoicePart,
     Rows,
-    check_names,
-    check_one_type,
-    check_present,
+    check_column_names,
+    check_no_empty_cells,
+    check_types_agree,
     choice_part,
     chosen_holds_labels,
     decision_starts,
     merge_choices,
     merge_columns,
 )
-from penchant.scale.history_scan import HistoryScan, scan_histories
 from penchant.scale.stored_files import SOURCE_FILE_COLUMN, StoredFile, cache_folder, stored_files
+from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, sorted_copy
 from penchant.scale.subject_estimates import (
     SubjectFiles,
     SubjectScanBase,
-    check_engine,
+    check_executor,
     map_in_order,
 )
 from penchant.tables.arrays import decision_weights
@@ -215,7 +215,7 @@ class Scan(SubjectScanBase):
 
     def with_engine(self, engine: Any, threads: int | None) -> Scan:
         """Copy of this scan whose chunks are read by this engine."""
-        check_engine(engine, threads)
+        check_executor(engine, threads)
         return replace(self, engine=engine, threads=threads)
 
     def map_chunks(
@@ -373,8 +373,10 @@ def scan(
     # would take long.
     found = kind or _infer_kind(files[0], {**own, **columns})
     if found == "choices":
-        _refuse(found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers"))
-        _refuse(found, policies, tuple(policies))
+        _refuse_arguments(
+            found, columns, ("reward", "block", "is_choice", "scored", "executed", "offers")
+        )
+        _refuse_arguments(found, policies, tuple(policies))
         layout = _choice_layout({**own, **columns}, weight_kind, files[0])
         _check_types(files, layout)
         if sort:
@@ -387,12 +389,12 @@ def scan(
         return _scan_choices(files, layout, chunk_rows)
     if found not in ("play", "offers"):
         raise DataError(f"kind must be one of {', '.join(TITLES)}; got {kind!r}. Choose one.")
-    _refuse(found, own, tuple(own))
+    _refuse_arguments(found, own, tuple(own))
     if found == "offers":
-        _refuse(found, columns, ("reward", "is_choice", "decision", "executed"))
-        _refuse(found, policies, ("locations", "gaps", "shown", "missing_reward"))
+        _refuse_arguments(found, columns, ("reward", "is_choice", "decision", "executed"))
+        _refuse_arguments(found, policies, ("locations", "gaps", "shown", "missing_reward"))
     else:
-        _refuse(found, columns, ("offers",))
+        _refuse_arguments(found, columns, ("offers",))
     return scan_histories(files, found, columns, policies, chunk_rows)
 
 
@@ -410,7 +412,7 @@ def _infer_kind(file: StoredFile, given: Mapping[str, Any]) -> str:
     return "play" if is_play(names) else "choices"
 
 
-def _refuse(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+def _refuse_arguments(kind: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
     for name in names:
         if given.get(name) is not None:
             raise DataError(
@@ -452,7 +454,7 @@ def _scan_choices(files: tuple[StoredFile, ...], layout: ChoiceLayout, chunk_row
             cutting = _DecisionStarts.of(file, layout)
             if cutting.n_rows:
                 if before is not None:
-                    _check_within_file(before, cutting)
+                    _check_decision_in_one_file(before, cutting)
                 spans += cutting.spans(chunk_rows)
                 before = cutting
             advance(1)
@@ -487,8 +489,8 @@ def _check_types(files: Sequence[StoredFile], layout: ChoiceLayout) -> None:
     seen: dict[str, tuple[str, str]] = {}
     for file in files:
         schema = file.schema()
-        check_names(file.name, schema, layout.columns)
-        check_one_type(seen, file.name, schema, layout.names, labels)
+        check_column_names(file.name, schema, layout.columns)
+        check_types_agree(seen, file.name, schema, layout.names, labels)
 
 
 @dataclass(frozen=True)
@@ -521,19 +523,19 @@ class _DecisionStarts:
             table = file.read(layout.key, begin, end, edges)
             for name in layout.key:
                 role = "subject" if name == layout.columns.subject else "decision"
-                check_present(Rows(table, file.name, begin), name, role)
+                check_no_empty_cells(Rows(table, file.name, begin), name, role)
             here = decision_starts(table, layout.key)
             # A decision that goes on from the row group before must not be counted twice.
-            if last == _name_at(table, layout.key, 0):
+            if last == _decision_name_at(table, layout.key, 0):
                 here = here[1:]
             starts.append(here + begin)
             labels.append(table.take(pa.array(here)))
-            last = _name_at(table, layout.key, len(table) - 1)
+            last = _decision_name_at(table, layout.key, len(table) - 1)
         if last is None:
             return cls(file, edges, np.empty(0, dtype=np.int64), (), ())
         found, names = np.concatenate(starts), pa.concat_tables(labels)
         _check_contiguous(file, names, found, layout)
-        return cls(file, edges, found, _name_at(names, layout.key, 0), last)
+        return cls(file, edges, found, _decision_name_at(names, layout.key, 0), last)
 
     @property
     def n_rows(self) -> int:
@@ -564,7 +566,7 @@ class _DecisionStarts:
         return found
 
 
-def _name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:
+def _decision_name_at(table: pa.Table, key: Sequence[str], row: int) -> tuple[Any, ...]:
     return tuple(table[name][row].as_py() for name in key)
 
 
@@ -587,7 +589,7 @@ def _check_contiguous(
         seen.add(name)
 
 
-def _check_within_file(before: _DecisionStarts, after: _DecisionStarts) -> None:
+def _check_decision_in_one_file(before: _DecisionStarts, after: _DecisionStarts) -> None:
     """Raise if the last decision of a file goes on in the next."""
     if before.last == after.first:
         raise DataError(

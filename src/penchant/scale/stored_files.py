@@ -183,7 +183,9 @@ def _glob_root(pattern: str) -> str:
 def _remote_files(address: str, cache: Any) -> list[StoredFile]:
     """Find the files at an address such as s3://bucket/logs/*.parquet."""
     magic = glob.has_magic(address)
-    fixed = address[: address.rindex("/", 0, _first_magic(address)) + 1] if magic else address
+    fixed = (
+        address[: address.rindex("/", 0, _first_glob_character(address)) + 1] if magic else address
+    )
     try:
         system, path = _open_filesystem(fixed)
         infos = [system.get_file_info(path)]
@@ -207,7 +209,7 @@ def _remote_files(address: str, cache: Any) -> list[StoredFile]:
     ]
 
 
-def _first_magic(text: str) -> int:
+def _first_glob_character(text: str) -> int:
     return min(text.index(mark) for mark in "*?[" if mark in text)
 
 

@@ -35,8 +35,8 @@ from penchant.arguments import check_threads
 from penchant.errors import DataError, argument
 from penchant.files.atomic import check_writable, locked, written
 from penchant.output import Backend, FrameExport, Table, format_count, format_number, progress
-from penchant.scale.batches import BatchLimits, Span, SubjectBatch, subject_batches
 from penchant.scale.stored_files import StoredFile
+from penchant.scale.subject_batches import BatchLimits, Span, SubjectBatch, subject_batches
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.likelihood import available_threads
 
@@ -48,7 +48,7 @@ TASKS_AHEAD_PER_THREAD = 4
 MAX_TASKS_SUBMITTED = 4096
 
 
-def check_engine(engine: Any, threads: int | None) -> None:
+def check_executor(engine: Any, threads: int | None) -> None:
     """Raise unless the engine can run tasks."""
     check_threads(threads)
     known = isinstance(engine, (Executor, str)) or hasattr(engine, "get_executor")
@@ -553,7 +553,7 @@ class SubjectFiles:
         self, work: Any, output: OutputFile, engine: Any, threads: int | None, what: str
     ) -> tuple[tuple[SubjectBatch, ...], int]:
         """Write the results of all batches; return these, and how many were done before."""
-        check_engine(engine, threads)
+        check_executor(engine, threads)
         reader = self.reader
         if reader.subject is None:
             raise DataError(

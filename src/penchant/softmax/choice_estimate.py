@@ -15,7 +15,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
-from penchant.choices.chunks import Chunks
+from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, argument, either, interval_kind_argument, weak_prior_argument
 from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
 from penchant.softmax.constraints import Constraints

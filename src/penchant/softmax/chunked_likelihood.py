@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.chunks import ChoiceColumns, Chunks
+from penchant.choices.scan_protocols import ChoiceColumns, Chunks
 from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, moment_kernel

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.chunks import Chunks
+from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, argument
 from penchant.output import format_count, single_option_notes
 from penchant.softmax import separation

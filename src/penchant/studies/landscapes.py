@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import history_learnt_from
+from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape, distances
 from penchant.errors import DataError, argument, format_list, format_names
 from penchant.files.table import read_table
@@ -443,7 +443,7 @@ class Measurer:
     def episode(self, i: int) -> Measures:
         """What was done in one episode."""
         episode = self.data.episodes[i]
-        done = history_learnt_from(episode).chosen[episode.is_choice]
+        done = executed_history(episode).chosen[episode.is_choice]
         return self.play(i, done[None], episode.rewards[episode.is_choice][None])
 
     def play(self, i: int, chosen: IntVector, rewards: Matrix) -> Measures:

@@ -33,7 +33,7 @@ from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_s
 from penchant.workflow.ask_offers import (
     Offer,
     OfferTable,
-    check_order_free,
+    check_attributes_ignore_order,
     read_model_and_offers,
     read_offer,
     unanswered_record,
@@ -83,11 +83,14 @@ def model_document(model: Any) -> dict[str, Any] | None:
     for name, known in MODEL_CLASSES.items():
         if type(model) is known:  # a subclass may have other behaviour with the same settings
             settings = [f.name for f in fields(known) if f.init]
-            return {"name": name, "settings": {n: _as_lists(vars(model)[n]) for n in settings}}
+            return {
+                "name": name,
+                "settings": {n: _tuples_to_lists(vars(model)[n]) for n in settings},
+            }
     return None
 
 
-def model_of(document: Mapping[str, Any]) -> Any:
+def model_from_document(document: Mapping[str, Any]) -> Any:
     """The model of a document."""
     given = document["model"]
     if given is None or given.get("name") not in MODEL_CLASSES:
@@ -95,7 +98,7 @@ def model_of(document: Mapping[str, Any]) -> Any:
             "model must be given, as the asker was saved with one that is not of the library; got "
             "none. Pass model=."
         )
-    settings = {name: _as_tuples(value) for name, value in given["settings"].items()}
+    settings = {name: _lists_to_tuples(value) for name, value in given["settings"].items()}
     return MODEL_CLASSES[given["name"]](**settings)
 
 
@@ -120,12 +123,12 @@ def table_document(table: OfferTable | None) -> dict[str, Any] | None:
 
 
 # Lists of a JSON document become tuples again: settings of models must be hashable.
-def _as_lists(value: Any) -> Any:
-    return [_as_lists(v) for v in value] if isinstance(value, tuple) else value
+def _tuples_to_lists(value: Any) -> Any:
+    return [_tuples_to_lists(v) for v in value] if isinstance(value, tuple) else value
 
 
-def _as_tuples(value: Any) -> Any:
-    return tuple(map(_as_tuples, value)) if isinstance(value, list) else value
+def _lists_to_tuples(value: Any) -> Any:
+    return tuple(map(_lists_to_tuples, value)) if isinstance(value, list) else value
 
 
 def ask(
@@ -197,7 +200,7 @@ def ask(
     scaling = ParameterScaling.of(known, described, prior)
     names = scaling.coordinates.names
     wanted = _parameters_of_interest(about, names)
-    check_order_free(known, described, scaling.typical_psi()[:1])
+    check_attributes_ignore_order(known, described, scaling.typical_psi()[:1])
     belief = Belief.before_answers(scaling, _layout(scaling, wanted, grid))
     return Asker(belief, wanted, repeats, grid, source_table)
 
@@ -462,7 +465,7 @@ class Asker(Result):
         check_document(document)
         table = document["table"]
         asker = ask(
-            model_of(document) if model is None else model,
+            model_from_document(document) if model is None else model,
             document["offers"] if table is None else table["cells"],
             columns=None if table is None else table["columns"],
             about=document["about"],

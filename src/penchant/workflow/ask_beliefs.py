@@ -25,7 +25,7 @@ from penchant.workflow.ask_quadrature import (
     Layout,
     Nodes,
     OfferProbabilities,
-    entropy,
+    answer_entropy,
     log_probabilities,
 )
 
@@ -114,7 +114,7 @@ class Belief:
     @property
     def _group_probabilities(self) -> Vector:
         """Probability of every value of the parameters of interest."""
-        return np.asarray(self.nodes.by_group(self.weights).sum(axis=1))
+        return np.asarray(self.nodes.values_by_group(self.weights).sum(axis=1))
 
     def information(self) -> Vector:
         """Mutual information of every offer's answer and the parameters of interest, in nats."""
@@ -123,19 +123,19 @@ class Belief:
 
     def _mutual_information(self, offers: OfferProbabilities) -> Vector:
         """I = H(E p) - E H(E[p | parameters of interest])."""
-        weights = self.nodes.by_group(self.weights)
+        weights = self.nodes.values_by_group(self.weights)
         group = weights.sum(axis=1)
         if offers.entropy is not None:
             expected = [group @ p[:, :, 0] for p in offers.options]
-            return np.asarray(entropy(expected) - group @ offers.entropy)
+            return np.asarray(answer_entropy(expected) - group @ offers.entropy)
         alive = group > 0  # groups of probability 0 add nothing, and would divide by 0
         weights, group = weights[alive], group[alive]
         parts = [
             ((p if alive.all() else p[alive]) @ weights[:, :, None])[:, :, 0]
             for p in offers.options
         ]
-        within = entropy([part / group[:, None] for part in parts])
-        return np.asarray(entropy([part.sum(axis=0) for part in parts]) - group @ within)
+        within = answer_entropy([part / group[:, None] for part in parts])
+        return np.asarray(answer_entropy([part.sum(axis=0) for part in parts]) - group @ within)
 
     def probabilities(self, offer: Offer) -> Vector:
         """Posterior predictive probability of each option of an offer."""
@@ -231,7 +231,7 @@ def posterior_summary(belief: Belief, about: tuple[int, ...], level: float) -> P
     return Posterior(
         names=belief.scaling.coordinates.names,
         about=tuple(a in about for a in range(len(each))),
-        scales=tuple("log" if is_log(c) else "natural" for c in each),
+        scales=tuple("log" if has_log_link(c) else "natural" for c in each),
         mean=mean,
         sd=sd,
         median=median,
@@ -242,7 +242,7 @@ def posterior_summary(belief: Belief, about: tuple[int, ...], level: float) -> P
     )
 
 
-def is_log(c: Coordinate) -> bool:
+def has_log_link(c: Coordinate) -> bool:
     """Whether a parameter is known by its logarithm."""
     return c.link.name in ("log", "negative log")
 
@@ -250,20 +250,20 @@ def is_log(c: Coordinate) -> bool:
 def _parameter_summary(
     c: Coordinate, h: Vector, weights: Vector, level: float
 ) -> tuple[float, ...]:
-    scaled = h if is_log(c) else np.asarray(c.link.value(h))
+    scaled = h if has_log_link(c) else np.asarray(c.link.value(h))
     mean = float(weights @ scaled)
     sd = float(weights @ (scaled - mean) ** 2) ** 0.5
-    ends = _quantiles(h, weights, np.array([0.5, (1 - level) / 2, (1 + level) / 2]))
+    ends = _weighted_quantiles(h, weights, np.array([0.5, (1 - level) / 2, (1 + level) / 2]))
     values = np.asarray(c.link.value(ends))
     if c.link.name == "negative log":
         values[1:] = values[:0:-1]  # a decreasing link exchanges the lower and the upper end
     return (mean, sd, *map(float, values))
 
 
-def _quantiles(values: Vector, weights: Vector, at: Vector) -> Vector:
+def _weighted_quantiles(values: Vector, weights: Vector, probabilities: Vector) -> Vector:
     """Quantiles of weighted values: half of the weight of each lies below it."""
     points, which = np.unique(values, return_inverse=True)
     mass = np.bincount(which, weights, len(points))
     below = np.cumsum(mass) - mass / 2
     kept = mass > 0
-    return np.asarray(np.interp(at, below[kept], points[kept]))
+    return np.asarray(np.interp(probabilities, below[kept], points[kept]))

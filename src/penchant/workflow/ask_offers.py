@@ -80,7 +80,7 @@ class Offer(dict[str, Any]):
     __hash__ = None  # mutable, as every dict: a hash could change while it is a key
 
     def __repr__(self) -> str:
-        return f"Offer({offer_words(self.attributes)})"
+        return f"Offer({describe_offer(self.attributes)})"
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,10 @@ class OfferTable:
         return {name: values[0] for name, values in read.items()}
 
 
-def offer_words(offer: Mapping[str, Any]) -> str:
+def describe_offer(offer: Mapping[str, Any]) -> str:
     """An offer in words.
 
-    >>> offer_words({"outcome": [[9, 0], [25, -5]], "probability": [[1, 0], [0.5, 0.5]]})
+    >>> describe_offer({"outcome": [[9, 0], [25, -5]], "probability": [[1, 0], [0.5, 0.5]]})
     'outcome = 9 and 0, 25 and -5; probability = 1 and 0, 0.5 and 0.5'
     """
     parts = []
@@ -240,7 +240,7 @@ def _attribute_arrays(
 
 
 def read_offer(
-    offer: Any, like: Mapping[str, Matrix], source_table: OfferTable | None = None
+    offer: Any, candidates: Mapping[str, Matrix], source_table: OfferTable | None = None
 ) -> Offer:
     """Read an offer with the attributes and options of others, a row of their table, or a number.
 
@@ -248,7 +248,7 @@ def read_offer(
     ----------
     offer
         As `Asker.answer` takes it.
-    like
+    candidates
         Attributes of the candidate offers.
     source_table
         The table that these came from, if they did.
@@ -259,42 +259,42 @@ def read_offer(
     elif (
         source_table is not None
         and hasattr(offer, "keys")
-        and not all(name in offer for name in like)
+        and not all(name in offer for name in candidates)
     ):
         # `keys()`, as iterating over a row of pandas gives its cells, not its names.
         cells = {name: offer[name] for name in offer.keys()}  # noqa: SIM118
         offer = source_table.attributes(cells) or offer
     if isinstance(offer, (int, np.integer)) and not isinstance(offer, bool):
-        n = len(next(iter(like.values())))
+        n = len(next(iter(candidates.values())))
         if not 0 <= offer < n:
             raise DataError(f"offer must lie in 0..{n - 1}; got {offer}. Give what next() gave.")
-        return Offer({name: values[offer] for name, values in like.items()}, int(offer))
-    missing = [] if isinstance(offer, Mapping) else list(like)
+        return Offer({name: values[offer] for name, values in candidates.items()}, int(offer))
+    missing = [] if isinstance(offer, Mapping) else list(candidates)
     if isinstance(offer, Mapping):
-        missing = [name for name in like if name not in offer]
+        missing = [name for name in candidates if name not in offer]
     if missing:
         got = format_list(map(str, offer)) if isinstance(offer, Mapping) else type(offer).__name__
         raise DataError(
-            f"offer must have {' and '.join(like)}, as the offers have; got {got}. "
+            f"offer must have {' and '.join(candidates)}, as the offers have; got {got}. "
             "Give what next() gave."
         )
-    read = read_offers({name: [offer[name]] for name in like}, 1, lambda _: "this offer")
-    for name, values in like.items():
+    read = read_offers({name: [offer[name]] for name in candidates}, 1, lambda _: "this offer")
+    for name, values in candidates.items():
         if read[name].shape[1:] != values.shape[1:]:
             raise DataError(
                 f"offer[{name!r}] must have shape {values.shape[1:]}, as in the offers; got "
                 f"{read[name].shape[1:]}. Give what next() gave."
             )
-    found = Offer({name: read[name][0] for name in like}, number)
+    found = Offer({name: read[name][0] for name in candidates}, number)
     if found.number is None:
-        found.number = _offer_number(found, like)
+        found.number = _offer_number(found, candidates)
     return found
 
 
-def _offer_number(offer: Offer, like: Mapping[str, Matrix]) -> int | None:
+def _offer_number(offer: Offer, candidates: Mapping[str, Matrix]) -> int | None:
     """Number of the first candidate that equals an offer, or None."""
-    same = np.ones(len(next(iter(like.values()))), dtype=bool)
-    for name, values in like.items():
+    same = np.ones(len(next(iter(candidates.values()))), dtype=bool)
+    for name, values in candidates.items():
         same &= (values == offer.attributes[name]).reshape(len(values), -1).all(axis=1)
     where = np.flatnonzero(same)
     return int(where[0]) if len(where) else None
@@ -308,7 +308,7 @@ def unanswered_record(offers: Mapping[str, Matrix]) -> Record:
     return Record.of([unanswered])
 
 
-def check_order_free(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
+def check_attributes_ignore_order(model: Any, offers: Mapping[str, Matrix], psi: Matrix) -> None:
     """Refuse a model whose attributes depend on the offers before."""
     # A learning model gives other attributes in reversed order; 20 offers are enough to show it.
     first = {name: values[: min(len(values), 20)] for name, values in offers.items()}

@@ -144,10 +144,10 @@ class ParameterScaling:
     def spread(self, psi: Matrix) -> Matrix:
         """Root mean square of every attribute within offers, (n_psi, n_weights)."""
         if not len(self.model.shape):
-            return np.repeat(self._spread_of(np.zeros((1, 0))), len(psi), axis=0)
-        return self._spread_of(psi)
+            return np.repeat(self._sampled_spread(np.zeros((1, 0))), len(psi), axis=0)
+        return self._sampled_spread(psi)
 
-    def _spread_of(self, psi: Matrix) -> Matrix:
+    def _sampled_spread(self, psi: Matrix) -> Matrix:
         x = attributes_at(self.model, self._offer_sample, psi)
         with np.errstate(over="ignore", invalid="ignore"):
             away = x - x.mean(axis=2, keepdims=True)
@@ -218,10 +218,10 @@ class ParameterScaling:
             # A population is normal on links and may reach beyond the range that the model allows.
             found += sum(self._log_indicator(c, z[:, a]) for a, c in self._shape_coordinates())
         if isinstance(self.prior, (GaussianPrior, ScaledPrior)):
-            found += self._log_weight_prior(node)
+            found += self._log_prior_of_weight_coordinates(node)
         return found
 
-    def log_masses(self, natural: Matrix) -> Vector:
+    def log_prior_of_natural(self, natural: Matrix) -> Vector:
         """Unnormalised log-masses of a fixed grid's natural parameters (n, p)."""
         found = np.zeros(len(natural))
         if isinstance(self.prior, NaturalPrior):
@@ -281,7 +281,7 @@ class ParameterScaling:
             found[c.natural.index] = nodes, np.log(density)
         return found
 
-    def _log_weight_prior(self, node: NodeParameters) -> Vector:
+    def _log_prior_of_weight_coordinates(self, node: NodeParameters) -> Vector:
         """Log-density of z under a Gaussian or scaled prior of the weights."""
         d = node.theta.shape[1]
         if isinstance(self.prior, ScaledPrior):
@@ -310,7 +310,7 @@ class ParameterScaling:
         """Ends of each z that nodes span before answers: (p, 2)."""
         return np.array([self._z_range(a, c) for a, c in enumerate(self.coordinates.each)])
 
-    def _z_range(self, a: int, c: Coordinate) -> tuple[float, float]:
+    def _z_range(self, parameter: int, c: Coordinate) -> tuple[float, float]:
         if isinstance(self.prior, NaturalPrior) and self.prior.holds(c.name):
             density = self.prior.densities[c.name]
             tail = PRIOR.tail_mass

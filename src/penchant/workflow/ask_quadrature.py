@@ -102,7 +102,7 @@ class OfferProbabilities:
     entropy: Matrix | None
 
 
-def entropy(options: list[Matrix]) -> Matrix:
+def answer_entropy(options: list[Matrix]) -> Matrix:
     """Entropy of the answer in nats; a single probability stands for two options."""
     if len(options) == 1:
         inside = np.clip(options[0], 0.0, 1.0)
@@ -141,7 +141,7 @@ class Nodes:
     axes: tuple[Vector, ...] = ()
     boxes: Matrix | None = None
 
-    def by_group(self, values: Matrix) -> Matrix:
+    def values_by_group(self, values: Matrix) -> Matrix:
         """Reshape values at nodes (k, j) to (groups, nodes in each)."""
         sizes = (*self.shape_axes, *self.weight_axes)
         others = [a for a in range(len(sizes)) if a not in self.about_axes]
@@ -161,13 +161,13 @@ class Nodes:
 
     def utilities(self, record: Any) -> Matrix:
         """Utility of every option of every offer: (k, n_offers, n_options, j)."""
-        return self._utilities_at(attributes_at(self.scaling.model, record, self.psi))
+        return self._utilities_of_attributes(attributes_at(self.scaling.model, record, self.psi))
 
-    def _utilities_at(self, x: Matrix) -> Matrix:
+    def _utilities_of_attributes(self, x: Matrix) -> Matrix:
         k, n, m, d = x.shape
         with np.errstate(over="ignore", invalid="ignore"):
             found = x.reshape(k, n * m, d) @ self.theta.transpose(0, 2, 1)
-        return _finite(found.reshape(k, n, m, -1))
+        return _clip_infinite_utilities(found.reshape(k, n, m, -1))
 
     def probability_chunks(self) -> Iterator[OfferProbabilities]:
         """Probabilities of all offers, in chunks where they are too many to cache."""
@@ -179,29 +179,29 @@ class Nodes:
             yield self._all_probabilities
             return
         for start in range(0, n, size):
-            yield self.probabilities_of(
+            yield self.offer_probabilities(
                 {name: v[start : start + size] for name, v in offers.items()}
             )
 
     @cached_property
     def _all_probabilities(self) -> OfferProbabilities:
-        return self.probabilities_of(self.scaling.offers)
+        return self.offer_probabilities(self.scaling.offers)
 
-    def probabilities_of(self, offers: Mapping[str, Matrix]) -> OfferProbabilities:
+    def offer_probabilities(self, offers: Mapping[str, Matrix]) -> OfferProbabilities:
         """Choice probabilities of some offers."""
         x = attributes_at(self.scaling.model, unanswered_record(offers), self.psi)
         if x.shape[2] == 2:
             with np.errstate(over="ignore", invalid="ignore"):
                 # One difference of utilities instead of two utilities: half of the work and memory.
                 difference = (x[:, :, 0] - x[:, :, 1]) @ self.theta.transpose(0, 2, 1)
-                options = [1.0 / (1.0 + np.exp(_finite(difference)))]
+                options = [1.0 / (1.0 + np.exp(_clip_infinite_utilities(difference)))]
         else:
-            p = np.exp(log_probabilities(self._utilities_at(x)))
+            p = np.exp(log_probabilities(self._utilities_of_attributes(x)))
             options = [p[:, :, i] for i in range(p.shape[2])]
         found = [self.offers_by_group(p) for p in options]
         if found[0].shape[2] > 1:
             return OfferProbabilities(found, None)
-        return OfferProbabilities(found, entropy([p[:, :, 0] for p in found]))
+        return OfferProbabilities(found, answer_entropy([p[:, :, 0] for p in found]))
 
     def marginal(self, weights: Matrix, axis: int) -> Vector:
         """Marginal of the weights (k, j) along one axis of a grid."""
@@ -210,7 +210,7 @@ class Nodes:
         return np.asarray(whole.sum(axis=others))
 
 
-def _finite(utility: Matrix) -> Matrix:
+def _clip_infinite_utilities(utility: Matrix) -> Matrix:
     if np.isfinite(utility).all():
         return utility
     return np.nan_to_num(utility, posinf=HUGE_UTILITY, neginf=-HUGE_UTILITY)
@@ -251,24 +251,28 @@ class AdaptiveGridLayout:
 
     def initial_nodes(self) -> Nodes:
         """Grid over the box of the prior, all of it dense."""
-        ends = self._ends
-        return self._grid_over(np.stack([ends[:, 0], ends[:, 0], ends[:, 1], ends[:, 1]], axis=1))
+        ends = self._z_limits
+        return self._grid_in_boxes(
+            np.stack([ends[:, 0], ends[:, 0], ends[:, 1], ends[:, 1]], axis=1)
+        )
 
     @cached_property
-    def _ends(self) -> Matrix:
+    def _z_limits(self) -> Matrix:
         return self.scaling.z_ranges()
 
-    def _grid_over(self, boxes: Matrix) -> Nodes:
+    def _grid_in_boxes(self, boxes: Matrix) -> Nodes:
         n_nuisance = self.scaling.n_parameters - len(self.about)
         many, few = POINTS_PER_AXIS[len(self.about), n_nuisance]
         points = [many if a in self.about else few for a in range(len(boxes))]
         axes = tuple(_axis_points(box, n) for box, n in zip(boxes, points, strict=True))
-        z, psi, sizes = _mesh(self.scaling, axes)
+        z, psi, sizes = _mesh_z_and_psi(self.scaling, axes)
         q = self.scaling.n_shape
         # A node stands for the cell around it: its density is one over the cell's volume.
         widths = np.meshgrid(*(np.log(np.gradient(axis)) for axis in axes), indexing="ij")
         log_density = -np.sum(widths, axis=0).ravel()
-        made = _nodes(self.scaling, z, psi, sizes[:q], sizes[q:], self.about, axes, log_density)
+        made = _build_nodes(
+            self.scaling, z, psi, sizes[:q], sizes[q:], self.about, axes, log_density
+        )
         return replace(made, boxes=boxes)
 
     def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
@@ -280,11 +284,13 @@ class AdaptiveGridLayout:
                 for a, axis in enumerate(nodes.axes)
             ]
         )
-        return None if (new == nodes.boxes).all() else self._grid_over(new)
+        return None if (new == nodes.boxes).all() else self._grid_in_boxes(new)
 
-    def _adapted_box(self, a: int, box: Vector, axis: Vector, weight: Vector) -> tuple[float, ...]:
+    def _adapted_box(
+        self, parameter: int, box: Vector, axis: Vector, weight: Vector
+    ) -> tuple[float, ...]:
         """Outer and dense ends along one axis, for marginal probabilities `weight`."""
-        low, high = self._adapted_ends(a, axis, weight / np.gradient(axis))
+        low, high = self._adapted_limits(parameter, axis, weight / np.gradient(axis))
         _, first, last, _ = box
         below = np.cumsum(weight) - weight / 2
         tail = GRID.bulk_tail
@@ -296,9 +302,9 @@ class AdaptiveGridLayout:
             first, last = dense
         return low, max(low, float(first)), min(high, float(last)), high
 
-    def _adapted_ends(self, a: int, axis: Vector, density: Vector) -> tuple[float, float]:
+    def _adapted_limits(self, parameter: int, axis: Vector, density: Vector) -> tuple[float, float]:
         low, high, width = float(axis[0]), float(axis[-1]), float(axis[-1] - axis[0])
-        least, most = self._ends[a]
+        least, most = self._z_limits[parameter]
         top = density.max()
         tol = GRID.end_tol * (most - least)
         floor = GRID.max_end_density * top
@@ -342,13 +348,13 @@ class FixedGridLayout:
         """Grid of the given values, with prior masses instead of densities."""
         each = self.scaling.coordinates.each
         axes = tuple(c.link.coordinate(v) for c, v in zip(each, self.values, strict=True))
-        h, psi, sizes = _mesh(self.scaling, axes)
+        h, psi, sizes = _mesh_z_and_psi(self.scaling, axes)
         q, k = self.scaling.n_shape, len(psi)
         theta = self.scaling.coordinates.theta(h[:, q:])
         parameters = NodeParameters(
             h, theta, np.repeat(psi, len(h) // k, axis=0), np.ones_like(theta)
         )
-        log_prior = self.scaling.log_masses(self.scaling.coordinates.natural(h))
+        log_prior = self.scaling.log_prior_of_natural(self.scaling.coordinates.natural(h))
         return Nodes(
             self.scaling,
             h,
@@ -378,7 +384,7 @@ class SobolLayout:
     def initial_nodes(self) -> Nodes:
         """Draws around the middle of the prior's box."""
         low, high = self.scaling.z_ranges().T
-        return self._draws_around((low + high) / 2, np.diag(self.scaling.prior_sds() ** 2))
+        return self._normal_nodes_around((low + high) / 2, np.diag(self.scaling.prior_sds() ** 2))
 
     def adapted_nodes(self, nodes: Nodes, weights: Matrix) -> Nodes | None:
         """Draws with the posterior's moments, where the effective sample size is small."""
@@ -389,9 +395,9 @@ class SobolLayout:
         deviation = nodes.z - mean
         covariance = (deviation * share[:, None]).T @ deviation
         jitter = SOBOL.jitter * np.diag(covariance).max()
-        return self._draws_around(mean, covariance + jitter * np.eye(len(mean)))
+        return self._normal_nodes_around(mean, covariance + jitter * np.eye(len(mean)))
 
-    def _draws_around(self, mean: Vector, covariance: Matrix) -> Nodes:
+    def _normal_nodes_around(self, mean: Vector, covariance: Matrix) -> Nodes:
         p = len(mean)
         rest = [a for a in range(p) if a not in self.about]
         # Parameters of interest first: the Cholesky factor is lower triangular, so that theirs are
@@ -399,7 +405,7 @@ class SobolLayout:
         order = [*self.about, *rest]
         factor = np.linalg.cholesky(covariance[np.ix_(order, order)])
         factor *= 1.0 + SOBOL.widening / np.sqrt(p)
-        unit, sizes = _unit_draws(len(self.about), len(rest))
+        unit, sizes = _standard_normal_points(len(self.about), len(rest))
         drawn = unit @ factor.T
         z = np.empty_like(drawn)
         z[:, order] = drawn + mean[order]
@@ -409,10 +415,10 @@ class SobolLayout:
         psi = self.scaling.psi(z) if q else np.zeros((1, 0))
         shape_axes, weight_axes = (sizes, ()) if q else ((), sizes)
         log_density = -0.5 * (unit**2).sum(axis=1)
-        return _nodes(self.scaling, z, psi, shape_axes, weight_axes, (0,), (), log_density)
+        return _build_nodes(self.scaling, z, psi, shape_axes, weight_axes, (0,), (), log_density)
 
 
-def _mesh(
+def _mesh_z_and_psi(
     scaling: ParameterScaling, axes: Sequence[Vector]
 ) -> tuple[Matrix, Matrix, tuple[int, ...]]:
     """Product grid (k * j, p) of the axes, its psi (k, q), and the sizes of axes."""
@@ -423,24 +429,24 @@ def _mesh(
 
 
 @lru_cache(maxsize=16)
-def _unit_draws(n_about: int, n_rest: int) -> tuple[Matrix, tuple[int, int]]:
+def _standard_normal_points(n_of_interest: int, n_nuisance: int) -> tuple[Matrix, tuple[int, int]]:
     """Standard normal nodes: groups, with the same nuisance nodes in each."""
-    groups, inside = (SOBOL.n_groups, SOBOL.n_per_group) if n_rest else (SOBOL.n_alone, 1)
-    outer = _sobol(n_about, groups)
-    if not n_rest:
+    groups, inside = (SOBOL.n_groups, SOBOL.n_per_group) if n_nuisance else (SOBOL.n_alone, 1)
+    outer = _sobol_points(n_of_interest, groups)
+    if not n_nuisance:
         return outer, (groups, 1)
-    inner = _sobol(n_rest, inside)
+    inner = _sobol_points(n_nuisance, inside)
     both = [np.repeat(outer, inside, axis=0), np.tile(inner, (groups, 1))]
     return np.concatenate(both, axis=1), (groups, inside)
 
 
-def _sobol(dimension: int, n: int) -> Matrix:
+def _sobol_points(dimension: int, n: int) -> Matrix:
     rng, tail = np.random.default_rng(SOBOL.seed), SOBOL.min_uniform
     points = stats.qmc.Sobol(dimension, scramble=True, rng=rng).random(n)
     return np.asarray(special.ndtri(np.clip(points, tail, 1 - tail)))
 
 
-def _nodes(
+def _build_nodes(
     scaling: ParameterScaling,
     z: Matrix,
     psi: Matrix,

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import history_learnt_from
+from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import PortionFit
@@ -187,11 +187,11 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     else:
         of = {fit.subject: fit for fit in fits}
         pairs = [
-            (_subject_estimate(of, e.subject) if many else fits[0], e)
+            (_estimate_of_subject(of, e.subject) if many else fits[0], e)
             for e in as_episodes(episodes)
         ]
     # All episodes have a column of executed options, or none has: they are concatenated.
-    with_executed = any(history_learnt_from(episode) is not episode for _, episode in pairs)
+    with_executed = any(executed_history(episode) is not episode for _, episode in pairs)
     parts = [_episode_latents(fit, episode, with_executed) for fit, episode in pairs]
     without = dict.fromkeys(fit.subject for fit, _ in pairs if not _is_finite(fit))
     return _concatenate_episodes(parts, tuple(e.n_events for _, e in pairs), tuple(without))
@@ -205,7 +205,7 @@ def _episode_latents(
     # Without a finite estimate the values are NaN, and any psi will do: only shapes and names are
     # taken from the attributes there.
     at = psi if np.isfinite(psi).all() else np.array([s.grid()[0] for s in estimate.model.shape])
-    history = history_learnt_from(episode)
+    history = executed_history(episode)
     x = np.asarray(estimate.model.explanatory(history, *at))
     if _is_finite(estimate):
         q = x @ theta
@@ -344,9 +344,9 @@ def _object_array(values: list[Any]) -> Any:
     return labels
 
 
-def _chosen_values(values: Matrix, chosen: IntVector, which: BoolVector) -> Vector:
+def _chosen_values(values: Matrix, chosen: IntVector, has_choice: BoolVector) -> Vector:
     found = np.full(len(chosen), np.nan)
-    found[which] = values[np.flatnonzero(which), chosen[which]]
+    found[has_choice] = values[np.flatnonzero(has_choice), chosen[has_choice]]
     return found
 
 
@@ -386,13 +386,13 @@ def _fitted_episodes(estimate: Estimate) -> tuple[Any, ...]:
     return estimate.episodes
 
 
-def _subject_estimate(of: Mapping[Any, Estimate], subject: Any) -> Estimate:
-    if subject not in of:
+def _estimate_of_subject(estimate_by_subject: Mapping[Any, Estimate], subject: Any) -> Estimate:
+    if subject not in estimate_by_subject:
         raise DataError(
             f"episodes must be of subjects that were fitted; got {subject!r}. "
             "Fit all of them, or leave the others out."
         )
-    return of[subject]
+    return estimate_by_subject[subject]
 
 
 def _as_list(values: Any) -> list[Any]:
@@ -400,7 +400,7 @@ def _as_list(values: Any) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class PortionBeliefs:
+class BatchBeliefs:
     """Latent variables of every event of a portion of subjects, one row each; picklable.
 
     Attributes

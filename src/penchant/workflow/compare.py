@@ -18,7 +18,7 @@ from penchant._typing import IntVector, Labels, Vector
 from penchant.arguments import whole_number
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import SubjectScan
+from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError, argument
 from penchant.inference.fit_each import OF_CHOICES, PortionFit, fit_each_model, portion_fit
 from penchant.models.model import Model
@@ -39,22 +39,22 @@ from penchant.workflow.comparison import (
     PopulationComparison,
     PopulationCriterion,
     compare_populations,
-    named_doubts,
+    model_setting_doubts,
 )
 from penchant.workflow.selection import (
     Folds,
     HeldOut,
-    checked_pairs,
-    held_out,
+    checked_nested_pairs,
+    cross_validation_splits,
+    held_out_log_likelihoods,
     is_missing,
     likelihood_ratios,
     object_array,
-    splits,
 )
 
 
 @dataclass(frozen=True)
-class PortionScores:
+class BatchScores:
     """Fit of a portion of subjects, reduced to what a comparison needs; picklable."""
 
     fits: PortionFit
@@ -81,7 +81,7 @@ class PortionScores:
         return str(self.fits)
 
 
-def compare_people(
+def compare_scanned_subjects(
     models: Mapping[str, Model],
     people: SubjectScan,
     criterion: Criterion,
@@ -94,9 +94,9 @@ def compare_people(
     closed = {name: fit.model for name, fit in fits.items() if fit.model is not None}
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in closed.values())
     # Checked before the fits, which may take hours.
-    checked_pairs(nested, tuple(closed), n_parameters)
+    checked_nested_pairs(nested, tuple(closed), n_parameters)
     found = [
-        people.fit_subjects(PortionScores(fit), engine=engine, threads=threads)
+        people.fit_subjects(BatchScores(fit), engine=engine, threads=threads)
         for fit in fits.values()
     ]
     subjects = found[0]["subject"].tolist()
@@ -127,7 +127,7 @@ def compare_people(
 SUBJECT_FOLDS = "subject"
 
 
-def compare_sets(
+def compare_attribute_sets(
     sets: Mapping[str, Attributes],
     choices: Choices,
     *,
@@ -158,14 +158,14 @@ def compare_sets(
         How decisions were held out, and with which prior.
     """
     sizes = tuple(len(one.attributes) for one in sets.values())
-    checked_pairs(nested, tuple(sets), sizes)
+    checked_nested_pairs(nested, tuple(sets), sizes)
     labels = None if folds is None else _decision_folds(choices, folds, pool)
     # Folds are made first: with `pool`, leave-one-subject-out needs the subjects that pooling
     # removes.
     compared = replace(choices, subject=None, subject_labels=None) if pool else choices
     undivided: tuple[Any, ...] = ()
     if labels is not None and compared.subject is not None:
-        compared, labels, undivided = _drop_undivided(compared, labels)
+        compared, labels, undivided = _drop_single_fold_subjects(compared, labels)
     fits = [_fit_subjects(compared, one.attributes, None, threads) for one in sets.values()]
     held = None
     if labels is not None:
@@ -219,7 +219,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
         # Every k-th decision of each subject, not of the whole table: all subjects then have about
         # as many decisions in each fold.
         codes = np.zeros(n, dtype=np.int64) if pool or choices.subject is None else choices.subject
-        return object_array([t % k for t in _ordinals(codes)])
+        return object_array([t % k for t in _positions_within_codes(codes)])
     given = object_array(list(folds))
     if len(given) != n or any(is_missing(label) for label in given.tolist()):
         raise DataError(
@@ -229,7 +229,7 @@ def _decision_folds(choices: Choices, folds: Any, pool: bool) -> Labels:
     return given
 
 
-def _ordinals(codes: IntVector) -> list[int]:
+def _positions_within_codes(codes: IntVector) -> list[int]:
     """Ordinal of each decision among those of its subject, from 0."""
     counts: dict[int, int] = {}
     found = []
@@ -239,7 +239,9 @@ def _ordinals(codes: IntVector) -> list[int]:
     return found
 
 
-def _drop_undivided(choices: Choices, labels: Labels) -> tuple[Choices, Labels, tuple[Any, ...]]:
+def _drop_single_fold_subjects(
+    choices: Choices, labels: Labels
+) -> tuple[Choices, Labels, tuple[Any, ...]]:
     """Choices and folds less subjects with all decisions in one fold, and who these are."""
     assert choices.subject is not None
     names = choices.subject_labels or ()
@@ -301,7 +303,7 @@ def _held_out_decisions(
         log_likelihoods=found,
         subjects=object_array([owner[code] for code in codes.tolist()]),
         blocks=object_array([None] * n),
-        events=np.array(_ordinals(codes), dtype=np.int64),
+        events=np.array(_positions_within_codes(codes), dtype=np.int64),
         folds=labels,
         without=without,
         words=words,
@@ -436,16 +438,16 @@ def compare_models(
     sets = _checked_sets(models, episodes)
     if sets is not None:
         choices, attributes = rival_sets(*sets)
-        return compare_sets(
+        return compare_attribute_sets(
             attributes,
             choices,
             folds=folds,
             criterion=criterion,
-            parameter_prior=_without_map(parameter_prior),
+            parameter_prior=_prior_without_map(parameter_prior),
             nested=nested,
             pool=pool or choices.subject is None,
             threads=threads,
-            words=f"{_folds_words(folds)}, {_prior_words(parameter_prior)}",
+            words=f"{_describe_folds(folds)}, {_describe_prior(parameter_prior)}",
         )
     if pool:
         raise DataError(
@@ -459,7 +461,9 @@ def compare_models(
                 "criterion must be 'aic' or 'bic' for a scan, without folds; got held-out "
                 "decisions. Read some subjects for these."
             )
-        return compare_people(named, episodes, criterion or "bic", nested, engine, threads)
+        return compare_scanned_subjects(
+            named, episodes, criterion or "bic", nested, engine, threads
+        )
     if engine is not None:
         raise DataError("engine must be left out for data in memory; got one. It is for a scan.")
     data = as_episodes(episodes)
@@ -467,8 +471,8 @@ def compare_models(
     if criterion is None:
         criterion = "bic" if folds is None else "held_out"
     n_parameters = tuple(len(model.weights) + len(model.shape) for model in named.values())
-    checked_pairs(nested, tuple(named), n_parameters)
-    cut = None if folds is None else splits(data, folds)
+    checked_nested_pairs(nested, tuple(named), n_parameters)
+    cut = None if folds is None else cross_validation_splits(data, folds)
     undivided: tuple[Any, ...] = ()
     if cut is not None:
         divided = {split.subject for split in cut}
@@ -480,8 +484,10 @@ def compare_models(
     log_likelihood = np.array([[e.log_likelihood for e in found] for found in fits]).T
     held = None
     if cut is not None:
-        how = f"{_folds_words(folds)}, {_prior_words(parameter_prior)}"
-        held = held_out(named, compared, cut, parameter_prior, average, threads, how)
+        how = f"{_describe_folds(folds)}, {_describe_prior(parameter_prior)}"
+        held = held_out_log_likelihoods(
+            named, compared, cut, parameter_prior, average, threads, how
+        )
     found = ModelComparison(
         models=named,
         subjects=subjects,
@@ -495,7 +501,7 @@ def compare_models(
         held_out=held,
         criterion=criterion,
         likelihood_ratios=likelihood_ratios(nested, tuple(named), log_likelihood, n_parameters),
-        doubts=named_doubts(named, data),
+        doubts=model_setting_doubts(named, data),
     )
     found.scores()  # refuses a criterion that there is nothing for
     return found
@@ -563,12 +569,12 @@ def _scored_subjects(episodes: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[An
     return tuple(s for s in everybody if s in scored), unscored
 
 
-def _without_map(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
+def _prior_without_map(prior: ParameterPrior | MapPrior | None) -> ParameterPrior | None:
     """Prior of the weights of choices, which have no map."""
     return ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
 
 
-def _folds_words(folds: Folds | None) -> str:
+def _describe_folds(folds: Folds | None) -> str:
     if isinstance(folds, str):
         return f"{folds}s that the fit did not see"
     if isinstance(folds, (int, np.integer)):
@@ -576,5 +582,5 @@ def _folds_words(folds: Folds | None) -> str:
     return "decisions that the fit did not see, folds as given"
 
 
-def _prior_words(prior: ParameterPrior | MapPrior | None) -> str:
+def _describe_prior(prior: ParameterPrior | MapPrior | None) -> str:
     return "maximum likelihood" if prior is None else f"{prior} prior"

@@ -42,7 +42,7 @@ from penchant.workflow.selection import (
     HeldOut,
     LikelihoodRatio,
     ModelSelection,
-    checked_pairs,
+    checked_nested_pairs,
     select_models,
 )
 
@@ -67,7 +67,7 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
         return (
             notes[0].replace(" for each subject", " for all"),
             *notes[1:],
-            *_ratio_sentences(found),
+            *_likelihood_ratio_sentences(found),
         )
     if found.selection is None:
         notes.append("No share and PXP, as a score is infinite.")
@@ -77,7 +77,7 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
             f"selection with {EVIDENCE_LABELS[found.criterion]} as log-evidence; probability that "
             f"all models are as frequent: {found.selection.equal_probability:.3f}."
         )
-    notes += _ratio_sentences(found)
+    notes += _likelihood_ratio_sentences(found)
     if found.left_out:
         notes.append(f"Left out, without a decision: {format_list(map(str, found.left_out))}.")
     if found.undivided:
@@ -88,15 +88,15 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def named_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -> tuple[str, ...]:
+def model_setting_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -> tuple[str, ...]:
     """Sentences on settings that the episodes speak against, each with its model's name."""
     return tuple(
         f"{name}: {doubt}" for name, model in models.items() for doubt in doubts_of(model, episodes)
     )
 
 
-def _ratio_sentences(found: ModelComparison) -> list[str]:
-    return [_ratio_sentence(ratio, found.subjects) for ratio in found.likelihood_ratios]
+def _likelihood_ratio_sentences(found: ModelComparison) -> list[str]:
+    return [_likelihood_ratio_sentence(ratio, found.subjects) for ratio in found.likelihood_ratios]
 
 
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
@@ -110,43 +110,47 @@ def comparison_document(found: ModelComparison) -> dict[str, Any]:
         "models": [_model_document(found, k) for k in range(len(found.names))],
         "subjects": [_subject_document(found, i) for i in range(len(found.subjects))],
         "equal_probability": None if chosen is None else chosen.equal_probability,
-        "likelihood_ratios": [_ratio_document(ratio) for ratio in found.likelihood_ratios],
+        "likelihood_ratios": [
+            _likelihood_ratio_document(ratio) for ratio in found.likelihood_ratios
+        ],
         "notes": list(found.notes),
     }
 
 
-def _model_document(found: ModelComparison, k: int) -> dict[str, Any]:
-    chosen, name = found.selection, found.names[k]
+def _model_document(found: ModelComparison, model_index: int) -> dict[str, Any]:
+    chosen, name = found.selection, found.names[model_index]
     return {
         "name": name,
         "model": str(found.models[name]),
-        "n_parameters": found.n_parameters[k],
-        "log_likelihood": to_json_numbers(float(found.log_likelihood[:, k].sum())),
-        "aic": to_json_numbers(float(found.aic[:, k].sum())),
-        "bic": to_json_numbers(float(found.bic[:, k].sum())),
+        "n_parameters": found.n_parameters[model_index],
+        "log_likelihood": to_json_numbers(float(found.log_likelihood[:, model_index].sum())),
+        "aic": to_json_numbers(float(found.aic[:, model_index].sum())),
+        "bic": to_json_numbers(float(found.bic[:, model_index].sum())),
         "held_out_log_likelihood": to_json_numbers(
-            float(found.held_out_log_likelihood[:, k].sum())
+            float(found.held_out_log_likelihood[:, model_index].sum())
         ),
-        "n_best": int(found.n_best[k]),
-        "frequency": None if chosen is None else float(chosen.frequencies[k]),
-        "exceedance": None if chosen is None else float(chosen.exceedance[k]),
-        "protected_exceedance": None if chosen is None else float(chosen.protected_exceedance[k]),
+        "n_best": int(found.n_best[model_index]),
+        "frequency": None if chosen is None else float(chosen.frequencies[model_index]),
+        "exceedance": None if chosen is None else float(chosen.exceedance[model_index]),
+        "protected_exceedance": None
+        if chosen is None
+        else float(chosen.protected_exceedance[model_index]),
     }
 
 
-def _subject_document(found: ModelComparison, i: int) -> dict[str, Any]:
+def _subject_document(found: ModelComparison, subject_index: int) -> dict[str, Any]:
     return {
-        "subject": to_json_label(found.subjects[i]),
-        "n_decisions": int(found.n_decisions[i]),
-        "statuses": list(found.statuses[i]),
-        "log_likelihood": to_json_numbers(found.log_likelihood[i]),
-        "aic": to_json_numbers(found.aic[i]),
-        "bic": to_json_numbers(found.bic[i]),
-        "held_out_log_likelihood": to_json_numbers(found.held_out_log_likelihood[i]),
+        "subject": to_json_label(found.subjects[subject_index]),
+        "n_decisions": int(found.n_decisions[subject_index]),
+        "statuses": list(found.statuses[subject_index]),
+        "log_likelihood": to_json_numbers(found.log_likelihood[subject_index]),
+        "aic": to_json_numbers(found.aic[subject_index]),
+        "bic": to_json_numbers(found.bic[subject_index]),
+        "held_out_log_likelihood": to_json_numbers(found.held_out_log_likelihood[subject_index]),
     }
 
 
-def _ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
+def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
     n, n_low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
     words = (
         f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
@@ -160,7 +164,7 @@ def _ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
     return words
 
 
-def _ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
+def _likelihood_ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
     return {
         "smaller": ratio.smaller,
         "larger": ratio.larger,
@@ -650,7 +654,7 @@ def compare_populations(
         for name, model in models.items()
     }
     sizes = [fit.n_parameters for fit in fits.values()]
-    checked_pairs(nested, tuple(fits), sizes)
+    checked_nested_pairs(nested, tuple(fits), sizes)
     pairs = tuple((str(a), str(b)) for a, b in nested)
-    doubts = named_doubts(models, scored)
+    doubts = model_setting_doubts(models, scored)
     return PopulationComparison(fits, asked, pairs, doubts)  # type: ignore[arg-type]  # checked

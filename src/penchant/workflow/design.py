@@ -33,7 +33,7 @@ from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_isf, normal_sf, t_sf
 from penchant.workflow.recover import (
-    check_simulation,
+    check_simulation_arguments,
     draw_people,
     recovered_parameters,
     simulate_people,
@@ -157,14 +157,14 @@ class Design(Result):
             (("Goal", self.goal), ("Share of simulations that must reach it", f"{self.target:g}")),
             (self.unit_words, "share", "Monte Carlo s.e.", "median width")[: 3 + widths],
             rows,
-            (_bracket_words(*self.bracket),),
+            (_describe_bracket(*self.bracket),),
         )
 
     def __repr__(self) -> str:
         return f"<Design: {self.needed} {self.unit} needed for {self.goal}>"
 
 
-def smallest_sufficient(
+def find_smallest_sufficient_size(
     evaluate: Callable[[int], DesignPoint],
     first: int,
     most: int,
@@ -183,20 +183,20 @@ def smallest_sufficient(
     low, high = 0, first
     while not reached(high):
         if high >= most:
-            return Design(None, unit, goal, target, _sorted(tried))
+            return Design(None, unit, goal, target, _points_by_size(tried))
         low, high = high, min(2 * high, most)
     while low and high > low + 1 and high > DESIGN.search_ratio * low:
         # Bisect by the geometric mean: errors fall with the root of n, so that ratios of n matter.
         middle = int(np.clip(round(np.sqrt(low * high)), low + 1, high - 1))
         low, high = (low, middle) if reached(middle) else (middle, high)
-    return Design(high, unit, goal, target, _sorted(tried))
+    return Design(high, unit, goal, target, _points_by_size(tried))
 
 
-def _sorted(tried: dict[int, DesignPoint]) -> tuple[DesignPoint, ...]:
+def _points_by_size(tried: dict[int, DesignPoint]) -> tuple[DesignPoint, ...]:
     return tuple(tried[n] for n in sorted(tried))
 
 
-def binomial_error(share: float, n: int) -> float:
+def binomial_standard_error(share: float, n: int) -> float:
     """Monte Carlo standard error of a share."""
     # Agresti & Coull (1998) add two successes and two failures: the plain error would be 0 where
     # all or none succeed, and the search would take chance for certainty.
@@ -204,7 +204,7 @@ def binomial_error(share: float, n: int) -> float:
     return float(np.sqrt(p * (1 - p) / (n + 4)))
 
 
-def _bracket_words(small: int | None, large: int | None) -> str:
+def _describe_bracket(small: int | None, large: int | None) -> str:
     text = "By two Monte Carlo standard errors, "
     text += "no number tried is too small" if small is None else f"{small} is too small"
     return text + (" and none is surely enough." if large is None else f" and {large} is enough.")
@@ -321,7 +321,7 @@ def design(
     >>> 55 < found.needed < 75  # by the formula 61.5, at p = 1/2
     True
     """
-    check_simulation(model, task, rng, parameter_prior)
+    check_simulation_arguments(model, task, rng, parameter_prior)
     if not isinstance(goal, (Narrow, Differ)):
         raise DataError(
             f"goal must be Narrow or Differ; got {goal!r}. Write goal=pn.Narrow('learning_rate', "
@@ -389,12 +389,14 @@ def _design_decisions(
         widths = widths / np.abs(found.true) if goal.relative else widths
         reached = float((widths <= width).mean())
         return DesignPoint(
-            n, reached, binomial_error(reached, n_subjects), float(np.median(widths))
+            n, reached, binomial_standard_error(reached, n_subjects), float(np.median(widths))
         )
 
     words = f"{100 * goal.level:g} % interval of {parameter} at most {width:g} wide"
     words += ", relative to its true value" if goal.relative else ""
-    return smallest_sufficient(evaluate, goal.first, goal.most, goal.share, DECISIONS_UNIT, words)
+    return find_smallest_sufficient_size(
+        evaluate, goal.first, goal.most, goal.share, DECISIONS_UNIT, words
+    )
 
 
 def _design_subjects(
@@ -421,7 +423,7 @@ def _design_subjects(
     # subjects from the fitted pools.
     groups = (parameters, {**parameters, **goal.against})
     pools = [
-        _tested_estimates(model, task, given, parameter, n_pool, own, fitting)
+        _simulate_and_fit_group(model, task, given, parameter, n_pool, own, fitting)
         for given, own in zip(groups, rng.spawn(2), strict=True)
     ]
     seed = int(rng.integers(2**63))
@@ -430,16 +432,18 @@ def _design_subjects(
         own = np.random.default_rng([seed, n])
         p = _experiment_p_values(pools[0], pools[1], n, goal.n_experiments, own)
         power = float((p < alpha).mean())
-        experiment_error = binomial_error(power, goal.n_experiments)
+        experiment_error = binomial_standard_error(power, goal.n_experiments)
         redrawn = [_bootstrap_power(pools, n, alpha, own) for _ in range(DESIGN.n_pool_redraws)]
         error = float(np.hypot(experiment_error, np.std(redrawn, ddof=1)))
         return DesignPoint(n, power, error, np.nan)
 
     words = f"a difference in {parameter} at p < {alpha:g}"
-    return smallest_sufficient(evaluate, 2, goal.most, goal.power, "subjects in each group", words)
+    return find_smallest_sufficient_size(
+        evaluate, 2, goal.most, goal.power, "subjects in each group", words
+    )
 
 
-def _tested_estimates(
+def _simulate_and_fit_group(
     model: Model,
     task: Task,
     given: Mapping[str, Any],
@@ -459,11 +463,11 @@ def _tested_estimates(
 
 
 def _experiment_p_values(
-    a: Vector, b: Vector, n: int, count: int, rng: np.random.Generator
+    first_group: Vector, second_group: Vector, n: int, n_experiments: int, rng: np.random.Generator
 ) -> Vector:
     """P-values of Welch's tests in `count` experiments with n subjects in each group."""
-    x = a[rng.integers(len(a), size=(count, n))]
-    y = b[rng.integers(len(b), size=(count, n))]
+    x = first_group[rng.integers(len(first_group), size=(n_experiments, n))]
+    y = second_group[rng.integers(len(second_group), size=(n_experiments, n))]
     return welch_p_values(x, y)
 
 

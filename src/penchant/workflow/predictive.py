@@ -17,7 +17,7 @@ from scipy import linalg
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.arguments import check_rng, whole_number
-from penchant.bandit.episode import history_learnt_from
+from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.model_estimate import model_source
@@ -70,7 +70,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     # psi is drawn on the unconstrained scale (delta method), where its posterior is nearer to
     # normal.
     unit = np.concatenate([np.ones(d), stretch])
-    centre = np.concatenate([estimate.weights, _unconstrained(estimate.model, estimate.psi)])
+    centre = np.concatenate([estimate.weights, _unconstrained_psi(estimate.model, estimate.psi)])
     free = _free_parameters(estimate)
     covariance = (estimate.covariance / np.outer(unit, unit))[np.ix_(free, free)]
     root = _covariance_root(covariance)
@@ -80,7 +80,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
         # Twice as many as needed: one batch is enough where half of the draws are valid.
         batch = np.tile(centre, (2 * n_draws, 1))
         batch[:, free] += rng.standard_normal((len(batch), int(free.sum()))) @ root.T
-        valid = batch[_is_valid(estimate.model, batch, d, free)]
+        valid = batch[_is_in_domain(estimate.model, batch, d, free)]
         kept.append(valid)
         count, tried = count + len(valid), tried + len(batch)
         if tried > MAX_DRAWS_PER_KEPT * n_draws:
@@ -144,7 +144,7 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
 
 def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
     """Log-probability of every option at every event: (n_events, n_options)."""
-    q = np.asarray(model.explanatory(history_learnt_from(episode), *psi)) @ theta
+    q = np.asarray(model.explanatory(executed_history(episode), *psi)) @ theta
     available = getattr(episode, "available", None)
     if available is not None:
         q = np.where(available, q, -np.inf)
@@ -174,11 +174,11 @@ def _covariance_root(covariance: Matrix) -> Matrix:
     return np.asarray(sd[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _unconstrained(model: Any, psi: Vector) -> Vector:
+def _unconstrained_psi(model: Any, psi: Vector) -> Vector:
     return np.array([float(s.to_unconstrained(v)) for s, v in zip(model.shape, psi, strict=True)])
 
 
-def _is_valid(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
+def _is_in_domain(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
     positive = [a for a in positive_weights(model) if free[a]]
     valid = (draws[:, positive] > 0).all(axis=1)
     for q, shape in enumerate(model.shape):
@@ -213,7 +213,9 @@ class Decisions:
     part: IntVector
 
 
-def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None) -> Decisions:
+def scored_decisions(
+    episode: Any, best: Matrix, n_parts: int, simulated_choices: Any = None
+) -> Decisions:
     """Collect the scored decisions of an episode.
 
     Parameters
@@ -224,11 +226,11 @@ def decisions_of(episode: Any, best: Matrix, n_parts: int, replaced: Any = None)
         (n_events, n_options): whether each option pays best.
     n_parts
         Number of parts of equally many decisions.
-    replaced
+    simulated_choices
         Simulated choices (n_decisions,) in place of the episode's; the history stays.
     """
     at = np.flatnonzero(episode.scored)
-    chosen = episode.chosen[at] if replaced is None else np.asarray(replaced)
+    chosen = episode.chosen[at] if simulated_choices is None else np.asarray(simulated_choices)
     is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
     made = np.flatnonzero((episode.chosen != NOTHING) & is_choice)
     # Repetitions count the choice before even if it is not scored: the player made it all the same.
@@ -242,7 +244,7 @@ def best_options(episode: Any, n_options: int) -> Matrix:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
-    executed = history_learnt_from(episode).chosen
+    executed = executed_history(episode).chosen
     known = ~np.isnan(rewards) & (executed != NOTHING)
     if known.any():
         counts = np.bincount(executed[known], minlength=n_options)
@@ -270,17 +272,17 @@ def choice_statistics(plays: list[Decisions], n_options: int, n_parts: int) -> V
     if n_options <= MAX_SHARE_OPTIONS:
         found += (np.bincount(chosen, minlength=n_options) / max(len(chosen), 1)).tolist()
     follows = previous != NOTHING
-    found.append(_share(chosen[follows] != previous[follows]))
-    found.append(_share(is_best))
-    found += [_share(is_best[part == j]) for j in range(n_parts)]
+    found.append(_share_true(chosen[follows] != previous[follows]))
+    found.append(_share_true(is_best))
+    found += [_share_true(is_best[part == j]) for j in range(n_parts)]
     return np.array(found)
 
 
-def _share(which: BoolVector) -> float:
-    return float(which.mean()) if len(which) else np.nan
+def _share_true(mask: BoolVector) -> float:
+    return float(mask.mean()) if len(mask) else np.nan
 
 
-def draw_after_history(
+def draw_choices_given_history(
     estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
 ) -> list[IntVector]:
     """Draw every scored choice given the true history before it, once for each draw."""
@@ -291,18 +293,18 @@ def draw_after_history(
     return found
 
 
-def play_anew(
+def simulate_task_again(
     estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Let agents play the person's episode in a world, one agent for each draw."""
-    task = Task(world_of(world, episode), n_decisions=int(episode.is_choice.sum()))
+    task = Task(world_of_episode(world, episode), n_decisions=int(episode.is_choice.sum()))
     return [
         play_like(episode, task, estimate.model, parameters, rng)
         for parameters in natural_draws(estimate, draws)
     ]
 
 
-def world_of(world: Any, episode: Any) -> Any:
+def world_of_episode(world: Any, episode: Any) -> Any:
     """The world of an episode: the one for all, or that of its subject, block or both."""
     if hasattr(episode, "offers"):
         raise DataError(
@@ -320,7 +322,7 @@ def world_of(world: Any, episode: Any) -> Any:
     )
 
 
-def _is_redrawn(world: Any) -> bool:
+def _is_random_world(world: Any) -> bool:
     """Whether a world differs from person to person, so that its best option is unknown."""
     return callable(world) or isinstance(world, World)
 
@@ -348,7 +350,7 @@ class BestOptions:
     def is_by_rewards(self) -> bool:
         """Whether the rewards received decide which option is best, in some episodes at least."""
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
-        return self.given is None and any(own is None or _is_redrawn(own) for own in worlds)
+        return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
 
     def at(self, episode: Any, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
@@ -359,8 +361,8 @@ class BestOptions:
         if self.given is not None:
             given = self._given_best()
             return np.asarray(given[number % len(given)][:, None] == options)
-        own = None if self.world is None else world_of(self.world, like)
-        if own is None or _is_redrawn(own):
+        own = None if self.world is None else world_of_episode(self.world, like)
+        if own is None or _is_random_world(own):
             return best_options(episode, self.n_options)
         if isinstance(own, Landscape):
             return np.tile(own.mean_rewards == own.best, (episode.n_events, 1))
@@ -560,7 +562,7 @@ def predictive_check(
     episodes = [e for fit, _ in drawn for e in _scored_episodes(fit)]
     n_options = _n_options(drawn[0][0], episodes[0])
     ranked = BestOptions(n_options, best, world)
-    observed = [decisions_of(e, ranked.at(e, e), n_parts) for e in episodes]
+    observed = [scored_decisions(e, ranked.at(e, e), n_parts) for e in episodes]
     replicas: list[list[Decisions]] = [[] for _ in range(n_draws)]
     with progress("Simulating people", len(drawn)) as advance:
         for fit, draws in drawn:
@@ -595,10 +597,10 @@ def _simulated_decisions(
     """Simulate the decisions of one episode, once for each draw."""
     if ranked.world is None:
         best = ranked.at(episode, episode)
-        choices = draw_after_history(fit, episode, draws, rng)
-        return [decisions_of(episode, best, n_parts, chosen) for chosen in choices]
-    plays = play_anew(fit, episode, draws, ranked.world, rng)
-    return [decisions_of(play, ranked.at(play, episode), n_parts) for play in plays]
+        choices = draw_choices_given_history(fit, episode, draws, rng)
+        return [scored_decisions(episode, best, n_parts, chosen) for chosen in choices]
+    plays = simulate_task_again(fit, episode, draws, ranked.world, rng)
+    return [scored_decisions(play, ranked.at(play, episode), n_parts) for play in plays]
 
 
 def _scored_episodes(estimate: Estimate) -> list[Any]:

@@ -41,7 +41,7 @@ People = dict[str, Vector]
 RANGES_HINT = "Give a number, or a range (low, high), for all natural parameters of the model."
 
 
-def check_simulation(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
+def check_simulation_arguments(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
     """Refuse a word, a class or a table where a model, a task, a prior or an rng is needed."""
     refuse_no_model(model)
     refuse_word(prior)
@@ -188,7 +188,7 @@ class RecoveredParameter:
     @property
     def bias(self) -> float:
         """Mean error."""
-        return _mean(self.errors)
+        return _mean_or_nan(self.errors)
 
     @property
     def bias_error(self) -> float:
@@ -199,17 +199,17 @@ class RecoveredParameter:
     @property
     def rmse(self) -> float:
         """Root of the mean squared error."""
-        return float(np.sqrt(_mean(self.errors**2)))
+        return float(np.sqrt(_mean_or_nan(self.errors**2)))
 
     @property
     def log_bias(self) -> float:
         """Mean error of the logarithm, for positive parameters."""
-        return _mean(self._log_errors)
+        return _mean_or_nan(self._log_errors)
 
     @property
     def log_rmse(self) -> float:
         """Root of the mean squared error of the logarithm, for positive parameters."""
-        return float(np.sqrt(_mean(self._log_errors**2)))
+        return float(np.sqrt(_mean_or_nan(self._log_errors**2)))
 
     @property
     def _log_errors(self) -> Vector:
@@ -233,7 +233,7 @@ class RecoveredParameter:
     @property
     def coverage(self) -> float:
         """Share of the intervals that hold the true value."""
-        return _mean(self.covered[self.has_interval].astype(float))
+        return _mean_or_nan(self.covered[self.has_interval].astype(float))
 
     @property
     def coverage_error(self) -> float:
@@ -244,16 +244,16 @@ class RecoveredParameter:
     @property
     def correlation(self) -> float:
         """Pearson's correlation of true and estimated values, or of their logarithms."""
-        x, y = self._pairs()
-        return float(np.corrcoef(x, y)[0, 1]) if _varies(x, y) else np.nan
+        x, y = self._true_and_estimated()
+        return float(np.corrcoef(x, y)[0, 1]) if _both_vary(x, y) else np.nan
 
     @property
     def rank_correlation(self) -> float:
         """Spearman's correlation of true and estimated values."""
-        x, y = self._pairs()
-        return float(scipy.stats.spearmanr(x, y).statistic) if _varies(x, y) else np.nan
+        x, y = self._true_and_estimated()
+        return float(scipy.stats.spearmanr(x, y).statistic) if _both_vary(x, y) else np.nan
 
-    def _pairs(self) -> tuple[Vector, Vector]:
+    def _true_and_estimated(self) -> tuple[Vector, Vector]:
         known = self.has_estimate
         x, y = self.true[known], self.estimated[known]
         return (np.log(x), np.log(y)) if self.positive else (x, y)
@@ -309,11 +309,11 @@ class RecoveredParameter:
         }
 
 
-def _mean(values: Vector) -> float:
+def _mean_or_nan(values: Vector) -> float:
     return float(values.mean()) if len(values) else np.nan
 
 
-def _varies(x: Vector, y: Vector) -> bool:
+def _both_vary(x: Vector, y: Vector) -> bool:
     """Whether a correlation means anything: of two points it is 1 or -1 always."""
     return len(x) > 2 and bool(np.ptp(x) > 0) and bool(np.ptp(y) > 0)
 
@@ -512,7 +512,7 @@ def recover(
     True
     """
     check_level(level)
-    check_simulation(model, task, rng, parameter_prior)
+    check_simulation_arguments(model, task, rng, parameter_prior)
     people = draw_people(model, parameters, n_subjects, rng)
     plays = simulate_people(people, model, task, rng)
     episodes = [episode for mine in plays for episode in mine]

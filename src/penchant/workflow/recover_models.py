@@ -29,7 +29,7 @@ from penchant.output import (
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import DEFAULT_PRIOR, compare_models
 from penchant.workflow.comparison import CRITERION_LABELS, Criterion
-from penchant.workflow.recover import check_simulation, draw_people, simulate_people
+from penchant.workflow.recover import check_simulation_arguments, draw_people, simulate_people
 from penchant.workflow.selection import Folds
 
 
@@ -93,7 +93,12 @@ class ModelRecovery(Result):
     def table(self) -> Table:
         """The confusion matrix as a table, the inversion matrix beside it."""
         rows = tuple(
-            (self._label(k), *map(_share_words, self.confusion[k]), "|", *map(_share_words, share))
+            (
+                self._label(k),
+                *map(_format_share, self.confusion[k]),
+                "|",
+                *map(_format_share, share),
+            )
             for k, share in enumerate(self.inversion)
         )
         found = tuple(map(self._short_label, range(len(self.names))))
@@ -111,15 +116,19 @@ class ModelRecovery(Result):
             tuple(notes),
         )
 
-    def _label(self, k: int) -> str:
+    def _label(self, model_index: int) -> str:
         """Name of a row, with the number that its column has instead of a long name."""
-        return self.names[k] if self._fits else f"{k + 1} {self.names[k]}"
+        return (
+            self.names[model_index]
+            if self._fits_table_width
+            else f"{model_index + 1} {self.names[model_index]}"
+        )
 
-    def _short_label(self, k: int) -> str:
-        return self.names[k] if self._fits else str(k + 1)
+    def _short_label(self, model_index: int) -> str:
+        return self.names[model_index] if self._fits_table_width else str(model_index + 1)
 
     @property
-    def _fits(self) -> bool:
+    def _fits_table_width(self) -> bool:
         """Whether both matrices can have the names above them, in one piece."""
         longest = max(map(len, self.names))
         return longest + 2 * sum(len(name) + 2 for name in self.names) < MAX_TABLE_WIDTH
@@ -202,7 +211,7 @@ def recover_models(
             '{"learner": QLearning(2)} and {"learner": {"temperature": (0.1, 0.5), ...}}.'
         )
     for model in models.values():
-        check_simulation(model, task, rng, parameter_prior)
+        check_simulation_arguments(model, task, rng, parameter_prior)
     _check_ranges(models, parameters, folds)
     counts, undecided = [], []
     used: Criterion = "bic"
@@ -239,7 +248,7 @@ def _check_ranges(models: Mapping[str, Model], parameters: Mapping[str, Any], fo
         )
 
 
-def _share_words(share: float) -> str:
+def _format_share(share: float) -> str:
     return "-" if np.isnan(share) else f"{share:.2f}"
 
 

@@ -65,7 +65,7 @@ class Split:
     positions: IntVector
 
 
-def splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
+def cross_validation_splits(episodes: Sequence[Any], folds: Folds) -> list[Split]:
     """Splits of every subject who has decisions in more than one fold.
 
     A subject with all decisions in one fold would leave none to train on and has no split. If that
@@ -113,10 +113,10 @@ def fold_labels(episodes: Sequence[Any], folds: Folds) -> list[Labels]:
         return [_constant_labels(episode.block, episode.n_events) for episode in episodes]
     if isinstance(folds, (int, np.integer)):
         return _every_kth_label(episodes, whole_number(int(folds), "folds", 2))
-    return _given_labels(episodes, folds)
+    return _labels_of_given_folds(episodes, folds)
 
 
-def rescored(episode: Any, scored: BoolVector, subject: Any) -> Any:
+def with_scored_decisions(episode: Any, scored: BoolVector, subject: Any) -> Any:
     """Copy an episode with other decisions scored, under another subject's name.
 
     All events stay: a learner has learnt from those that are not scored, too.
@@ -139,7 +139,7 @@ def _every_kth_label(episodes: Sequence[Any], k: int) -> list[Labels]:
     return found
 
 
-def _given_labels(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
+def _labels_of_given_folds(episodes: Sequence[Any], folds: Sequence[Any]) -> list[Labels]:
     if len(folds) != len(episodes):
         raise DataError(
             f"folds must hold labels for each of the {len(episodes)} episodes; got {len(folds)}. "
@@ -189,20 +189,22 @@ def _subject_splits(
         Split(
             subject,
             name,
-            _scored_where(episodes, [own != k for own in by_episode], (subject, name)),
-            _scored_where(episodes, [own == k for own in by_episode], (subject, name)),
+            _episodes_scored_at(episodes, [own != k for own in by_episode], (subject, name)),
+            _episodes_scored_at(episodes, [own == k for own in by_episode], (subject, name)),
             np.flatnonzero(codes[scored] == k),
         )
         for name, k in number.items()
     ]
 
 
-def _scored_where(
-    episodes: Sequence[Any], which: Sequence[BoolVector], subject: Any
+def _episodes_scored_at(
+    episodes: Sequence[Any], masks: Sequence[BoolVector], subject: Any
 ) -> tuple[Any, ...]:
     """Episodes with only these decisions scored, less those that have none left."""
-    both = [(episode, episode.scored & own) for episode, own in zip(episodes, which, strict=True)]
-    return tuple(rescored(episode, scored, subject) for episode, scored in both if scored.any())
+    both = [(episode, episode.scored & own) for episode, own in zip(episodes, masks, strict=True)]
+    return tuple(
+        with_scored_decisions(episode, scored, subject) for episode, scored in both if scored.any()
+    )
 
 
 def _single_fold_message(subject: Any, names: Sequence[Any], folds: Folds) -> str:
@@ -255,7 +257,7 @@ class HeldOut:
         )
 
 
-def held_out(
+def held_out_log_likelihoods(
     models: Mapping[str, Model],
     episodes: Sequence[Any],
     cut: Sequence[Split],
@@ -273,7 +275,7 @@ def held_out(
     episodes
         Of the subjects that have splits.
     cut
-        What `splits` returned.
+        What `cross_validation_splits` returned.
     parameter_prior, average, threads
         As in `compare_models`.
     words
@@ -406,11 +408,11 @@ def likelihood_ratios(
             2.0 * (log_likelihood[:, b] - log_likelihood[:, a]),
             n_parameters[b] - n_parameters[a],
         )
-        for a, b in checked_pairs(nested, names, n_parameters)
+        for a, b in checked_nested_pairs(nested, names, n_parameters)
     )
 
 
-def checked_pairs(
+def checked_nested_pairs(
     nested: Sequence[tuple[str, str]], names: Sequence[str], n_parameters: Sequence[int]
 ) -> list[tuple[int, int]]:
     """Indices of the models of each pair, after checking them."""

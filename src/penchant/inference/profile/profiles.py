@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import history_learnt_from
+from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError
 from penchant.inference.profile import _kernels as compiled
@@ -483,7 +483,7 @@ class Profiles:
                 subject, psi
             )
         pairs = [
-            own(history_learnt_from(e), *at)
+            own(executed_history(e), *at)
             for s, at in zip(subject, psi, strict=True)
             for e in self.groups[s]
         ]
@@ -497,7 +497,7 @@ class Profiles:
         return np.concatenate(parts)
 
     def _variables_of(self, episode: Any, psi: Vector) -> Matrix:
-        x = self.model.explanatory(history_learnt_from(episode), *psi)
+        x = self.model.explanatory(executed_history(episode), *psi)
         array = np.asarray(x, dtype=np.float64)
         d = self.n_weights
         if array.ndim != 3 or len(array) != episode.n_events or array.shape[2] != d:

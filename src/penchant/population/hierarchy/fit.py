@@ -19,7 +19,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
-from penchant.choices.chunks import SubjectScan
+from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError, argument, closest_match_hint, either, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links

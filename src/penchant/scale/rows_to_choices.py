@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.choices.chunks import ChoiceColumns
+from penchant.choices.scan_protocols import ChoiceColumns
 from penchant.errors import DataError, closest_match_hint, format_names, quoted_argument
 from penchant.scale.stored_files import SOURCE_FILE_COLUMN, SOURCE_ROW_COLUMN
 from penchant.tables.arrays import decision_weights
@@ -109,7 +109,7 @@ def _explanatory_matrix(parts: Sequence[ChoicePart], n_rows: int) -> Matrix:
     return matrix
 
 
-def check_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
+def check_column_names(file: str, schema: pa.Schema, columns: LongColumns) -> None:
     """Raise if a column named is not in the file."""
     for role, names in columns.roles().items():
         for name in names:
@@ -134,7 +134,7 @@ def type_name(kind: pa.DataType) -> str:
     return "True/False" if pa.types.is_boolean(kind) else str(kind)
 
 
-def check_one_type(
+def check_types_agree(
     seen: dict[str, tuple[str, str]],
     file: str,
     schema: pa.Schema,
@@ -174,7 +174,9 @@ def decoded_array(column: pa.ChunkedArray) -> pa.Array:
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
 
 
-def check_present(rows: Rows, name: str, role: str, on_offer: BoolVector | None = None) -> None:
+def check_no_empty_cells(
+    rows: Rows, name: str, role: str, on_offer: BoolVector | None = None
+) -> None:
     """Raise if a cell of a column is empty in a row on offer."""
     column = rows.table[name]
     if not column.null_count:
@@ -196,8 +198,8 @@ def number_column(
     # The common case needs no copy.
     if validated and column.type == pa.float64() and not column.null_count:
         return np.asarray(column.to_numpy())
-    check_present(rows, name, role, on_offer)
-    values = exact_column(rows, name, role)
+    check_no_empty_cells(rows, name, role, on_offer)
+    values = exact_float_column(rows, name, role)
     with np.errstate(over="ignore", invalid="ignore"):
         # One sum is faster than a mask; a sum that overflows only leads to the check below.
         if np.isfinite(np.add.reduce(values)):
@@ -213,7 +215,7 @@ def number_column(
     return values
 
 
-def exact_column(rows: Rows, name: str, role: str) -> Vector:
+def exact_float_column(rows: Rows, name: str, role: str) -> Vector:
     """Column as float64, NaN where empty; integers beyond 2^53, which it rounds, are errors."""
     column = decoded_array(rows.table[name])
     label = f"{role} {name!r}"
@@ -234,7 +236,7 @@ def exact_column(rows: Rows, name: str, role: str) -> Vector:
 
 def flag_column(rows: Rows, name: str, role: str) -> BoolVector:
     """Column of 0/1 or True/False as a mask."""
-    check_present(rows, name, role)
+    check_no_empty_cells(rows, name, role)
     column = decoded_array(rows.table[name])
     if pa.types.is_boolean(column.type):
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
@@ -270,7 +272,7 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
     columns = layout.columns
     if not layout.chosen_is_label:
         return flag_column(rows, columns.chosen, "chosen")
-    check_present(rows, columns.chosen, "chosen")
+    check_no_empty_cells(rows, columns.chosen, "chosen")
     picked, option = (
         decoded_array(rows.table[columns.chosen]),
         decoded_array(rows.table[columns.option]),
@@ -287,7 +289,7 @@ def chosen_flags(rows: Rows, layout: ChoiceLayout) -> BoolVector:
 
 def _check_options(rows: Rows, name: str, first_row: IntVector) -> None:
     """Raise if an option appears twice in a decision."""
-    check_present(rows, name, "option")
+    check_no_empty_cells(rows, name, "option")
     coded = decoded_array(rows.table[name]).dictionary_encode()
     codes = np.asarray(coded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
     if len(coded.dictionary) <= MAX_BITMASK_OPTIONS:
@@ -335,7 +337,7 @@ def choice_part(
     """
     columns = layout.columns
     for name in () if validated else layout.key:
-        check_present(rows, name, "subject" if name == columns.subject else "decision")
+        check_no_empty_cells(rows, name, "subject" if name == columns.subject else "decision")
     on_offer = None
     if columns.available is not None:
         on_offer = flag_column(rows, columns.available, "available")
@@ -399,7 +401,7 @@ def _check_one_chosen(rows: Rows, picked: BoolVector, starts: IntVector, sizes: 
         )
 
 
-def _shared_value(
+def _value_per_decision(
     rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None
 ) -> Vector:
     """Value of each decision; raise if its rows on offer differ."""
@@ -424,7 +426,7 @@ def _decision_weights(
     rows: Rows, values: Vector, starts: IntVector, on_offer: BoolVector | None, layout: ChoiceLayout
 ) -> Vector:
     """Checked weights of decisions; unlike those of a whole data set, all may be 0 in a chunk."""
-    weights = _shared_value(rows, values, starts, on_offer)
+    weights = _value_per_decision(rows, values, starts, on_offer)
     if weights.any():
         kind = layout.weight_kind
         decision_weights(weights, len(weights), kind, lambda k: rows.locate(starts[k]))

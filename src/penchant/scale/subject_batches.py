@@ -25,12 +25,12 @@ import pyarrow.fs as fs
 
 from penchant.errors import DataError, PenchantWarning
 from penchant.output import format_count, progress
-from penchant.scale.chunk_rows import (
+from penchant.scale.rows_to_choices import (
     Rows,
-    check_present,
+    check_no_empty_cells,
     decision_starts,
     decoded_array,
-    exact_column,
+    exact_float_column,
 )
 from penchant.scale.stored_files import (
     SOURCE_FILE_COLUMN,
@@ -86,15 +86,15 @@ def concat_rows(parts: Sequence[Rows], names: Sequence[str]) -> pa.Table:
         kinds = {part.table.schema.field(name).type for part in parts}
         if any(map(pa.types.is_floating, kinds)):
             for part in parts:
-                _check_exact(part, name)
+                _check_exact_floats(part, name)
     tables = [part.table.select(list(names)) for part in parts]
     return pa.concat_tables(tables, promote_options="permissive") if len(tables) > 1 else tables[0]
 
 
-def _check_exact(rows: Rows, name: str) -> None:
+def _check_exact_floats(rows: Rows, name: str) -> None:
     """Refuse whole numbers that would be rounded beside those of another file."""
     if pa.types.is_integer(rows.table.schema.field(name).type):
-        exact_column(rows, name, "column")
+        exact_float_column(rows, name, "column")
 
 
 def locate_row(parts: Sequence[Rows], row: int) -> str:
@@ -295,7 +295,7 @@ def _stream_rows(
                     try:
                         for name in columns:
                             if pa.types.is_floating(schema.field(name).type):
-                                _check_exact(Rows(table, file.name, begin), name)
+                                _check_exact_floats(Rows(table, file.name, begin), name)
                     except DataError as error:
                         # Kept, as DuckDB passes on its text only, not the exception.
                         refused.append(error)
@@ -393,7 +393,7 @@ class _BatchBuilder:
             if first == end:
                 continue
             table = file.read([self.subject], first, end, edges)
-            check_present(Rows(table, file.name, first), self.subject, "subject")
+            check_no_empty_cells(Rows(table, file.name, first), self.subject, "subject")
             starts = decision_starts(table, [self.subject])
             column = decoded_array(table[self.subject])
             labels = column.take(pa.array(starts))
