@@ -10,7 +10,7 @@ from made import case, half_separated_case, separated_case
 from penchant.softmax import constraints
 from penchant.softmax.constraints import InfeasibleError, maximise_on_plane, null_basis
 from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.newton import Quadratic, Restricted
+from penchant.softmax.newton import Quadratic, RestrictedLikelihood
 
 
 def _best(data, constraints, start):
@@ -235,7 +235,7 @@ def test_a_plane_so_far_out_that_nothing_is_left_to_chance_is_reached_by_few_oth
     rng = np.random.default_rng(3)
     choices = pn.Choices.from_arrays(rng.normal(size=(40, 3, 2)), rng.integers(3, size=40))
     likelihood = likelihood_of(choices, 1)
-    whole = Restricted(likelihood, np.zeros(2), np.eye(2))
+    whole = RestrictedLikelihood(likelihood, np.zeros(2), np.eye(2))
     ratios = []
     for far in (1e4, 1e60):
         looked.clear()

@@ -106,7 +106,9 @@ def test_dense_and_packed_sums_are_the_same(d, kind):
     np.testing.assert_allclose(one.gradient, other.gradient, rtol=0, atol=1e-11)
     np.testing.assert_allclose(one.information, other.information, rtol=0, atol=1e-11)
     np.testing.assert_allclose(packed.spread(), dense.spread(), rtol=0, atol=1e-13)
-    np.testing.assert_array_equal(packed.largest, dense.largest)
+    np.testing.assert_array_equal(
+        packed.largest_values_and_differences, dense.largest_values_and_differences
+    )
 
 
 def test_the_number_of_variables_decides_between_packed_and_dense():
@@ -210,5 +212,7 @@ def test_variables_in_other_units_are_packed_as_if_they_were_given_so(name):
         for part in ("log_likelihood", "gradient", "information"):
             mine, given = (getattr(one.moments(THETA), part) for one in (found, expected))
             np.testing.assert_array_equal(mine, given)
-        np.testing.assert_array_equal(found.largest, expected.largest)
+        np.testing.assert_array_equal(
+            found.largest_values_and_differences, expected.largest_values_and_differences
+        )
         np.testing.assert_array_equal(found.spread(), expected.spread())

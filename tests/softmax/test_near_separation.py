@@ -67,7 +67,7 @@ def _rounded_case(seed):
 def test_the_bound_is_at_least_what_small_differences_add_to_the_score(seed):
     case = _rounded_case(seed)
     choices = case.choices
-    largest = likelihood_of(choices, 1).largest[1]
+    largest = likelihood_of(choices, 1).largest_values_and_differences[1]
     theta = np.random.default_rng(seed).normal(size=len(largest)) * 3
     total = np.zeros(len(largest))
     for k, x in enumerate(case.sets):
@@ -89,7 +89,7 @@ def test_where_the_bound_rules_it_out_rounded_choices_are_not_separated(seed):
     choices = _rounded_case(seed).choices
     likelihood = likelihood_of(choices, 1)
     maximum = maximise(likelihood)
-    largest = likelihood.largest[1]
+    largest = likelihood.largest_values_and_differences[1]
     if maximum.ending != "converged" or not (largest > 0).all():
         return
     small = small_difference_bound(choices, maximum.theta, largest)

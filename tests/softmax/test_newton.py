@@ -8,7 +8,7 @@ from made import case, separated_case
 from penchant.choices import Choices
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.likelihood import likelihood_of
-from penchant.softmax.newton import Quadratic, Restricted, maximise
+from penchant.softmax.newton import Quadratic, RestrictedLikelihood, maximise
 
 PRECISION = np.array([[2.0, 0.3, 0.1], [0.3, 1.4, -0.2], [0.1, -0.2, 0.7]])
 MEAN = np.array([0.4, -0.2, 1.1])
@@ -60,7 +60,8 @@ class StepByStep:
 
     def __init__(self, whole):
         self.moments, self.spread = whole.moments, whole.spread
-        self.largest, self.n_parameters = whole.largest, whole.n_parameters
+        self.largest_values_and_differences = whole.largest_values_and_differences
+        self.n_parameters = whole.n_parameters
 
 
 @pytest.mark.parametrize("patient", [False, True])
@@ -75,7 +76,9 @@ def test_steps_on_a_plane_are_the_same_in_one_compiled_call(make, patient):
     for limits in ({"max_steps": 3}, {}):
         found, slow = (
             maximise(
-                Restricted(Restricted(one, origin, basis), np.array([0.1, 0.7]), along),
+                RestrictedLikelihood(
+                    RestrictedLikelihood(one, origin, basis), np.array([0.1, 0.7]), along
+                ),
                 quadratic,
                 patient=patient,
                 **limits,
@@ -92,7 +95,7 @@ def test_a_restricted_likelihood_has_the_derivatives_along_its_plane():
     data = case()
     whole = likelihood_of(data.choices)
     basis = np.array([[1.0, 0.2], [0.5, -1.0], [0.0, 2.0]])
-    plane = Restricted(whole, MEAN, basis)
+    plane = RestrictedLikelihood(whole, MEAN, basis)
     phi = np.array([0.3, -0.2])
     at = whole.moments(MEAN + basis @ phi)
     found = plane.moments(phi)

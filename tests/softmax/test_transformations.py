@@ -8,7 +8,7 @@ from scipy import stats
 
 import penchant as pn
 from made import case, half_separated_case
-from penchant.softmax.hypotheses import fieller, numerical_jacobian
+from penchant.softmax.hypotheses import fieller_interval, numerical_jacobian
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +95,7 @@ COVARIANCE = np.array([[0.04, 0.01], [0.01, 0.09]])
 )
 def test_fieller_ends_where_the_ratio_is_just_rejected(denominator, kind):
     numerator = 0.9 if kind != "unbounded" else 0.1
-    found = fieller(numerator, denominator, COVARIANCE, 0.95)
+    found = fieller_interval(numerator, denominator, COVARIANCE, 0.95)
     assert found.kind == kind
     assert found.estimate == pytest.approx(numerator / denominator)
     if kind == "unbounded":
@@ -111,7 +111,7 @@ def test_fieller_ends_where_the_ratio_is_just_rejected(denominator, kind):
 def test_ratios_of_an_estimate_use_its_covariance(estimate):
     found = estimate.ratio("x2", "x1", level=0.9)
     block = estimate.covariance[np.ix_([1, 0], [1, 0])]
-    assert found == fieller(estimate.theta[1], estimate.theta[0], block, 0.9)
+    assert found == fieller_interval(estimate.theta[1], estimate.theta[0], block, 0.9)
     with pytest.raises(pn.errors.DataError, match="parameters must be among"):
         estimate.ratio("x2", "price")
 

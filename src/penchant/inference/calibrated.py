@@ -181,7 +181,7 @@ def calibrated_intervals(
     ----------
     ends
         Positions (n_subjects, n_natural, 2) of profile intervals at this level, and at the level
-        where the likelihood ratio is `FURTHER_RATIO` times as large: `further_level`.
+        where the likelihood ratio is `FURTHER_RATIO` times as large: `level_of_further_interval`.
     seed
         Seed of the draws.
     n_drawn

@@ -265,7 +265,7 @@ def near_unpenalised_separation(
     """
     rows = penalised_rows(problem, theta)
     likelihood, known = prepared(choices, 1)
-    largest = np.asarray(likelihood.largest)[1]
+    largest = np.asarray(likelihood.largest_values_and_differences)[1]
     if not known.complete:
         return None
     free = null_basis(rows / largest, len(theta))

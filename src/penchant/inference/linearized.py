@@ -49,7 +49,12 @@ from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import pooled_notes, preserve_frame_backend, progress
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
-from penchant.softmax.diagnostics import OUTSIDE, Validity, outside_words, small_deviation
+from penchant.softmax.diagnostics import (
+    OUTSIDE,
+    Validity,
+    is_small_deviation,
+    outside_model_sentence,
+)
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import fit_choices
@@ -396,7 +401,7 @@ def _with_validity(
     return replace(
         estimate,
         status=OUTSIDE if outside else estimate.status,
-        message=outside_words() if outside else estimate.message,
+        message=outside_model_sentence() if outside else estimate.message,
         notes=(*doubt, *estimate.notes, *_notes(ratio, bounds, exact)),
         source=replace(source, model=model, model_words=model_words(model)),
         validity=Validity(
@@ -417,7 +422,7 @@ def _with_validity(
 def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str, ...]:
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
-    small = small_deviation(ratio, bounds)
+    small = is_small_deviation(ratio, bounds)
     ending = "." if small else f": not small, so {linearisation_advice()}."
     likelihood = (
         f"Exact log-likelihood there: {exact:.4f}."

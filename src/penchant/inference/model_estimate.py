@@ -32,7 +32,7 @@ from penchant.models.model import Declared, Model, model_words, natural_paramete
 from penchant.models.natural import Natural
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
-from penchant.softmax.calibrated import N_DRAWN, check_drawing, further_level
+from penchant.softmax.calibrated import N_DRAWN, checked_seed, level_of_further_interval
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import (
     EstimateFields,
@@ -45,7 +45,7 @@ from penchant.softmax.hypotheses import (
     Parameter,
     TestResult,
     delta_method,
-    fieller,
+    fieller_interval,
     numerical_jacobian,
     sandwich,
     sum_by_cluster,
@@ -252,7 +252,7 @@ class ModelSource(EstimateSource):
         weights, psi = self._split(found)
         if natural.is_ratio:
             pair = list(natural.weights)
-            fraction = fieller(
+            fraction = fieller_interval(
                 weights[pair[0]], weights[pair[1]], found.covariance[np.ix_(pair, pair)], level
             )
             known = fraction.kind in ("bounded", "unknown")
@@ -570,7 +570,7 @@ def _calibrated_intervals(
     rng: Rng,
     n_drawn: int,
 ) -> Matrix:
-    seed = check_drawing(rng, n_drawn, _source(found[0]).prior is not None)
+    seed = checked_seed(rng, n_drawn, _source(found[0]).prior is not None)
     asked = tuple(naturals), level, seed, n_drawn
     ends = np.full((len(found), len(naturals), 2), np.nan)
     some = [k for k, e in enumerate(found) if e.status != "not identified"]
@@ -582,7 +582,7 @@ def _calibrated_intervals(
     assert known is not None
     near, far = (
         profile_positions(known.profiles, known.grids, known.optima, naturals, at, known.rising)
-        for at in (level, further_level(level))
+        for at in (level, level_of_further_interval(level))
     )
     ends[known.which] = calibrated_intervals(
         known.profiles, known.optima, naturals, level, (near, far), seed, n_drawn

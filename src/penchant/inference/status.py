@@ -59,7 +59,11 @@ from penchant.softmax.fit import WEAK_CONDITION, diagnostics_of, status_of
 from penchant.softmax.fit_each import Batch, proven_maxima
 from penchant.softmax.identification import Identification
 from penchant.softmax.newton import UNDECIDED
-from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE, UnsolvedProgramError, certificates
+from penchant.softmax.separation import (
+    NEGLIGIBLE_DIFFERENCE,
+    UnsolvedProgramError,
+    certified_maxima,
+)
 from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
 from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
 
@@ -180,11 +184,11 @@ class ExistenceCertificates:
         identified_all = batch.surely_identified
         exists = inside & batch.converged & identified_all
         with np.errstate(invalid="ignore"):
-            exists &= certificates(batch.largest[:, 1], covariances, batch.decrement, totals)
+            exists &= certified_maxima(batch.largest[:, 1], covariances, batch.decrement, totals)
         doubtful = np.flatnonzero(exists & ~good & (conditions <= WEAK_CONDITION))
         if thorough and len(doubtful) and profiles.prior is None:
             plain = profiles.without_small_differences(points.take(doubtful), NEGLIGIBLE_DIFFERENCE)
-            good[doubtful] = plain.converged & certificates(
+            good[doubtful] = plain.converged & certified_maxima(
                 plain.largest[:, 1], plain.covariances()[0], plain.decrement, totals[doubtful]
             )
         return cls(exists, good, identified_all, conditions, points.decrement, d, profiles.prior)
@@ -630,7 +634,9 @@ def _inner_solution(
     point = optimum.point
     likelihood, identified = prepared(choices, 1)
     near, ending = None, "converged"
-    if has_unpenalised_direction(problem, point.theta, np.asarray(likelihood.largest)[1]):
+    if has_unpenalised_direction(
+        problem, point.theta, np.asarray(likelihood.largest_values_and_differences)[1]
+    ):
         found = _solve_weights(problem, choices, known, point.theta)
         if not penalises_weights(problem):
             finite = np.isfinite(found.theta).all()

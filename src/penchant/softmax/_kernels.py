@@ -117,7 +117,7 @@ def n_uniform_blocks(starts, b, last, n_columns):
 
 
 @compiled_inner
-def _add_lane_sums(total, parts, i, moments):
+def _add_sums_over_lanes(total, parts, i, moments):
     """Add the eight lanes of each sum, write them to row i of `parts` and add them to `moments`."""
     for j in range(len(moments)):
         both = 0.0
@@ -167,7 +167,7 @@ def sum_blocks(packed, kernel, theta, begin, end, workspace, moments):
             position = starts[b] * n_columns * LANES
             block_moments(kernel, values, position, sizes, theta, side, b, scratch, total)
             b += sizes[1]
-        _add_lane_sums(total, parts, i, moments)
+        _add_sums_over_lanes(total, parts, i, moments)
 
 
 @compiled_inner
@@ -452,7 +452,7 @@ def fit_subjects(
 
 
 @intrinsic
-def _number_at(typingctx, address, row):
+def _load_float64(typingctx, address, row):
     """Load the number in this row of the column of doubles that begins at this address."""
 
     def build(context, builder, signature, arguments):
@@ -504,10 +504,10 @@ def sum_columns(columns, table, order, rows, kernel, theta, buffers, workspace, 
                 for row in range(n_rows):
                     position = (row * n_columns + a) * LANES
                     for lane in range(LANES):
-                        x = _number_at(column, sources[row, lane])
-                        values[position + lane] = x - _number_at(column, references[lane])
+                        x = _load_float64(column, sources[row, lane])
+                        values[position + lane] = x - _load_float64(column, references[lane])
             block_moments(kernel, values, 0, (n_rows, 1), theta, side, 0, scratch, total)
-        _add_lane_sums(total, parts, i, moments)
+        _add_sums_over_lanes(total, parts, i, moments)
 
 
 @compiled_no_alloc

@@ -161,9 +161,9 @@ class VectorBuilder:
         k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
         r = self.fma(k, self.splat(-_LN2_HIGH), inside)
         r = self.fma(k, self.splat(-_LN2_LOW), r)
-        return self.scaled(self.polynomial(_EXP_COEFFICIENTS, r), shifted)
+        return self.scale_by_power_of_two(self.polynomial(_EXP_COEFFICIENTS, r), shifted)
 
-    def scaled(self, x, shifted):
+    def scale_by_power_of_two(self, x, shifted):
         """2^k x, by adding k, the low bits of `shifted`, to the exponent bits of x."""
         bits = self.builder.bitcast(x, self.ints)
         power = self.builder.shl(self.builder.bitcast(shifted, self.ints), self.splat_ints(52))
@@ -178,13 +178,15 @@ class VectorBuilder:
         shifted = self.fma(x, self.splat(_LOG2_E), self.splat(_ROUNDING_SHIFT))
         k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
         r = self.sub(self.mul(x, self.splat(_LOG2_E)), k)
-        return self.scaled(self.polynomial(_EXP2_COEFFICIENTS, r), shifted)
+        return self.scale_by_power_of_two(self.polynomial(_EXP2_COEFFICIENTS, r), shifted)
 
     def power_of_two(self, x):
         """2^x for |x| <= 1022, to about 1 unit in the last place: x = k + r; 2^x = 2^k 2^r."""
         shifted = self.add(x, self.splat(_ROUNDING_SHIFT))
         k = self.builder.fsub(shifted, self.splat(_ROUNDING_SHIFT))
-        return self.scaled(self.polynomial(_EXP2_COEFFICIENTS, self.sub(x, k)), shifted)
+        return self.scale_by_power_of_two(
+            self.polynomial(_EXP2_COEFFICIENTS, self.sub(x, k)), shifted
+        )
 
     def log(self, x):
         """log for normal x > 0: x = 2^k m, log m by the series of atanh((m - 1)/(m + 1))."""
@@ -204,7 +206,7 @@ class VectorBuilder:
         log_m = self.add(self.add(f, f), small)
         return self.fma(exponent, self.splat(_LN2_HIGH), log_m)
 
-    def reduce_lanes(self, x, verb):
+    def reduce_lanes(self, x, combine):
         """Reduce all lanes to one number by combining halves: a fixed order of additions."""
         n = self.lanes
         while n > 1:
@@ -213,7 +215,7 @@ class VectorBuilder:
                 ir.Constant(ir.VectorType(_INT32, n), list(range(first, first + n)))
                 for first in (0, n)
             )
-            x = verb(
+            x = combine(
                 self.builder.shuffle_vector(x, x, low), self.builder.shuffle_vector(x, x, high)
             )
         return self.builder.extract_element(x, ir.Constant(_INT32, 0))
@@ -250,7 +252,7 @@ class VectorBuilder:
         return results
 
 
-def _apply_in_place(function):
+def _in_place_intrinsic(function):
     """Intrinsic that replaces values[first : first + 8] by a method of `VectorBuilder` of them."""
 
     def replace(typingctx, values, first):
@@ -266,8 +268,8 @@ def _apply_in_place(function):
     return intrinsic(replace)
 
 
-_exponentials_of_eight = _apply_in_place("exp")
-_logarithms_of_eight = _apply_in_place("log")
+_exponentials_of_eight = _in_place_intrinsic("exp")
+_logarithms_of_eight = _in_place_intrinsic("log")
 
 
 @njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
@@ -340,7 +342,8 @@ def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
             variables, offset = (0,) * n_parameters, (0,) * has_offset
-            moments, rows = _moments_of(variables, offset), _rows_of(variables, offset)
+            moments = _make_block_moments(variables, offset)
+            rows = _make_relative_rows(variables, offset)
             addresses = address_of(moments, _MOMENTS_SIGNATURE), address_of(rows, _ROWS_SIGNATURE)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
             _moment_kernels[key] = kind, (moments, rows)  # keeps the machine code alive
@@ -351,7 +354,7 @@ def pair_moments_kernel(n_parameters: int) -> int:
     """Address of `pair_moments` for a number of variables; 0 where `block_moments` is as quick."""
     if n_parameters > MAX_PAIR_VARIABLES:
         return 0
-    return _compiled_once(n_parameters, 0, _pairs_of, _PAIR_SIGNATURE)
+    return _address_compiled_once(n_parameters, 0, _make_pair_moments, _PAIR_SIGNATURE)
 
 
 def pair_slopes_kernel(n_parameters: int, n_shape: int) -> int:
@@ -360,33 +363,35 @@ def pair_slopes_kernel(n_parameters: int, n_shape: int) -> int:
     # with short or few registers the sums would spill to memory in every row, and lose the gain
     if REGISTER_LANES == 2 or n_sums > N_REGISTERS - EXP_REGISTERS or not n_shape:
         return 0
-    return _compiled_once(n_parameters, n_shape, _slopes_of, _PAIR_SLOPES_SIGNATURE)
+    return _address_compiled_once(n_parameters, n_shape, _make_pair_slopes, _PAIR_SLOPES_SIGNATURE)
 
 
 def n_slope_sums(n_parameters: int, n_shape: int) -> int:
     """Number of sums that `pair_slopes` and `set_slopes` fill."""
-    return sum(len(names) for names in _sums_of_slopes(n_parameters, n_shape))
+    return sum(len(names) for names in _slope_sum_indices(n_parameters, n_shape))
 
 
 def set_slopes_kernel(n_parameters: int, n_shape: int) -> int:
     """Address of `set_slopes` for numbers of variables and of slopes of each."""
-    return _compiled_once(n_parameters, n_shape, _set_slopes_of, _SET_SLOPES_SIGNATURE)
+    return _address_compiled_once(n_parameters, n_shape, _make_set_slopes, _SET_SLOPES_SIGNATURE)
 
 
 def set_layout_kernel(n_options: int, n_parameters: int) -> int:
     """Address of `lay_out_sets` for a size of sets; 0 where it would compile too long."""
     if n_options * n_parameters > MAX_LAYOUT_COLUMNS:
         return 0
-    return _compiled_once(n_options, n_parameters, _layout_of, _LAYOUT_SIGNATURE)
+    return _address_compiled_once(n_options, n_parameters, _make_set_layout, _LAYOUT_SIGNATURE)
 
 
-def _compiled_once(first: int, second: int, write: Any, signature: Any) -> int:
+def _address_compiled_once(
+    first_count: int, second_count: int, make_function: Any, signature: Any
+) -> int:
     """Address of a kernel that is specialised for two numbers, compiled at the first request."""
-    key = write, first, second
+    key = make_function, first_count, second_count
     if key not in _compiled_kernels:
         with _lock:
             if key not in _compiled_kernels:
-                made = write((0,) * first, (0,) * second)
+                made = make_function((0,) * first_count, (0,) * second_count)
                 _compiled_kernels[key] = address_of(made, signature), made
     return _compiled_kernels[key][0]
 
@@ -397,7 +402,7 @@ def address_of(function: Any, signature: Any) -> int:
     return int(made.library.get_pointer_to_function(made.fndesc.llvm_cfunc_wrapper_name))
 
 
-def _moments_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     """Compile `block_moments` for a number of variables.
 
     Numbers are passed as lengths of tuples: these are types, and so part of numba's cache key.
@@ -405,105 +410,111 @@ def _moments_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
 
     @called_by_address
     def moments(values, n_rows, n_blocks, theta, side, scratch, total):
-        _write_moments(values, n_rows, n_blocks, theta, side, scratch, total, variables, offset)
+        _block_moments_intrinsic(
+            values, n_rows, n_blocks, theta, side, scratch, total, variables, offset
+        )
 
     return moments
 
 
-def _rows_of(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+def _make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
     """`relative_rows` for a number of variables."""
 
     @called_by_address
     def rows(table, sources, n_rows, references, values, size):
-        _write_rows(table, sources, n_rows, references, values, size, variables, offset)
+        _relative_rows_intrinsic(
+            table, sources, n_rows, references, values, size, variables, offset
+        )
 
     return rows
 
 
-def _slopes_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+def _make_pair_slopes(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """`pair_slopes` for a number of variables, and of slopes of each."""
 
     @called_by_address
     def slopes(columns, stride, n_blocks, theta, sums):
-        _write_slopes(columns, stride, n_blocks, theta, sums, variables, shape)
+        _pair_slopes_intrinsic(columns, stride, n_blocks, theta, sums, variables, shape)
 
     return slopes
 
 
 @intrinsic
-def _write_slopes(typingctx, columns, stride, n_blocks, theta, sums, variables, shape):
+def _pair_slopes_intrinsic(typingctx, columns, stride, n_blocks, theta, sums, variables, shape):
     def build(context, builder, signature, arguments):
         _align_stack(builder)
-        _pair_slopes(builder, arguments[:5], len(variables), len(shape))
+        _emit_pair_slopes(builder, arguments[:5], len(variables), len(shape))
         return context.get_dummy_value()
 
     return types.void(columns, stride, n_blocks, theta, sums, variables, shape), build
 
 
-def _set_slopes_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+def _make_set_slopes(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """`set_slopes` for a number of variables, and of slopes of each."""
 
     @called_by_address
     def slopes(values, plane, n_rows, n_blocks, theta, scratch, sums):
-        _write_set_slopes(values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape)
+        _set_slopes_intrinsic(
+            values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
+        )
 
     return slopes
 
 
 @intrinsic
-def _write_set_slopes(
+def _set_slopes_intrinsic(
     typingctx, values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
 ):
     def build(context, builder, signature, arguments):
         _align_stack(builder)
-        _set_slopes(builder, arguments[:7], len(variables), len(shape))
+        _emit_set_slopes(builder, arguments[:7], len(variables), len(shape))
         return context.get_dummy_value()
 
     given = values, plane, n_rows, n_blocks, theta, scratch, sums, variables, shape
     return types.void(*given), build
 
 
-def _layout_of(options: tuple[int, ...], variables: tuple[int, ...]) -> Any:
+def _make_set_layout(options: tuple[int, ...], variables: tuple[int, ...]) -> Any:
     """`lay_out_sets` for a number of options, and of variables."""
 
     @called_by_address
     def layout(table, chosen, n_blocks, values):
-        _write_layout(table, chosen, n_blocks, values, options, variables)
+        _set_layout_intrinsic(table, chosen, n_blocks, values, options, variables)
 
     return layout
 
 
 @intrinsic
-def _write_layout(typingctx, table, chosen, n_blocks, values, options, variables):
+def _set_layout_intrinsic(typingctx, table, chosen, n_blocks, values, options, variables):
     def build(context, builder, signature, arguments):
-        _lay_out_sets(builder, arguments[:4], len(options), len(variables))
+        _emit_set_layout(builder, arguments[:4], len(options), len(variables))
         return context.get_dummy_value()
 
     return types.void(table, chosen, n_blocks, values, options, variables), build
 
 
-def _pairs_of(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
+def _make_pair_moments(variables: tuple[int, ...], shape: tuple[int, ...]) -> Any:
     """`pair_moments` for a number of variables."""
 
     @called_by_address
     def pairs(values, n_blocks, theta, total):
-        _write_pairs(values, n_blocks, theta, total, variables)
+        _pair_moments_intrinsic(values, n_blocks, theta, total, variables)
 
     return pairs
 
 
 @intrinsic
-def _write_pairs(typingctx, values, n_blocks, theta, total, variables):
+def _pair_moments_intrinsic(typingctx, values, n_blocks, theta, total, variables):
     def build(context, builder, signature, arguments):
         _align_stack(builder)
-        _pair_moments(builder, arguments[:4], len(variables))
+        _emit_pair_moments(builder, arguments[:4], len(variables))
         return context.get_dummy_value()
 
     return types.void(values, n_blocks, theta, total, variables), build
 
 
 @intrinsic
-def _write_moments(
+def _block_moments_intrinsic(
     typingctx, values, n_rows, n_blocks, theta, side, scratch, total, variables, offset
 ):
     def build(context, builder, signature, arguments):
@@ -511,7 +522,7 @@ def _write_moments(
         n_columns = len(variables) + len(offset)
         given = (values, *pointers), (n_rows, n_blocks), len(variables), n_columns
         _align_stack(builder)
-        _moments(builder, *given)
+        _emit_block_moments(builder, *given)
         return context.get_dummy_value()
 
     return types.void(
@@ -530,9 +541,11 @@ def _align_stack(builder):
 
 
 @intrinsic
-def _write_rows(typingctx, table, sources, n_rows, references, values, size, variables, offset):
+def _relative_rows_intrinsic(
+    typingctx, table, sources, n_rows, references, values, size, variables, offset
+):
     def build(context, builder, signature, arguments):
-        _relative_rows(builder, arguments[:6], len(variables), len(offset))
+        _emit_relative_rows(builder, arguments[:6], len(variables), len(offset))
         return context.get_dummy_value()
 
     return types.void(table, sources, n_rows, references, values, size, variables, offset), build
@@ -606,7 +619,7 @@ def pair_slopes(typingctx, address, columns, n_blocks, theta, k, sums):
         of their slopes, shape parameter after shape parameter; 0 beyond the last choice
     n_blocks : of eight choices
     theta : (n_pairs, d), of which row k are the weights
-    sums : filled, see `_sums_of_slopes`
+    sums : filled, see `_slope_sum_indices`
     """
 
     def build(context, builder, signature, arguments):
@@ -636,7 +649,7 @@ def set_slopes(typingctx, address, values, plane, n_rows, n_blocks, theta, k, sc
     n_blocks : of eight choices; variables beyond the last choice are 0
     theta : (n_pairs, d), of which row k are the weights
     scratch : 8 n_rows (1 + n_shape) numbers
-    sums : filled, see `_sums_of_slopes`
+    sums : filled, see `_slope_sum_indices`
     """
 
     def build(context, builder, signature, arguments):
@@ -718,7 +731,7 @@ def call_address(builder, address, given):
     builder.call(builder.inttoptr(address, kind.as_pointer()), given)
 
 
-def _relative_rows(builder, arguments, d, has_offset):
+def _emit_relative_rows(builder, arguments, d, has_offset):
     """Emit `relative_rows` for d variables."""
     table, positions, n_rows, references, block, size = arguments
     emit = VectorBuilder(builder)
@@ -792,7 +805,7 @@ AVX512_PROCESSORS = [
 SSE_PROCESSORS = ("generic", "x86-64", "nocona", "core2", "penryn", "nehalem", "westmere", "btver1")
 
 
-def _registers():
+def _vector_registers():
     """Number of vector registers of the processor, and of doubles in each.
 
     Follows numba: the host's features, or those of the processor that NUMBA_CPU_NAME names.
@@ -809,16 +822,16 @@ def _registers():
     return 16, 2
 
 
-def _strip_registers(first, high):
+def _n_strip_registers(first, height):
     """Number of registers that hold the sums of a strip of variables and the row added to them.
 
     The sums are those of pairs of a variable of the strip with each of the `first` variables before
     it, or with those of the strip up to itself; the means of the strip stay in registers too.
     """
-    return high * first + high * (high + 1) // 2 + 2 * high + 1
+    return height * first + height * (height + 1) // 2 + 2 * height + 1
 
 
-def _strips(d):
+def _variable_strips(d):
     """First variable and height of each strip into which the pairs of d variables are cut.
 
     Strips are as high as registers allow, for fewer passes over the rows; at least one variable.
@@ -826,17 +839,17 @@ def _strips(d):
     strips, first = [], 0
     while first < d:
         high = 1
-        while first + high < d and _strip_registers(first, high + 1) <= N_REGISTERS:
+        while first + high < d and _n_strip_registers(first, high + 1) <= N_REGISTERS:
             high += 1
         strips.append((first, high))
         first += high
     return strips
 
 
-N_REGISTERS, REGISTER_LANES = _registers()
+N_REGISTERS, REGISTER_LANES = _vector_registers()
 # Lanes per exponential: with registers of two, several chains side by side hide latency (measured).
 EXP_LANES = LANES if REGISTER_LANES == 2 else REGISTER_LANES
-TILE_HEIGHT = _strips(N_REGISTERS)[0][1]
+TILE_HEIGHT = _variable_strips(N_REGISTERS)[0][1]
 # Variables up to which `pair_moments` beats `block_moments` (measured), by the lanes of a register.
 MAX_PAIR_VARIABLES = {8: 3, 4: 2}.get(REGISTER_LANES, 0)
 # Options times variables: the code of an unrolled layout, and compiling it, grow with them.
@@ -858,7 +871,7 @@ def _prefetch_schedule(d, n_columns, of_pairs):
     if d > MAX_FUSED_VARIABLES:
         loops.append((d, REGISTER_LANES))
     if d <= MAX_UNROLLED_VARIABLES:
-        products = [high * first + high * (high + 3) // 2 for first, high in _strips(d)]
+        products = [high * first + high * (high + 3) // 2 for first, high in _variable_strips(d)]
         loops += [(work, REGISTER_LANES) for work in products]
     prefetch_schedule, before, done, all_work = [], 0, 0, sum(work for work, _ in loops)
     for work, lanes in loops:
@@ -870,52 +883,52 @@ def _prefetch_schedule(d, n_columns, of_pairs):
     return prefetch_schedule
 
 
-def _moments(builder, pointers, sizes, d, n_columns):
+def _emit_block_moments(builder, pointers, sizes, d, n_columns):
     """Emit `block_moments` for d variables."""
     if d > MAX_FUSED_VARIABLES:  # no separate code for pairs of options: it would gain little
-        _add_moments(builder, pointers, sizes, d, n_columns)
+        _emit_blocks(builder, pointers, sizes, d, n_columns)
         return
     n_rows, n_blocks = sizes
     is_pair = builder.icmp_signed("==", n_rows, i64(1))
     with builder.if_else(is_pair) as (where_pair, elsewhere):
         with where_pair:
-            _add_moments_of_pairs(builder, pointers, n_blocks, d, n_columns)
+            _emit_blocks_of_pairs(builder, pointers, n_blocks, d, n_columns)
         with elsewhere:
-            _add_moments(builder, pointers, sizes, d, n_columns)
+            _emit_blocks(builder, pointers, sizes, d, n_columns)
 
 
-def _add_moments_of_pairs(builder, pointers, n_blocks, d, n_columns):
+def _emit_blocks_of_pairs(builder, pointers, n_blocks, d, n_columns):
     """Emit the moments of sets of two options: first the blocks of unit weights, then the rest."""
     given = d, n_columns
     all_blocks = _BlockMoments(VectorBuilder(builder), pointers, (i64(1), n_blocks), *given, i64(0))
     n_unit_blocks = all_blocks.n_unit_blocks()
     with builder.if_then(builder.icmp_signed(">", n_unit_blocks, i64(0))):
-        _add_moments(builder, pointers, (i64(1), n_unit_blocks), *given, unit_weights=True)
+        _emit_blocks(builder, pointers, (i64(1), n_unit_blocks), *given, unit_weights=True)
     with builder.if_then(builder.icmp_signed("<", n_unit_blocks, n_blocks)):
         values, theta, side, *others = pointers
         values = builder.gep(values, [builder.mul(n_unit_blocks, i64(n_columns * LANES))])
         side = builder.gep(side, [builder.mul(n_unit_blocks, i64(2 * LANES))])
         rest = builder.sub(n_blocks, n_unit_blocks)
-        _add_moments(builder, (values, theta, side, *others), (i64(1), rest), *given)
+        _emit_blocks(builder, (values, theta, side, *others), (i64(1), rest), *given)
 
 
-def _add_moments(builder, pointers, sizes, d, n_columns, unit_weights=False):
+def _emit_blocks(builder, pointers, sizes, d, n_columns, unit_weights=False):
     """Emit the probabilities of all blocks, then the sums, a register's decisions at a time."""
     blocks = _BlockMoments(
         VectorBuilder(builder), pointers, sizes, d, n_columns, i64(0), unit_weights
     )
-    blocks.add_values()
+    blocks.add_log_likelihoods()
     blocks.loop_parts(REGISTER_LANES, _BlockMoments.add_products)
 
 
-def _weights_of(builder, emit, theta, d):
+def _broadcast_weights(builder, emit, theta, d):
     """theta / log 2 in every lane, so that exponentials are powers of 2."""
     in_units = ir.Constant(DOUBLE, 1.0 / _LN2)
     given = [builder.load(builder.gep(theta, [i64(a)])) for a in range(d)]
     return [emit.broadcast(builder.fmul(weight, in_units)) for weight in given]
 
 
-def _pair_probabilities(emit, weights, x):
+def _emit_pair_probabilities(emit, weights, x):
     """Utility q, probability p and p (1 - p) of the option not chosen; and 1 + exp(-|q|)."""
     builder, zero, one = emit.builder, emit.splat(0.0), emit.splat(1.0)
     q = emit.mul(weights[0], x[0])
@@ -931,20 +944,20 @@ def _pair_probabilities(emit, weights, x):
     return q, p, emit.mul(rest, inverse_mass), mass
 
 
-def _triangle(n):
+def _lower_triangle_indices(n):
     return [(a, c) for a in range(n) for c in range(a + 1)]
 
 
-def _pair_moments(builder, arguments, d):
+def _emit_pair_moments(builder, arguments, d):
     """Emit `pair_moments` for d variables: one loop, whose sums stay in registers."""
     values, n_blocks, theta, total = arguments
-    emit, pairs = VectorBuilder(builder, REGISTER_LANES), _triangle(d)
+    emit, pairs = VectorBuilder(builder, REGISTER_LANES), _lower_triangle_indices(d)
     zero, one = emit.splat(0.0), emit.splat(1.0)
-    weights = _weights_of(builder, emit, theta, d)
+    weights = _broadcast_weights(builder, emit, theta, d)
 
     def some_lanes(position, sums):
         x = [emit.load(values, builder.add(position, i64(a * LANES))) for a in range(d)]
-        q, p, variance, mass = _pair_probabilities(emit, weights, x)
+        q, p, variance, mass = _emit_pair_probabilities(emit, weights, x)
         top = builder.select(builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
         part = [emit.mul(variance, x[a]) for a in range(d)]
         first, product, *others = sums
@@ -969,7 +982,7 @@ def _pair_moments(builder, arguments, d):
         builder.store(number, builder.gep(total, [i64(j)]))
 
 
-def _sums_of_slopes(d, n_shape):
+def _slope_sum_indices(d, n_shape):
     """Indices of the factors of each sum of `pair_slopes`, in five groups.
 
     Let z_a be the difference of variable a between the option not chosen and the chosen one, dz_qa
@@ -977,22 +990,23 @@ def _sums_of_slopes(d, n_shape):
     of p dz_qa, and with v = p (1 - p) of v z_a z_c, of v z_a s_q, and of v s_q s_o.
     """
     both = [(a, q) for a in range(d) for q in range(n_shape)]
-    return [(q, q) for q in range(n_shape)], both, _triangle(d), both, _triangle(n_shape)
+    of_variables, of_shape = _lower_triangle_indices(d), _lower_triangle_indices(n_shape)
+    return [(q, q) for q in range(n_shape)], both, of_variables, both, of_shape
 
 
-def _pair_slopes(builder, arguments, d, n_shape):
+def _emit_pair_slopes(builder, arguments, d, n_shape):
     """Emit `pair_slopes` for d variables and n_shape slopes of each."""
     columns, stride, n_blocks, theta, sums = arguments
     emit = VectorBuilder(builder, REGISTER_LANES)
-    weights = _weights_of(builder, emit, theta, d)
+    weights = _broadcast_weights(builder, emit, theta, d)
     theta_lanes = [emit.mul(weight, emit.splat(_LN2)) for weight in weights]
-    of_s, of_changes, of_away, of_both, of_slopes = _sums_of_slopes(d, n_shape)
+    of_s, of_changes, of_away, of_both, of_slopes = _slope_sum_indices(d, n_shape)
     rows = [builder.gep(columns, [builder.mul(stride, i64(i))]) for i in range(d * (1 + n_shape))]
 
     def some_lanes(position, carried):
         z = [emit.load(row, position) for row in rows]
         away, changes = z[:d], z[d:]
-        _, p, variance, _ = _pair_probabilities(emit, weights, away)
+        _, p, variance, _ = _emit_pair_probabilities(emit, weights, away)
         s = []
         for q in range(n_shape):
             s.append(emit.mul(theta_lanes[0], changes[q * d]))
@@ -1018,14 +1032,14 @@ def _pair_slopes(builder, arguments, d, n_shape):
         builder.store(emit.reduce_lanes(end, emit.add), builder.gep(sums, [i64(j)]))
 
 
-def _set_slopes(builder, arguments, d, n_shape):
+def _emit_set_slopes(builder, arguments, d, n_shape):
     """Emit `set_slopes` for d variables and n_shape slopes of each."""
     values, plane, n_rows, n_blocks, theta, scratch, sums = arguments
     emit, n_parts = VectorBuilder(builder, REGISTER_LANES), LANES // REGISTER_LANES
     zero, lowest = emit.splat(0.0), emit.splat(_MIN_EXP_ARGUMENT / _LN2)
-    weights = _weights_of(builder, emit, theta, d)
+    weights = _broadcast_weights(builder, emit, theta, d)
     theta_lanes = [emit.mul(weight, emit.splat(_LN2)) for weight in weights]
-    of_s, of_changes, of_away, of_both, of_slopes = _sums_of_slopes(d, n_shape)
+    of_s, of_changes, of_away, of_both, of_slopes = _slope_sum_indices(d, n_shape)
     n_first = len(of_s) + len(of_changes)
     planes = [builder.gep(values, [builder.mul(plane, i64(q))]) for q in range(1 + n_shape)]
 
@@ -1105,7 +1119,7 @@ def _set_slopes(builder, arguments, d, n_shape):
         builder.store(emit.reduce_lanes(end, emit.add), builder.gep(sums, [i64(j)]))
 
 
-def _lay_out_sets(builder, arguments, m, d):
+def _emit_set_layout(builder, arguments, m, d):
     """Emit `lay_out_sets` for m options of d variables."""
     table, chosen, n_blocks, values = arguments
     emit, width = VectorBuilder(builder), m * d
@@ -1198,7 +1212,7 @@ class _BlockMoments:
             d, n_columns, isinstance(self.n_rows, ir.Constant)
         )
 
-    def loop(self, n, body):
+    def loop_indices(self, n, body):
         """Emit a loop over blocks or tiles that carries nothing."""
 
         def carrying_nothing(i, carried):
@@ -1207,34 +1221,34 @@ class _BlockMoments:
 
         self.emit.loop_rows(n, carrying_nothing, [])
 
-    def loop_parts(self, lanes, verb):
+    def loop_parts(self, lanes, handle_part):
         """Emit a loop over the parts of the blocks, `lanes` decisions of each at a time."""
         sizes = self.n_rows, self.n_blocks
 
         def of_part(i):
             emit = VectorBuilder(self.builder, lanes)
-            verb(
+            handle_part(
                 _BlockMoments(
                     emit, self.pointers, sizes, self.d, self.n_columns, i, self.unit_weights
                 )
             )
 
-        self.loop(i64(LANES // lanes), of_part)
+        self.loop_indices(i64(LANES // lanes), of_part)
 
-    def loop_rows(self, k, body, starts):
-        """Emit a loop over the rows of block k, counted from the first row of all blocks."""
-        first = self.builder.mul(k, self.n_rows)
+    def loop_rows(self, block, body, starts):
+        """Emit a loop over the rows of a block, counted from the first row of all blocks."""
+        first = self.builder.mul(block, self.n_rows)
         return self.emit.loop_rows(
             self.n_rows, lambda r, carried: body(self.builder.add(first, r), carried), starts
         )
 
-    def variable_index(self, name):
+    def variable_offset(self, name):
         """Index of a variable that is given as (index known at run time, constant offset)."""
         return self.builder.add(name[0], i64(name[1]))
 
-    def variable(self, row, name):
+    def load_variable(self, row, name):
         base = self.builder.mul(row, i64(self.n_columns * LANES))
-        position = self.builder.mul(self.variable_index(name), i64(LANES))
+        position = self.builder.mul(self.variable_offset(name), i64(LANES))
         return self.emit.load(self.rows, self.builder.add(base, position))
 
     def load_e(self, row):
@@ -1243,33 +1257,33 @@ class _BlockMoments:
     def store_e(self, row, value):
         self.emit.store(value, self.scratch, self.builder.mul(row, i64(LANES)))
 
-    def note_position(self, k, what):
-        base = self.builder.mul(k, i64((self.MEANS + self.d) * LANES))
-        return self.builder.add(base, self.builder.mul(what, i64(LANES)))
+    def note_position(self, block, slot):
+        base = self.builder.mul(block, i64((self.MEANS + self.d) * LANES))
+        return self.builder.add(base, self.builder.mul(slot, i64(LANES)))
 
-    def load_note(self, k, what):
-        return self.emit.load(self.notes, self.note_position(k, what))
+    def load_note(self, block, slot):
+        return self.emit.load(self.notes, self.note_position(block, slot))
 
-    def store_note(self, k, what, value):
-        self.emit.store(value, self.notes, self.note_position(k, what))
+    def store_note(self, block, slot, value):
+        self.emit.store(value, self.notes, self.note_position(block, slot))
 
-    def weight(self, k):
+    def load_decision_weights(self, block):
         if self.unit_weights:
             return self.emit.splat(1.0)
-        return self.emit.load(self.side, self.builder.mul(k, i64(2 * LANES)))
+        return self.emit.load(self.side, self.builder.mul(block, i64(2 * LANES)))
 
-    def padding_rows(self, k):
-        position = self.builder.mul(k, i64(2 * LANES))
+    def load_padding_rows(self, block):
+        position = self.builder.mul(block, i64(2 * LANES))
         return self.emit.load(self.side, self.builder.add(position, i64(LANES)))
 
-    def initial_mass(self, k):
+    def initial_mass(self, block):
         """Sum of exponentials before the rows are added: 1 for the chosen option less the padding.
 
         Padding rows have q = 0 and add 1 each, which is subtracted in advance.
         """
         if self.unit_weights:
             return self.emit.splat(1.0)
-        return self.emit.sub(self.emit.splat(1.0), self.padding_rows(k))
+        return self.emit.sub(self.emit.splat(1.0), self.load_padding_rows(block))
 
     def n_unit_blocks(self):
         """Number of leading blocks of unit weights: all, all but the last, or 0 in other cases."""
@@ -1278,8 +1292,8 @@ class _BlockMoments:
         one = builder.bitcast(emit.splat(1.0), emit.ints)
 
         def differing_bits(k):
-            other = builder.xor(builder.bitcast(self.weight(k), emit.ints), one)
-            return builder.or_(other, builder.bitcast(self.padding_rows(k), emit.ints))
+            other = builder.xor(builder.bitcast(self.load_decision_weights(k), emit.ints), one)
+            return builder.or_(other, builder.bitcast(self.load_padding_rows(k), emit.ints))
 
         def body(k, carried):
             both = builder.or_(builder.bitcast(carried[0], emit.ints), differing_bits(k))
@@ -1288,17 +1302,19 @@ class _BlockMoments:
         last = builder.sub(self.n_blocks, i64(1))
         start = builder.bitcast(none, emit.vector)
         (before,) = emit.loop_rows(last, body, [start])
-        uneven = self.any_of(builder.icmp_unsigned("!=", builder.bitcast(before, emit.ints), none))
-        last_is_not = self.any_of(builder.icmp_unsigned("!=", differing_bits(last), none))
+        uneven = self.any_lane(
+            builder.icmp_unsigned("!=", builder.bitcast(before, emit.ints), none)
+        )
+        last_is_not = self.any_lane(builder.icmp_unsigned("!=", differing_bits(last), none))
         whole = builder.select(last_is_not, last, self.n_blocks)
         return builder.select(uneven, i64(0), whole)
 
-    def any_of(self, lanes):
+    def any_lane(self, lanes):
         """Whether a condition holds in any lane."""
         bits = self.builder.bitcast(lanes, ir.IntType(self.emit.lanes))
         return self.builder.icmp_unsigned("!=", bits, bits.type(0))
 
-    def add_to(self, slot, value):
+    def add_to_total(self, slot, value):
         index = self.builder.mul(slot, i64(LANES))
         self.emit.store(self.emit.add(self.emit.load(self.total, index), value), self.total, index)
 
@@ -1318,59 +1334,61 @@ class _BlockMoments:
             later = builder.add(line, lines)
             self.emit.prefetch(self.values, builder.mul(later, i64(LANES)), nearest=False)
 
-    def add_values(self):
+    def add_log_likelihoods(self):
         """Add log-likelihoods; store e = exp(q - top) of every row, and the sum of e as MASS."""
         builder = self.builder
         pointers = [builder.gep(self.theta, [i64(a)]) for a in range(self.n_columns)]
         theta = [builder.load(position) for position in pointers]
         if isinstance(self.n_rows, ir.Constant):
-            self.add_values_of_pairs(theta)
+            self.add_log_likelihoods_of_pairs(theta)
         else:
-            self.set_exponentials(theta)
-            self.loop(self.n_blocks, self.add_value)
+            self.store_utilities_and_exponentials(theta)
+            self.loop_indices(self.n_blocks, self.add_log_likelihood)
 
-    def scaled(self, theta):
+    def broadcast_in_unit(self, theta):
         """Weights theta divided by `unit`, in every lane."""
         units = ir.Constant(DOUBLE, 1.0 / self.unit)
         return [self.emit.broadcast(self.builder.fmul(x, units)) for x in theta]
 
-    def add_values_of_pairs(self, theta):
+    def add_log_likelihoods_of_pairs(self, theta):
         """Add log-likelihoods of sets of two options, the larger of whose exponentials is 1.
 
         Their sum lies between 1 and 2, so that the sums of up to 512 decisions of weight 1 can be
         multiplied without overflow: one logarithm of the product replaces all of theirs.
         """
-        emit, weights = self.emit, self.scaled(theta)
+        emit, weights = self.emit, self.broadcast_in_unit(theta)
         n_sums = 1 + self.d + self.d * (self.d + 1) // 2
         of_value, of_product = (self.total, i64(0)), (self.total, i64(n_sums * LANES))
 
         def of_block(k, carried):
-            mass, top = self.pair_exponentials(k, weights)
+            mass, top = self.store_pair_exponentials(k, weights)
             value, product = carried
             if self.unit_weights:
                 return [emit.sub(value, top), emit.mul(product, mass)]
             loss = emit.add(self.log_mass_if_weighted(k, mass), top)
             product = emit.mul(product, self.mass_if_unit_weight(k, mass))
-            return [emit.sub(value, emit.mul(self.weight(k), loss)), product]
+            return [emit.sub(value, emit.mul(self.load_decision_weights(k), loss)), product]
 
         product = emit.max(emit.load(*of_product), emit.splat(1.0))  # 0 before the first block
         ends = emit.loop_rows(self.n_blocks, of_block, [emit.load(*of_value), product])
         for position, end in zip((of_value, of_product), ends, strict=True):
             emit.store(end, *position)
 
-    def has_unit_weight(self, k):
-        return self.builder.fcmp_ordered("==", self.weight(k), self.emit.splat(1.0))
-
-    def mass_if_unit_weight(self, k, mass):
-        return self.builder.select(self.has_unit_weight(k), mass, self.emit.splat(1.0))
-
-    def log_mass_if_weighted(self, k, mass):
-        """Logarithms of the masses of decisions that do not weigh 1; 0 for the others."""
-        return self.emit.log(
-            self.builder.select(self.has_unit_weight(k), self.emit.splat(1.0), mass)
+    def has_unit_weight(self, block):
+        return self.builder.fcmp_ordered(
+            "==", self.load_decision_weights(block), self.emit.splat(1.0)
         )
 
-    def set_exponentials(self, theta):
+    def mass_if_unit_weight(self, block, mass):
+        return self.builder.select(self.has_unit_weight(block), mass, self.emit.splat(1.0))
+
+    def log_mass_if_weighted(self, block, mass):
+        """Logarithms of the masses of decisions that do not weigh 1; 0 for the others."""
+        return self.emit.log(
+            self.builder.select(self.has_unit_weight(block), self.emit.splat(1.0), mass)
+        )
+
+    def store_utilities_and_exponentials(self, theta):
         builder = self.builder
         is_zero = ir.Constant(ir.IntType(1), 1)
         for number in theta:
@@ -1378,12 +1396,12 @@ class _BlockMoments:
             is_zero = builder.and_(is_zero, zero)
         with builder.if_else(is_zero) as (where_zero, elsewhere):
             with where_zero:
-                self.loop(self.n_blocks, self.set_unit_exponentials)
+                self.loop_indices(self.n_blocks, self.store_unit_exponentials)
             with elsewhere:
-                self.utilities(self.scaled(theta))
+                self.store_utilities(self.broadcast_in_unit(theta))
                 self.loop_parts(EXP_LANES, _BlockMoments.add_exponentials)
 
-    def utilities(self, weights):
+    def store_utilities(self, weights):
         """Store q = theta'x of every row, the chosen option's being 0, and the initial masses.
 
         The largest q of a decision is subtracted only where an exponential might overflow, because
@@ -1398,27 +1416,27 @@ class _BlockMoments:
 
         (farthest,) = emit.loop_rows(self.n_all, body, [emit.splat(0.0)])
         is_far = builder.fcmp_ordered(">", farthest, emit.splat(MAX_UNSHIFTED_UTILITY / self.unit))
-        with builder.if_else(self.any_of(is_far)) as (far, near):
+        with builder.if_else(self.any_lane(is_far)) as (far, near):
             with far:
-                self.loop(self.n_blocks, self.subtract_largest)
+                self.loop_indices(self.n_blocks, self.subtract_largest)
             with near:
-                self.loop(self.n_blocks, self.store_no_shift)
+                self.loop_indices(self.n_blocks, self.store_no_shift)
 
     def utility(self, row, weights):
         """Utility theta'x of a row."""
-        q = self.emit.mul(weights[0], self.variable(row, (i64(0), 0)))
+        q = self.emit.mul(weights[0], self.load_variable(row, (i64(0), 0)))
         for a in range(1, self.n_columns):
-            q = self.emit.fma(weights[a], self.variable(row, (i64(0), a)), q)
+            q = self.emit.fma(weights[a], self.load_variable(row, (i64(0), a)), q)
         return q
 
-    def subtract_largest(self, k):
+    def subtract_largest(self, block):
         """Subtract the largest q of each decision from its rows, where it is large.
 
         It depends on the decision alone, so that bits do not depend on its neighbours in the block.
         """
         emit, lowest = self.emit, self.emit.splat(_MIN_EXP_ARGUMENT / self.unit)
         zero = [emit.splat(0.0)]
-        (top,) = self.loop_rows(k, lambda row, c: [emit.max(self.load_e(row), c[0])], zero)
+        (top,) = self.loop_rows(block, lambda row, c: [emit.max(self.load_e(row), c[0])], zero)
         is_high = self.builder.fcmp_ordered(">", top, emit.splat(MAX_UNSHIFTED_UTILITY / self.unit))
         shift = self.builder.select(is_high, top, emit.splat(0.0))
 
@@ -1427,21 +1445,21 @@ class _BlockMoments:
             self.store_e(row, q)
             return []
 
-        self.loop_rows(k, body, [])
+        self.loop_rows(block, body, [])
         chosen = self.exp(emit.max(emit.sub(emit.splat(0.0), shift), lowest))
-        self.store_note(k, i64(self.TOP), emit.mul(shift, emit.splat(self.unit)))
-        self.store_note(k, i64(self.MASS), emit.mul(chosen, self.initial_mass(k)))
+        self.store_note(block, i64(self.TOP), emit.mul(shift, emit.splat(self.unit)))
+        self.store_note(block, i64(self.MASS), emit.mul(chosen, self.initial_mass(block)))
 
-    def store_no_shift(self, k):
+    def store_no_shift(self, block):
         """Store the initial mass of a block in which no utility is large."""
-        self.store_note(k, i64(self.TOP), self.emit.splat(0.0))
-        self.store_note(k, i64(self.MASS), self.initial_mass(k))
+        self.store_note(block, i64(self.TOP), self.emit.splat(0.0))
+        self.store_note(block, i64(self.MASS), self.initial_mass(block))
 
     def add_exponentials(self):
         """Take exponentials of all blocks."""
-        self.loop(self.n_blocks, self.exponentials)
+        self.loop_indices(self.n_blocks, self.store_exponentials)
 
-    def exponentials(self, k):
+    def store_exponentials(self, block):
         """Replace q by exp q, and add it to MASS, which includes the chosen option."""
 
         def body(row, carried):
@@ -1451,58 +1469,60 @@ class _BlockMoments:
             self.store_e(row, e)
             return [self.emit.add(total, e)]
 
-        (total,) = self.loop_rows(k, body, [self.load_note(k, i64(self.MASS))])
-        self.store_note(k, i64(self.MASS), total)
+        (total,) = self.loop_rows(block, body, [self.load_note(block, i64(self.MASS))])
+        self.store_note(block, i64(self.MASS), total)
 
-    def set_unit_exponentials(self, k):
+    def store_unit_exponentials(self, block):
         """Store exponentials and MASS at theta = 0, where every exponential is 1."""
 
         def body(row, carried):
             self.store_e(row, self.emit.splat(1.0))
             return []
 
-        self.loop_rows(k, body, [])
+        self.loop_rows(block, body, [])
         others = self.emit.broadcast(self.builder.sitofp(self.n_rows, DOUBLE))
-        self.store_note(k, i64(self.TOP), self.emit.splat(0.0))
-        self.store_note(k, i64(self.MASS), self.emit.add(others, self.initial_mass(k)))
+        self.store_note(block, i64(self.TOP), self.emit.splat(0.0))
+        self.store_note(block, i64(self.MASS), self.emit.add(others, self.initial_mass(block)))
 
-    def pair_exponentials(self, k, weights):
+    def store_pair_exponentials(self, block, weights):
         """Store e = exp(q - top) of the option not chosen and MASS; return mass and top."""
         emit, zero = self.emit, self.emit.splat(0.0)
-        self.prefetch_next(k, 0)
-        q = self.utility(k, weights)
+        self.prefetch_next(block, 0)
+        q = self.utility(block, weights)
         top = self.builder.select(self.builder.fcmp_unordered(">", q, zero), q, zero)  # NaN stays
         lowest = emit.splat(_MIN_EXP_ARGUMENT / self.unit)
         small = self.exp(emit.max(emit.sub(zero, emit.absolute(q)), lowest))
         other_wins = self.builder.fcmp_ordered(">", q, zero)
         e = self.builder.select(other_wins, emit.splat(1.0), small)
         chosen = self.builder.select(other_wins, small, emit.splat(1.0))
-        mass = emit.add(emit.mul(chosen, self.initial_mass(k)), e)
-        self.store_e(k, e)
-        self.store_note(k, i64(self.MASS), mass)
+        mass = emit.add(emit.mul(chosen, self.initial_mass(block)), e)
+        self.store_e(block, e)
+        self.store_note(block, i64(self.MASS), mass)
         return mass, emit.mul(top, emit.splat(self.unit))
 
-    def add_value(self, k):
-        """Add the log-likelihoods of block k."""
-        emit, weight, mass = self.emit, self.weight(k), self.load_note(k, i64(self.MASS))
-        loss = emit.mul(weight, emit.add(emit.log(mass), self.load_note(k, i64(self.TOP))))
-        self.add_to(i64(0), emit.sub(emit.splat(0.0), loss))
+    def add_log_likelihood(self, block):
+        """Add the log-likelihoods of a block."""
+        emit, weight = self.emit, self.load_decision_weights(block)
+        mass = self.load_note(block, i64(self.MASS))
+        loss = emit.mul(weight, emit.add(emit.log(mass), self.load_note(block, i64(self.TOP))))
+        self.add_to_total(i64(0), emit.sub(emit.splat(0.0), loss))
         if self.d <= MAX_FUSED_VARIABLES:
-            self.store_weight_factors(k, weight, mass)
+            self.store_weight_factors(block, weight, mass)
 
     def add_products(self):
         """Add gradient and information to the total."""
         if self.d <= MAX_FUSED_VARIABLES:
-            add = self.add_pairs if isinstance(self.n_rows, ir.Constant) else self.add_strip
-            for loop_index, (first, high) in enumerate(_strips(self.d), 1):
+            of_pairs = isinstance(self.n_rows, ir.Constant)
+            add = self.add_strip_of_pairs if of_pairs else self.add_strip
+            for loop_index, (first, high) in enumerate(_variable_strips(self.d), 1):
                 add(range(first, first + high), loop_index)
             return
         variables, most = [(i64(0), a) for a in range(self.d)], N_REGISTERS - 4
         for first in range(0, self.d, most):
             some = variables[first : first + most]
-            self.loop(self.n_blocks, lambda k, some=some: self.add_means(k, some))
+            self.loop_indices(self.n_blocks, lambda k, some=some: self.add_means(k, some))
         if self.d <= MAX_UNROLLED_VARIABLES:
-            for loop_index, (first, high) in enumerate(_strips(self.d), 2):
+            for loop_index, (first, high) in enumerate(_variable_strips(self.d), 2):
                 self.add_tile((i64(first), high), (i64(0), first), loop_index=loop_index)
             return
         n_whole, rest = divmod(self.d, TILE_HEIGHT)
@@ -1510,18 +1530,18 @@ class _BlockMoments:
         def row_of_tiles(i, size):
             left = self.builder.mul(i, i64(TILE_HEIGHT)), size
             self.add_tile(left, (left[0], 0))
-            self.loop(
+            self.loop_indices(
                 i,
                 lambda j: self.add_tile(
-                    left, (self.builder.mul(j, i64(TILE_HEIGHT)), TILE_HEIGHT), own=False
+                    left, (self.builder.mul(j, i64(TILE_HEIGHT)), TILE_HEIGHT), pairs_of_left=False
                 ),
             )
 
-        self.loop(i64(n_whole), lambda i: row_of_tiles(i, TILE_HEIGHT))
+        self.loop_indices(i64(n_whole), lambda i: row_of_tiles(i, TILE_HEIGHT))
         if rest:
             row_of_tiles(i64(n_whole), rest)
 
-    def accumulate(self, sum_locations, of_block):
+    def accumulate_over_blocks(self, sum_locations, of_block):
         """Carry sums in registers from the first block to the last: the bits of one by one."""
         starts = [self.emit.load(*position) for position in sum_locations]
         ends = self.emit.loop_rows(self.n_blocks, of_block, starts)
@@ -1545,7 +1565,7 @@ class _BlockMoments:
                 p = emit.mul(p, weighted)
             if is_first and not is_last:
                 self.store_e(row, p)
-            x = [self.variable(row, (i64(0), a)) for a in variables]
+            x = [self.load_variable(row, (i64(0), a)) for a in variables]
             part = {a: emit.mul(p, x[a]) for a in strip}
             added = [emit.mul(part[a], x[c]) for a, c in pairs] + list(part.values())
             return [emit.add(value, total) for value, total in zip(added, carried, strict=True)]
@@ -1559,17 +1579,17 @@ class _BlockMoments:
             mean = {a: emit.mul(sums[a], self.load_note(k, i64(self.TOP))) for a in strip}
             for a in strip:
                 self.store_note(k, slots[a], sums[a])
-                self.add_to(i64(1 + a), sums[a])
+                self.add_to_total(i64(1 + a), sums[a])
             return [
                 emit.sub(total, emit.mul(mean[a], sums[c]))
                 for (a, c), total in zip(pairs, ends, strict=False)
             ]
 
-        self.accumulate(
+        self.accumulate_over_blocks(
             self.sum_locations([((i64(0), a), (i64(0), c)) for a, c in pairs]), of_block
         )
 
-    def store_weight_factors(self, k, weight, mass):
+    def store_weight_factors(self, block, weight, mass):
         """Store 1 / weight in TOP, and weight / mass, which turns e into w p, in MASS.
 
         Both slots are free by now. One division serves both, done before the loop over rows that
@@ -1579,10 +1599,10 @@ class _BlockMoments:
         counts = self.builder.fcmp_ordered(">", weight, emit.splat(MIN_INVERTIBLE_WEIGHT))
         positive = self.builder.select(counts, weight, emit.splat(1.0))
         both = self.builder.fdiv(emit.splat(1.0), emit.mul(positive, mass))
-        self.store_note(k, i64(self.TOP), emit.mul(both, mass))
-        self.store_note(k, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
+        self.store_note(block, i64(self.TOP), emit.mul(both, mass))
+        self.store_note(block, i64(self.MASS), emit.mul(weight, emit.mul(both, positive)))
 
-    def add_pairs(self, strip, loop_index):
+    def add_strip_of_pairs(self, strip, loop_index):
         """Add gradient and information of sets of two options: w p x_a, w p (1 - p) x_a x_c."""
         emit = self.emit
         pairs = [(a, c) for a in strip for c in range(a + 1)]
@@ -1591,30 +1611,30 @@ class _BlockMoments:
             self.prefetch_next(k, loop_index)
             if strip.start == 0:
                 p = emit.mul(self.load_e(k), self.inverse_mass(k))
-                first = emit.mul(self.weight(k), p)
+                first = emit.mul(self.load_decision_weights(k), p)
                 second = emit.sub(first, emit.mul(first, p))
                 self.store_e(k, first)
                 self.store_note(k, i64(self.TOP), second)
             else:
                 first, second = self.load_e(k), self.load_note(k, i64(self.TOP))
-            x = [self.variable(k, (i64(0), a)) for a in range(strip.stop)]
+            x = [self.load_variable(k, (i64(0), a)) for a in range(strip.stop)]
             part = {a: emit.mul(second, x[a]) for a in strip}
             added = [emit.mul(part[a], x[c]) for a, c in pairs]
             added += [emit.mul(first, x[a]) for a in strip]
             return [emit.add(value, total) for value, total in zip(added, totals, strict=True)]
 
         sum_locations = self.sum_locations([((i64(0), a), (i64(0), c)) for a, c in pairs])
-        self.accumulate(
+        self.accumulate_over_blocks(
             [*sum_locations, *[(self.total, i64((1 + a) * LANES)) for a in strip]], of_block
         )
 
-    def inverse_mass(self, k):
-        return self.builder.fdiv(self.emit.splat(1.0), self.load_note(k, i64(self.MASS)))
+    def inverse_mass(self, block):
+        return self.builder.fdiv(self.emit.splat(1.0), self.load_note(block, i64(self.MASS)))
 
-    def add_means(self, k, variables):
+    def add_means(self, block, variables):
         """Add minus the gradient and store means; with the last variable, replace e by w p."""
         emit, builder = self.emit, self.builder
-        weight, inverse_mass = self.weight(k), self.inverse_mass(k)
+        weight, inverse_mass = self.load_decision_weights(block), self.inverse_mass(block)
         weighted = emit.mul(weight, inverse_mass)
         is_last = variables[-1][1] == self.d - 1
 
@@ -1624,37 +1644,38 @@ class _BlockMoments:
                 self.prefetch_next(row, 1)
                 self.store_e(row, emit.mul(e, weighted))
             return [
-                emit.fma(e, self.variable(row, a), total)
+                emit.fma(e, self.load_variable(row, a), total)
                 for a, total in zip(variables, carried, strict=True)
             ]
 
-        sums = self.loop_rows(k, body, [emit.splat(0.0)] * len(variables))
+        sums = self.loop_rows(block, body, [emit.splat(0.0)] * len(variables))
         for a, value in zip(variables, sums, strict=True):
             mean = emit.mul(value, inverse_mass)
-            self.store_note(k, self.mean_slot(a), mean)
-            self.add_to(builder.add(self.variable_index(a), i64(1)), emit.mul(weight, mean))
+            self.store_note(block, self.mean_slot(a), mean)
+            self.add_to_total(builder.add(self.variable_offset(a), i64(1)), emit.mul(weight, mean))
 
-    def add_tile(self, left, right, own=True, loop_index=None):
+    def add_tile(self, left, right, pairs_of_left=True, loop_index=None):
         """Add covariances of pairs of variables, sum p (x_a - mean_a) x_c: the chosen option has 0.
 
         left, right : first variable, and how many. a is of the left; c is of the right, and where
-        `own` of the left up to a. The sums stay in registers from the first row of all blocks to
-        the last, in the order of block after block; centring x_a first avoids cancellation.
+        `pairs_of_left` of the left up to a. The sums stay in registers from the first row of all
+        blocks to the last, in the order of block after block; centring x_a first avoids
+        cancellation.
         loop_index : position in the prefetch schedule, for loops that are unrolled
         """
         emit = self.emit
         of_left = [(left[0], k) for k in range(left[1])]
         of_right = [(right[0], o) for o in range(right[1])]
-        pairs = [(a, c) for k, a in enumerate(of_left) for c in of_left[: (k + 1) * own]]
+        pairs = [(a, c) for k, a in enumerate(of_left) for c in of_left[: (k + 1) * pairs_of_left]]
         pairs += [(a, c) for a in of_left for c in of_right]
 
         def of_row(row, carried, mean):
             if loop_index is not None:
                 self.prefetch_next(row, loop_index)
             p = self.load_e(row)
-            x = {a: self.variable(row, a) for a in of_left}
+            x = {a: self.load_variable(row, a) for a in of_left}
             weighted = {a: emit.mul(p, emit.sub(x[a], mean[a])) for a in of_left}
-            x |= {c: self.variable(row, c) for c in of_right}
+            x |= {c: self.load_variable(row, c) for c in of_right}
             return [
                 emit.fma(weighted[a], x[c], total)
                 for (a, c), total in zip(pairs, carried, strict=True)
@@ -1664,17 +1685,17 @@ class _BlockMoments:
             mean = {a: self.load_note(k, self.mean_slot(a)) for a in of_left}
             return self.loop_rows(k, lambda row, carried: of_row(row, carried, mean), sums)
 
-        self.accumulate(self.sum_locations(pairs), of_block)
+        self.accumulate_over_blocks(self.sum_locations(pairs), of_block)
 
     def mean_slot(self, name):
-        return self.builder.add(self.variable_index(name), i64(self.MEANS))
+        return self.builder.add(self.variable_offset(name), i64(self.MEANS))
 
     def sum_locations(self, pairs):
         """Pointer and index of the sum of each pair in the total."""
         builder, rows = self.builder, {}
         for a, (first, _) in pairs:
             if (a, first) not in rows:
-                number = self.variable_index(a)
+                number = self.variable_offset(a)
                 before = builder.lshr(builder.mul(number, builder.add(number, i64(1))), i64(1))
                 slot = builder.add(builder.add(before, first), i64(1 + self.d))
                 rows[a, first] = builder.gep(self.total, [builder.mul(slot, i64(LANES))])

@@ -95,8 +95,8 @@ class Lattice:
         """Lattice with candidate weights, as starts for choices drawn around those made."""
         if self.x.shape[3] == 0 or len(self.x) == 1:
             return self
-        cells, n_cells = self._coarse, len(self._coarse)
-        points = self._flat(cells)
+        cells, n_cells = self._coarse_positions, len(self._coarse_positions)
+        points = self._flat_index(cells)
         values, near = np.empty(n_cells), np.zeros((n_cells, self.x.shape[3]))
         for c in range(n_cells):
             start = near[max(c - 1, 0)][None]
@@ -127,7 +127,7 @@ class Lattice:
         return np.array([min(stride, max(n // 4, 1)) for n in self.dimensions], dtype=np.int64)
 
     @cached_property
-    def _coarse(self) -> IntVector:
+    def _coarse_positions(self) -> IntVector:
         """Points a stride apart, the last ones included: (n_cells, n_dimensions)."""
         axes = [
             np.unique([*range(0, size, stride), size - 1])
@@ -149,10 +149,10 @@ class Lattice:
             compiled.screen_candidates(
                 self.x, self.offset, chosen, *self.candidates_at, cells, near
             )
-            position[:] = self._coarse[cells]
+            position[:] = self._coarse_positions[cells]
             best[:], theta[:] = self._solve_at(chosen, everyone, position, near)
         else:
-            for cell in self._coarse:
+            for cell in self._coarse_positions:
                 target = np.repeat(cell[None], n, axis=0)
                 value, near = self._solve_at(chosen, everyone, target, near)
                 _update_best(everyone, value, target, near, best, position, theta)
@@ -162,7 +162,7 @@ class Lattice:
             if (strides == 1).all():
                 break
             strides = np.maximum(strides // 2, 1)
-        return best, self._flat(position), theta
+        return best, self._flat_index(position), theta
 
     def _hill_climb(
         self,
@@ -198,7 +198,7 @@ class Lattice:
             self.offset,
             chosen,
             draw,
-            self._flat(position),
+            self._flat_index(position),
             self.positive,
             self._sums,
             values,
@@ -206,7 +206,7 @@ class Lattice:
         )
         return values, theta
 
-    def _flat(self, position: IntVector) -> IntVector:
+    def _flat_index(self, position: IntVector) -> IntVector:
         if not self.dimensions:
             return np.zeros(len(position), dtype=np.int64)
         return np.asarray(np.ravel_multi_index(tuple(position.T), self.dimensions))
@@ -370,7 +370,7 @@ def generator_for(chosen: IntVector, seed: int) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(np.ascontiguousarray(chosen).tobytes())])
 
 
-def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool) -> int:
+def checked_seed(rng: np.random.Generator | None, n_drawn: int, has_prior: bool) -> int:
     """Seed from the generator, after checks that choices can be drawn from the estimate."""
     if has_prior:
         raise DataError(
@@ -391,7 +391,7 @@ def check_drawing(rng: np.random.Generator | None, n_drawn: int, has_prior: bool
 
 
 @dataclass(frozen=True)
-class LinearCase:
+class LinearCalibration:
     """Decisions that are linear in theta.
 
     Attributes
@@ -419,7 +419,7 @@ class LinearCase:
         Parameters
         ----------
         near, far
-            (n_wanted, 2), at `level` and at `further_level(level)`.
+            (n_wanted, 2), at `level` and at `level_of_further_interval(level)`.
         seed, n
             Of the draws, and how many.
         """
@@ -491,6 +491,6 @@ def interval_end(
     return float(side * np.inf) if found == limit else found
 
 
-def further_level(level: float) -> float:
+def level_of_further_interval(level: float) -> float:
     """Level at which the large-sample likelihood ratio is `FURTHER_RATIO` times as large."""
     return float(1.0 - chi_square_sf(FURTHER_RATIO * chi_square_isf(1 - level, 1), 1))

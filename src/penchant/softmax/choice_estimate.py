@@ -17,7 +17,12 @@ from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
 from penchant.errors import DataError, argument, either, interval_kind_argument, weak_prior_argument
-from penchant.softmax.calibrated import N_DRAWN, LinearCase, check_drawing, further_level
+from penchant.softmax.calibrated import (
+    N_DRAWN,
+    LinearCalibration,
+    checked_seed,
+    level_of_further_interval,
+)
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate_source import (
     DetachedSource,
@@ -35,19 +40,19 @@ from penchant.softmax.hypotheses import (
     TestResult,
     clustered_covariance,
     delta_method,
+    delta_method_parameters,
     likelihood_ratio_test,
     linear_interval,
     profile_interval,
     robust_covariance,
     score_test,
-    transformed,
     wald_interval,
 )
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.newton import Quadratic
 from penchant.softmax.prior import first_order_bias
 from penchant.softmax.probabilities import decision_log_likelihoods, log_probabilities
-from penchant.softmax.solution import in_coordinates
+from penchant.softmax.solution import choices_in_coordinates
 
 MAX_PLAIN_CONDITION = 1e6  # of the information; beyond, profiles in theta lose over six digits
 
@@ -183,7 +188,7 @@ class ChoiceSource(EstimateSource):
         if isinstance(self.map, DetachedSource):
             return self.map.at(level, kind)
         names, values, covariance = self.natural(estimate)
-        known = transformed(values, covariance, names, level)
+        known = delta_method_parameters(values, covariance, names, level)
         if kind == "wald":
             return known
         ends = self._interval_ends(estimate, names, "parameters", level, kind, rng, N_DRAWN)
@@ -236,14 +241,15 @@ class ChoiceSource(EstimateSource):
             return self._profile_intervals(estimate, level, indices)
         # draws from a penalised or bounded estimate would not be draws from the model
         plain = estimate.method == "maximum likelihood" and self.constraints is None
-        seed = check_drawing(rng, n_drawn, not plain)
+        seed = checked_seed(rng, n_drawn, not plain)
         choices = self._require_choices(f"interval({interval_kind_argument('calibrated')})")
-        case = LinearCase(
+        case = LinearCalibration(
             choices, estimate.theta, self._unidentified_directions(estimate), self.scale
         )
         # two profile intervals tell how fast W rises, and so how far the search should step
         near, far = (
-            self._profile_intervals(estimate, at, indices) for at in (level, further_level(level))
+            self._profile_intervals(estimate, at, indices)
+            for at in (level, level_of_further_interval(level))
         )
         return case.intervals(indices, near, far, level, seed, n_drawn)
 
@@ -297,7 +303,7 @@ class ChoiceSource(EstimateSource):
         correlation += len(own) * np.finfo(float).eps * np.eye(len(own))
         factor = np.linalg.cholesky(correlation) * errors[:, None]
         profile = LinearProfile(
-            likelihood_of(in_coordinates(choices, factor)), factor, estimate.theta
+            likelihood_of(choices_in_coordinates(choices, factor)), factor, estimate.theta
         )
         top = estimate.log_likelihood
         return np.array([linear_interval(profile, a, top, errors[a], level) for a in indices])

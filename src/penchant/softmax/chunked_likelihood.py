@@ -20,17 +20,22 @@ from penchant.choices.scan_protocols import ChoiceColumns, Chunks
 from penchant.output import format_count
 from penchant.softmax import _kernels as kernels
 from penchant.softmax._simd import LANES, moment_kernel
-from penchant.softmax.identification import padded, total_rows, triangle_of_centred, whole_numbers
+from penchant.softmax.identification import (
+    padded_triangle,
+    total_rows,
+    triangle_of_centred_rows,
+    whole_numbers,
+)
 from penchant.softmax.likelihood import (
     MAX_PACKED_VARIABLES,
     Moments,
     aligned_vectors,
     block_rows,
-    by_size,
     likelihood_of,
-    locked,
-    moments_from,
+    moments_from_sums,
     n_moments,
+    order_by_size,
+    read_only_views,
     workspace_for,
 )
 from penchant.softmax.newton import maximise
@@ -81,7 +86,7 @@ class ChunkReducer:
 
     def map_chunks(self, work: Callable[[Choices], T], what: str) -> Iterator[T]:
         """Results of the work on each chunk, in their order; `what` is shown as progress."""
-        # the first pass has checked all chunks: checking again would cost as much
+        # the first pass has checked all chunks; checking them again would find nothing
         validated = bool(self.counter)
         self.counter.append(what)
         words = f"Pass {self.n_passes}: {what}"
@@ -235,7 +240,9 @@ class ChunkSummarizer:
         largest = 1.0 if weights is None else float(weights.max())
         furthest = None
         if choices.offset is not None:
-            furthest = StableChoiceLikelihood.of(choices, likelihood.largest[1]).largest_offset
+            furthest = StableChoiceLikelihood.of(
+                choices, likelihood.largest_values_and_differences[1]
+            ).largest_offset
         labels = choices.subject_labels
         return ChunkSummary(
             n_decisions=choices.n_decisions,
@@ -251,7 +258,7 @@ class ChunkSummarizer:
             if largest > 0
             else 0.0,
             sizes=np.bincount(sizes, weights).astype(np.float64),
-            largest=likelihood.largest,
+            largest=likelihood.largest_values_and_differences,
             whole=whole_numbers(choices),
             spread=likelihood.spread(),
             total_rows=total_rows(choices),
@@ -322,7 +329,7 @@ class ChunkedLikelihood:
         return len(self.summary.whole)
 
     @property
-    def largest(self) -> Matrix:
+    def largest_values_and_differences(self) -> Matrix:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
         return self.summary.largest
 
@@ -335,7 +342,7 @@ class ChunkedLikelihood:
 
     def small_difference_bound(self, theta: Vector) -> Vector:
         """Argument `negligible` of `separation.may_depend_on_small`, summed over chunks: (1,)."""
-        work = NegligibleDifferences(theta, self.largest[1])
+        work = NegligibleDifferences(theta, self.largest_values_and_differences[1])
         return reduce(np.add, self.reducer.map_chunks(work, "small differences"))
 
     def spread(self) -> Matrix:
@@ -344,7 +351,7 @@ class ChunkedLikelihood:
 
 
 @dataclass(frozen=True)
-class TriangleOf:
+class CentredTriangle:
     """R of the QR factorisation of centred rows."""
 
     columns: IntVector
@@ -352,7 +359,7 @@ class TriangleOf:
 
     def __call__(self, choices: Choices) -> Matrix:
         """R of these choices."""
-        return triangle_of_centred(choices, self.columns, self.unit)
+        return triangle_of_centred_rows(choices, self.columns, self.unit)
 
 
 @dataclass(frozen=True)
@@ -369,9 +376,9 @@ class ChunkedScatter:
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows: that of the triangles of chunks, in order."""
         triangle: Matrix = np.zeros((0, len(columns)))
-        for part in self.reducer.map_chunks(TriangleOf(columns, unit), "identification"):
+        for part in self.reducer.map_chunks(CentredTriangle(columns, unit), "identification"):
             triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part]), mode="r"))
-        return padded(triangle)
+        return padded_triangle(triangle)
 
     def total_rows(self) -> float:
         """Number of rows on offer, each counted as often as its decision."""
@@ -383,13 +390,13 @@ class StableMomentsAt:
     """Stable moments of choices at a theta."""
 
     theta: Vector
-    largest: Vector
+    largest_differences: Vector
     share: float
 
     def __call__(self, choices: Choices) -> StableMoments:
         """Stable moments of these choices."""
         return (
-            StableChoiceLikelihood.of(choices, self.largest)
+            StableChoiceLikelihood.of(choices, self.largest_differences)
             .with_share(self.share)
             .moments(self.theta)
         )
@@ -400,7 +407,7 @@ class ChunkedStableLikelihood:
     """Stable log-likelihood of all chunks, with a share of their offsets."""
 
     reducer: ChunkReducer
-    largest: Vector
+    largest_differences: Vector
     largest_offset: float | None
     share: float = 1.0
 
@@ -410,7 +417,7 @@ class ChunkedStableLikelihood:
 
     def moments(self, theta: Vector) -> StableMoments:
         """Sums over chunks, rescaled from the unit of each to the largest unit."""
-        work = StableMomentsAt(theta.copy(), self.largest, self.share)
+        work = StableMomentsAt(theta.copy(), self.largest_differences, self.share)
         parts = list(self.reducer.map_chunks(work, "careful steps"))
         unit = max(part.log_unit for part in parts)  # shares are at most 1: none overflows
         shares = [float(np.exp(part.log_unit - unit)) for part in parts]
@@ -434,7 +441,7 @@ def null_log_likelihood(summary: ChunkSummary) -> float:
 def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
     """Log-likelihood, gradient and information, Eq. (5), as `PackedLikelihood` has them."""
     n_rows = np.diff(choices.first_row) - 1
-    order = by_size(n_rows)
+    order = order_by_size(n_rows)
     if choices.weights is not None and not choices.weights.all():
         order = order[choices.weights[order] > 0]
     rows = block_rows(n_rows, order, np.arange(0, len(order), LANES))
@@ -457,7 +464,7 @@ def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
     weights = np.empty(0) if choices.weights is None else choices.weights
     kernels.sum_columns(
         addresses,
-        locked((choices.first_row, choices.chosen, weights)),
+        read_only_views((choices.first_row, choices.chosen, weights)),
         order,
         rows,
         moment_kernel(d, has_offset),
@@ -466,4 +473,4 @@ def column_moments(choices: ChoiceColumns, theta: Vector) -> Moments:
         workspace,
         sums,
     )
-    return moments_from(sums, d)
+    return moments_from_sums(sums, d)

@@ -24,12 +24,12 @@ from penchant.errors import DataError, closest_match_hint, either
 from penchant.softmax import separation as separating
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, Restricted, maximise
+from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.separation import UnsolvedProgramError, clean_direction
 from penchant.softmax.solution import (
     Solution,
     blank,
-    in_coordinates,
+    choices_in_coordinates,
     penalised_solution,
     scaled_inverse,
 )
@@ -146,11 +146,11 @@ class Constraints:
 
     def feasible_point(self) -> Vector:
         """The point nearest to 0 that satisfies every constraint with some slack, if any has."""
-        return _nearest_to_zero(self.matrix, self.bound)
+        return _feasible_point_nearest_zero(self.matrix, self.bound)
 
     def nearest(self, theta: Vector) -> Vector:
         """The point nearest to theta that satisfies every constraint."""
-        return theta + _nearest_to_zero(self.matrix, self.bound - self.matrix @ theta)
+        return theta + _feasible_point_nearest_zero(self.matrix, self.bound - self.matrix @ theta)
 
     def satisfied(self, theta: Vector) -> bool:
         """Whether theta lies inside, but for rounding."""
@@ -193,7 +193,7 @@ class Constraints:
         return Constraints(matrix[open_], bound[open_], labels)
 
 
-def _nearest_to_zero(matrix: Matrix, bound: Vector) -> Vector:
+def _feasible_point_nearest_zero(matrix: Matrix, bound: Vector) -> Vector:
     """Least distance programming: min |y| subject to matrix y >= bound (Lawson & Hanson, 23)."""
     size = np.linalg.norm(matrix, axis=1)
     rows = matrix / size[:, None]
@@ -230,7 +230,7 @@ def maximise_constrained(
     rows, bound = constraints.matrix / size[:, None], constraints.bound / size
     scaled = replace(constraints, matrix=rows, bound=bound)
     phi = scaled.feasible_point() if near is None else scaled.nearest(near)
-    plane = Restricted(likelihood, np.zeros(len(phi)), np.eye(len(phi)))
+    plane = RestrictedLikelihood(likelihood, np.zeros(len(phi)), np.eye(len(phi)))
     in_face = np.zeros(len(rows), dtype=bool)
     n_steps = 0
     for _ in range(ACTIVE_SET.max_faces):
@@ -241,7 +241,7 @@ def maximise_constrained(
         if blocking is not None:
             in_face[blocking] = True
             continue
-        gradient = _gradient(plane, quadratic, phi)
+        gradient = _objective_gradient(plane, quadratic, phi)
         multipliers = (
             scipy.optimize.nnls(rows[in_face].T, -gradient)[0] if in_face.any() else np.zeros(0)
         )
@@ -253,14 +253,14 @@ def maximise_constrained(
             break
         in_face[in_face] = multipliers > 0
         along = maximise_on_plane(plane, quadratic, phi, uphill[:, None], max_steps)
-        before = _value(plane, quadratic, phi)
+        before = _objective_value(plane, quadratic, phi)
         phi, blocking = _step_to_boundary(rows, bound, in_face, phi, along.theta - phi)
         if blocking is not None:
             in_face[blocking] = True
-        elif _value(plane, quadratic, phi) <= before + ACTIVE_SET.value_rounding * (
+        elif _objective_value(plane, quadratic, phi) <= before + ACTIVE_SET.value_rounding * (
             1.0 + abs(before)
         ):
-            break  # far out the projected gradient is rounding, and faces would alternate for ever
+            break  # far out the projected gradient is rounding, and another face gains nothing
     moments = likelihood.moments(phi)
     best = replace(
         found,
@@ -277,12 +277,16 @@ def maximise_constrained(
 
 
 def maximise_on_plane(
-    plane: Restricted, quadratic: Quadratic, origin: Vector, basis: Matrix, max_steps: int = 100
+    plane: RestrictedLikelihood,
+    quadratic: Quadratic,
+    origin: Vector,
+    basis: Matrix,
+    max_steps: int = 100,
 ) -> Maximum:
     """Maximise over origin + basis rho; unidentified directions stay at the origin."""
     whole = plane.basis @ basis
     around = quadratic.restricted_to(origin, basis)
-    part = Restricted(plane.likelihood, plane.origin + plane.basis @ origin, whole)
+    part = RestrictedLikelihood(plane.likelihood, plane.origin + plane.basis @ origin, whole)
     curved = _curved_directions(part.spread() + around.precision)
     if not curved.shape[1]:
         return Maximum(origin, 0.0, np.zeros(len(origin)), around.precision, 0.0, 0, "fixed")
@@ -291,18 +295,20 @@ def maximise_on_plane(
         around, basis = around.restricted_to(np.zeros(len(curved)), curved), basis @ curved
     found = maximise(part, around, max_steps=max_steps, patient=True)
     if found.ending != "converged" and part.origin.any():
-        found = _continuation_outwards(part, around, found)
+        found = _maximise_on_far_plane(part, around, found)
     return replace(found, theta=origin + basis @ found.theta)
 
 
-def _continuation_outwards(part: Restricted, quadratic: Quadratic, found: Maximum) -> Maximum:
+def _maximise_on_far_plane(
+    part: RestrictedLikelihood, quadratic: Quadratic, found: Maximum
+) -> Maximum:
     """Maximise on a plane so far out that every choice is certain at its origin, by continuation.
 
     The maximum of a nearer plane, scaled up, is the start on the next: a plane twice as far away
     has its maximum about twice as far out. Very far out the factor exceeds 2, so that there are at
     most `max_continuations` planes.
     """
-    reach = float(np.abs(part.origin) @ part.likelihood.largest[1])
+    reach = float(np.abs(part.origin) @ part.likelihood.largest_values_and_differences[1])
     share = ACTIVE_SET.max_start_utility / max(reach, ACTIVE_SET.max_start_utility)
     times = max(2.0, share ** (-1.0 / ACTIVE_SET.max_continuations))
     phi, n_steps = np.zeros(part.n_parameters), found.n_steps
@@ -310,19 +316,21 @@ def _continuation_outwards(part: Restricted, quadratic: Quadratic, found: Maximu
         nearer = replace(part, origin=share * part.origin)
         last = maximise(nearer, quadratic, phi, patient=True)
         n_steps += last.n_steps
-        if _value(nearer, quadratic, last.theta) >= _value(nearer, quadratic, phi):
+        if _objective_value(nearer, quadratic, last.theta) >= _objective_value(
+            nearer, quadratic, phi
+        ):
             phi = last.theta
         if share == 1.0:
             break
         further = min(times * share, 1.0)
         phi, share = phi * (further / share), further
-    value = _value(part, quadratic, phi)
+    value = _objective_value(part, quadratic, phi)
     if value <= found.value:
         return found
     return replace(last, theta=phi, value=value, n_steps=n_steps)
 
 
-def _value(plane: Restricted, quadratic: Quadratic, phi: Vector) -> float:
+def _objective_value(plane: RestrictedLikelihood, quadratic: Quadratic, phi: Vector) -> float:
     return plane.moments(phi).log_likelihood + quadratic(phi)
 
 
@@ -351,7 +359,7 @@ def _step_to_boundary(
     return phi + share[first] * step, first
 
 
-def _gradient(plane: Restricted, quadratic: Quadratic, phi: Vector) -> Vector:
+def _objective_gradient(plane: RestrictedLikelihood, quadratic: Quadratic, phi: Vector) -> Vector:
     return plane.moments(phi).gradient + quadratic.linear - quadratic.precision @ phi
 
 
@@ -383,10 +391,10 @@ def constrained(
     basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
     work = likelihood
     if known.basis is not None:
-        work = likelihood_of(in_coordinates(choices, basis))
+        work = likelihood_of(choices_in_coordinates(choices, basis))
         inside = applied.restricted_to(np.zeros(len(basis)), basis)
     else:
-        work = Restricted(likelihood, np.zeros(len(basis)), basis)
+        work = RestrictedLikelihood(likelihood, np.zeros(len(basis)), basis)
         inside = applied.restricted_to(np.zeros(len(basis)), basis)
     assert inside is not None  # the caller left out constraints on unidentified directions
     none = Quadratic.none(basis.shape[1])
@@ -399,7 +407,7 @@ def constrained(
             found, maximum = None, replace(maximum, ending=UNDECIDED)
         if found is not None:
             point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
-            return _separated_within(known, found, maximum, point)
+            return _separated_solution(known, found, maximum, point)
     solution = constrained_maximum(choices, known, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
         return solution
@@ -419,7 +427,7 @@ def constrained_maximum(
     work = Identification(
         np.ones(basis.shape[1]), basis.shape[1], np.empty((0, basis.shape[1])), None
     )
-    on_face = _on_face(
+    on_face = _with_active_constraints(
         penalised_solution(maximum.value, work, maximum, "linear program"),
         maximum,
         inside,
@@ -456,7 +464,7 @@ def _snap_to_bounds(
     return exact
 
 
-def _separated_within(
+def _separated_solution(
     known: Identification, found: separating.Recession, maximum: Maximum, point: Vector
 ) -> Solution:
     """Solution without a maximum inside the constraints; the last value is the supremum to 1e-8."""
@@ -479,7 +487,7 @@ def _separated_within(
     )
 
 
-def _on_face(
+def _with_active_constraints(
     solution: Solution, maximum: Maximum, constraints: Constraints, active: BoolVector
 ) -> Solution:
     """Covariance on the face of the active constraints; none for parameters fixed by them."""

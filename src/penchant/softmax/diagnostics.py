@@ -26,7 +26,7 @@ LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and lineari
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
 
-def outside_words() -> str:
+def outside_model_sentence() -> str:
     """Sentence for a linearised fit that left the model, with what to do."""
     return (
         "theta gives parameters that the model cannot have, such as a decision noise or a "
@@ -35,7 +35,7 @@ def outside_words() -> str:
     )
 
 
-def small_deviation(ratio: float, bounds: tuple[float, float]) -> bool:
+def is_small_deviation(ratio: float, bounds: tuple[float, float]) -> bool:
     """Whether the deviation is inside its bounds and small beside the nominal value."""
     low, high = bounds
     return bool(low < ratio < min(high, LARGEST_RATIO))
@@ -78,7 +78,7 @@ class Validity:
     def valid(self) -> bool:
         """The deviation is no larger than the nominal value, and the parameters are possible."""
         inside = bool(np.isfinite(self.exact_log_likelihood))
-        return small_deviation(self.ratio, self.bounds) and inside
+        return is_small_deviation(self.ratio, self.bounds) and inside
 
     @property
     def without_meaning(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def nominal_dict(nominal: Any) -> dict[str, Any]:
     return asdict(nominal)
 
 
-def nominal_words(nominal: Any) -> str:
+def describe_nominal_point(nominal: Any) -> str:
     """The nominal point in words: a prior of rewards, or the values of a mapping."""
     known = nominal_dict(nominal)
     if set(known) != {"mean", "variance", "length_scale"}:
@@ -127,7 +127,8 @@ class Combination:
     standard_error: float
 
     def __str__(self) -> str:
-        return f"{in_words(self.weights)} = {self.estimate:.6g} ({self.standard_error:.2g})"
+        combination = describe_combination(self.weights)
+        return f"{combination} = {self.estimate:.6g} ({self.standard_error:.2g})"
 
 
 @dataclass(frozen=True)
@@ -191,10 +192,10 @@ class Diagnostics:
     bounds: tuple[str, ...]
 
 
-def in_words(weights: Mapping[str, float], digits: int = 3) -> str:
+def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
     """A linear combination as one writes it.
 
-    >>> in_words({"price": 1.0, "tax": -2.5, "wait": 0.0})
+    >>> describe_combination({"price": 1.0, "tax": -2.5, "wait": 0.0})
     'price - 2.5 tax'
     """
     words = ""
@@ -207,7 +208,7 @@ def in_words(weights: Mapping[str, float], digits: int = 3) -> str:
     return words or "0"
 
 
-def _interacted(name: str) -> str:
+def _interaction_advice(name: str) -> str:
     return either(f"interact {name} with the options", f"use --interact {name}")
 
 
@@ -217,18 +218,18 @@ def not_identified_sentence(
     """Why theta is not identified, and what to do."""
     # users mend the two causes differently: a direction of one variable means that it is constant
     # within choice sets, one of several variables that they are collinear
-    alone = [next(iter(_parts(v))) for v in null if len(_parts(v)) == 1]
-    joint = [v for v in null if len(_parts(v)) > 1]
+    alone = [next(iter(_nonzero_entries(v))) for v in null if len(_nonzero_entries(v)) == 1]
+    joint = [v for v in null if len(_nonzero_entries(v)) > 1]
     reasons = []
     if alone:
         verb = "does" if len(alone) == 1 else "do"
         reasons.append(f"{', '.join(alone)} {verb} not vary inside any choice set")
     if joint:
-        same = "; ".join(in_words(v) for v in joint)
+        same = "; ".join(describe_combination(v) for v in joint)
         reasons.append(f"{same} is the same for all options of every choice set")
     advice = (
         "Drop a variable"
-        + (f", {_interacted(alone[0])}" if alone else "")
+        + (f", {_interaction_advice(alone[0])}" if alone else "")
         + f", {prior_advice()}, or collect at least {needed} more decision"
         + ("." if needed == 1 else "s.")
     )
@@ -238,27 +239,29 @@ def not_identified_sentence(
     )
 
 
-def _parts(direction: Mapping[str, float]) -> dict[str, float]:
+def _nonzero_entries(direction: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in direction.items() if value != 0}
 
 
 def separated_sentence(separation: Separation) -> str:
     """Sentence for separated choices: along which direction, and what to do."""
-    constants = [name for name in _parts(separation.direction) if name.startswith("constant:")]
+    constants = [
+        name for name in _nonzero_entries(separation.direction) if name.startswith("constant:")
+    ]
     why = ""
     # only constants of options diverge: the commonest case, with a simpler explanation
-    if constants and len(constants) == len(_parts(separation.direction)):
+    if constants and len(constants) == len(_nonzero_entries(separation.direction)):
         why = " An option is always or never chosen: its constant goes to infinity."
     return (
         f"The choices are separated ({separation.kind}): the log-likelihood rises towards "
-        f"{separation.supremum:.6g} along {in_words(separation.direction)} and has no maximum, so "
-        f"there is no estimate and no standard error in that direction.{why} Use "
+        f"{separation.supremum:.6g} along {describe_combination(separation.direction)} and has no "
+        f"maximum, so there is no estimate and no standard error in that direction.{why} Use "
         f"{argument('method', 'firth')} or {weak_prior_argument()}, or "
         f"{profile_interval_advice('read')}."
     )
 
 
-def weak_sentence(condition: float, names: list[str]) -> str:
+def weakly_identified_sentence(condition: float, names: list[str]) -> str:
     """Sentence for weak identification by an ill-conditioned information."""
     return (
         f"theta is weakly identified: the scaled information has condition number {condition:.2g}; "
@@ -271,12 +274,13 @@ def near_separation_sentence(direction: Mapping[str, float]) -> str:
     """Sentence for a maximum that exists only by negligible differences."""
     return (
         "theta is weakly identified: but for differences below a thousandth of a standard "
-        f"deviation the choices are separated along {in_words(direction)}. Do not interpret the "
+        f"deviation the choices are separated along {describe_combination(direction)}. "
+        "Do not interpret the "
         f"size of these weights; {prior_advice()} or use {argument('method', 'firth')}."
     )
 
 
-def bound_sentence(bounds: tuple[str, ...]) -> str:
+def active_bounds_sentence(bounds: tuple[str, ...]) -> str:
     """Sentence for an estimate at the bound of a constraint."""
     return (
         f"The estimate lies at a bound ({', '.join(bounds)}): parameters held there have no "
@@ -284,7 +288,7 @@ def bound_sentence(bounds: tuple[str, ...]) -> str:
     )
 
 
-def stopped_sentence(n_steps: int, decrement: float) -> str:
+def stopped_early_sentence(n_steps: int, decrement: float) -> str:
     """Sentence for a search that ended before the maximum."""
     return (
         f"Stopped after {n_steps} steps at {decrement:.2g} standard errors from the maximum. Allow "
@@ -292,7 +296,7 @@ def stopped_sentence(n_steps: int, decrement: float) -> str:
     )
 
 
-def undecided_sentence() -> str:
+def undecided_existence_sentence() -> str:
     """Sentence where the existence of a maximum could not be decided."""
     return (
         "Whether the likelihood has a maximum could not be decided: the linear program that tells "

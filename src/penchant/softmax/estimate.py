@@ -24,7 +24,7 @@ from penchant.output import (
 )
 from penchant.softmax import serialization
 from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.diagnostics import nominal_words
+from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate_source import (
     DetachedSource,
     EstimateFields,
@@ -38,9 +38,9 @@ from penchant.softmax.hypotheses import (
     RatioInterval,
     TestResult,
     delta_method,
-    fieller,
+    delta_method_parameters,
+    fieller_interval,
     numerical_jacobian,
-    transformed,
     wald_test,
 )
 from penchant.tails import normal_sf
@@ -53,7 +53,7 @@ INTERVAL_WORDS = {
 }
 
 
-def _better() -> str:
+def _better_interval_hint() -> str:
     by = interval_kind_argument("profile")
     return f"; those by {by} hold the truth more often where decisions are few"
 
@@ -279,15 +279,15 @@ class Estimate(EstimateFields, FrameExport):
         """
         check_level(level)
         asked = (level, kind)
-        if rng is None and asked in self._read:
-            return self._read[asked]
+        if rng is None and asked in self._parameters_by_interval:
+            return self._parameters_by_interval[asked]
         found = self.meaningful(self.source.parameters([self], level, kind, rng)[0])
         if rng is None:  # with an rng every call is a new simulation, and must not be cached
-            self._read[asked] = found
+            self._parameters_by_interval[asked] = found
         return found
 
     @cached_property
-    def _read(self) -> dict[tuple[float, IntervalKind], tuple[Parameter, ...]]:
+    def _parameters_by_interval(self) -> dict[tuple[float, IntervalKind], tuple[Parameter, ...]]:
         """Parameters that were asked for: intervals of separated choices take a second to find."""
         return {}
 
@@ -302,7 +302,10 @@ class Estimate(EstimateFields, FrameExport):
 
     def __getitem__(self, name: str) -> Parameter:
         """The parameter of this name: a natural one, or else an entry of theta."""
-        for p in (*self.parameters, *transformed(self.theta, self.covariance, self.names, 0.95)):
+        for p in (
+            *self.parameters,
+            *delta_method_parameters(self.theta, self.covariance, self.names, 0.95),
+        ):
             if p.name == name:
                 return p
         known = dict.fromkeys((*self.natural_names, *self.names))
@@ -323,13 +326,15 @@ class Estimate(EstimateFields, FrameExport):
         jacobian = numerical_jacobian(
             lambda t: np.asarray(function(t), dtype=np.float64), self.theta, unit
         )
-        return transformed(values, delta_method(self.covariance, jacobian), labels, level)
+        return delta_method_parameters(
+            values, delta_method(self.covariance, jacobian), labels, level
+        )
 
     def ratio(self, numerator: str, denominator: str, level: float = 0.95) -> RatioInterval:
         """Ratio of two entries of theta with Fieller's interval."""
         i, j = self._index(numerator), self._index(denominator)
         covariance = self.covariance[np.ix_([i, j], [i, j])]
-        return fieller(float(self.theta[i]), float(self.theta[j]), covariance, level)
+        return fieller_interval(float(self.theta[i]), float(self.theta[j]), covariance, level)
 
     def _index(self, name: str) -> int:
         if name not in self.names:
@@ -462,7 +467,7 @@ class Estimate(EstimateFields, FrameExport):
             for p in self.parameters_at(level, kind, rng)
         )
         said = () if self.status == "converged" else (self.message,)
-        better = _better() if kind == "wald" else ""
+        better = _better_interval_hint() if kind == "wald" else ""
         words = f"Intervals: {self.interval_words(kind)}{better}."
         notes = (*said, f"Model: {self.source.model_words}.", words, *self.notes)
         header = ("", "estimate", "std. error", f"{percent} low", "high")
@@ -501,7 +506,7 @@ class Estimate(EstimateFields, FrameExport):
             notes = (*notes, f"Intervals: {INTERVAL_WORDS[kind]}.")
         caption = f"Softmax choices{self._subject_words()}: {self._method_words()}"
         if self.validity is not None:
-            about = nominal_words(self.validity.nominal)
+            about = describe_nominal_point(self.validity.nominal)
             caption = f"Linearised about {about}: maximum likelihood{self._subject_words()}"
             notes = (*notes, f"Model: {self.source.model_words}.")
         return Table(caption, self._facts(), header, tuple(rows), notes)
@@ -532,10 +537,10 @@ class Estimate(EstimateFields, FrameExport):
             known = "; ".join(str(c) for c in self.diagnostics.combinations)
             notes.append(f"What can be estimated: {known}.")
         if self.natural_names != self.names:
-            notes += [self._note(p, level) for p in self.parameters_at(level)]
+            notes += [self._parameter_note(p, level) for p in self.parameters_at(level)]
         return (*notes, *self.notes)
 
-    def _note(self, p: Parameter, level: float) -> str:
+    def _parameter_note(self, p: Parameter, level: float) -> str:
         """A natural parameter in words; of one without meaning, why it has none."""
         if self.validity is not None and p.name in self.validity.without_meaning:
             return (

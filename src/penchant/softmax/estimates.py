@@ -25,7 +25,7 @@ from penchant.output import (
     with_frame_backend,
 )
 from penchant.softmax.calibrated import N_DRAWN
-from penchant.softmax.diagnostics import nominal_words
+from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng
 from penchant.softmax.hypotheses import Parameter, wald_interval
@@ -123,11 +123,11 @@ class Estimates(Sequence[Estimate], FrameExport):
         if isinstance(index, (int, np.integer)):
             # labels are often numbers: whoever gives one as a position is told of `of`
             if not -len(self) <= index < len(self):
-                raise IndexError(self._no_position(index))
+                raise IndexError(self._position_message(index))
             return self._estimate_at(range(len(self))[index])
         return self.of(index)
 
-    def _no_position(self, index: int) -> str:
+    def _position_message(self, index: int) -> str:
         """Message for a whole number that is no position."""
         said = f"index must be a position from 0 to {len(self) - 1}; got {index}."
         known = index in self.subjects or str(index) in map(str, self.subjects)
@@ -175,7 +175,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return [one.meaningful(mine) for one, mine in zip(every, found, strict=True)]
 
     @property
-    def _of_theta(self) -> bool:
+    def _natural_is_theta(self) -> bool:
         """Whether it is theta that is read, not natural parameters."""
         first = self[0] if len(self) else None
         return first is None or (first.source.space == "theta" and first.validity is None)
@@ -185,7 +185,7 @@ class Estimates(Sequence[Estimate], FrameExport):
     ) -> dict[str, tuple[Sequence[float], ...]]:
         """Estimates, standard errors and ends of intervals, by name of the parameter."""
         check_level(level)
-        if not self._of_theta:
+        if not self._natural_is_theta:
             found = self.parameters_at(level, kind, rng)
             words = ("estimate", "standard_error", "low", "high")
             return {
@@ -219,7 +219,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             "n_decisions": list(self.n_decisions),
             "log_likelihood": self.log_likelihood.tolist(),
         }
-        validity = [e.validity for e in self] if len(self) and not self._of_theta else []
+        validity = [e.validity for e in self] if len(self) and not self._natural_is_theta else []
         linear = [v for v in validity if v is not None]
         if linear:
             columns["exact_log_likelihood"] = [v.exact_log_likelihood for v in linear]
@@ -232,7 +232,7 @@ class Estimates(Sequence[Estimate], FrameExport):
             columns[name] = values
             columns[f"{name}_standard_error"] = errors
             columns[f"{name}_low"], columns[f"{name}_high"] = low, high
-        if self._of_theta:
+        if self._natural_is_theta:
             columns["iterations"] = list(self.iterations)
             columns["condition"] = self.condition.tolist()
         elif not linear:
@@ -278,18 +278,18 @@ class Estimates(Sequence[Estimate], FrameExport):
             row += [format_number(linear[i].ratio, 4)] if linear else []
             rows.append(tuple(row))
         facts = tuple((status, str(count)) for status, count in self.counts().items())
-        made = INTERVAL_WORDS[kind] if self._of_theta else self[0].interval_words(kind)
+        made = INTERVAL_WORDS[kind] if self._natural_is_theta else self[0].interval_words(kind)
         words = () if errors else (f"Intervals: {made}.",)
         notes = (*self._doubt_notes(len(shown)), *self._model_notes(bool(linear)), *words)
         return Table(self._caption(), facts, tuple(header), tuple(rows), notes)
 
     def _caption(self) -> str:
         who = f"of {len(self)} subjects"
-        if self._of_theta:
+        if self._natural_is_theta:
             return f"Softmax choices {who}"
         first = self[0]
         if first.validity is not None:
-            return f"Linearised about {nominal_words(first.validity.nominal)}, {who[3:]}"
+            return f"Linearised about {describe_nominal_point(first.validity.nominal)}, {who[3:]}"
         if first.prior is not None:
             return f"MAP, {first.prior} prior, {who}"
         return f"Exact maximum likelihood {who}"
@@ -307,7 +307,7 @@ class Estimates(Sequence[Estimate], FrameExport):
 
     def _model_notes(self, linear: bool) -> list[str]:
         """The model, and how far linearised estimates can be trusted."""
-        if self._of_theta:
+        if self._natural_is_theta:
             return []
         source = self[0].source
         said = [f"Model: {source.model_words}.", *source.doubts(e.source for e in self)]

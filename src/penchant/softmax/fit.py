@@ -33,7 +33,7 @@ from penchant.softmax.newton import (
     SLOW_DECREMENT_TOL,
     UNDECIDED,
     Quadratic,
-    Restricted,
+    RestrictedLikelihood,
     maximise,
 )
 from penchant.softmax.prior import ParameterPrior, maximise_firth
@@ -41,13 +41,13 @@ from penchant.softmax.probabilities import log_probabilities
 from penchant.softmax.solution import (
     Solution,
     blank,
-    in_coordinates,
-    in_given_weights,
-    in_unit,
+    choices_in_coordinates,
     nothing_identified,
     penalised_solution,
     prepared,
+    quadratic_in_unit,
     scaled_inverse,
+    solution_in_given_weights,
     unit_weights,
 )
 from penchant.softmax.solve import maximum_likelihood
@@ -59,13 +59,13 @@ def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = N
     if known.rank == 0:
         return nothing_identified(likelihood, known)
     if known.basis is None:  # well conditioned: new coordinates would only cost a copy of the data
-        begin = _start(choices, likelihood, threads)
+        begin = _firth_start(choices, likelihood, threads)
         maximum = maximise_firth(choices, likelihood, begin, max_steps=max_steps)
         at_maximum = likelihood.moments(maximum.theta).log_likelihood
         return penalised_solution(at_maximum, known, maximum, "penalty")
-    work = in_coordinates(choices, known.basis)
+    work = choices_in_coordinates(choices, known.basis)
     inner = likelihood_of(work, threads)
-    begin = _start(work, inner, threads)
+    begin = _firth_start(work, inner, threads)
     maximum = maximise_firth(work, inner, begin, max_steps=max_steps)
     at_maximum = inner.moments(maximum.theta).log_likelihood
     solution = penalised_solution(at_maximum, known, maximum, "penalty")
@@ -85,7 +85,7 @@ def bias_reduced(choices: Choices, max_steps: int = 200, threads: int | None = N
     )
 
 
-def _start(choices: Choices, likelihood: Likelihood, threads: int | None) -> Vector | None:
+def _firth_start(choices: Choices, likelihood: Likelihood, threads: int | None) -> Vector | None:
     """Start of Firth's search: None for 0, or the ML estimate if offsets leave 0 no information."""
     if choices.offset is None:
         return None
@@ -111,11 +111,11 @@ def maximum_a_posteriori(
     """
     likelihood, known = prepared(choices, threads)
     d = choices.n_parameters
-    quadratic = in_unit(prior.quadratic(d, known.scale), unit)
-    basis = whole_basis(known, quadratic)
-    work: Likelihood = Restricted(likelihood, np.zeros(d), basis)
+    quadratic = quadratic_in_unit(prior.quadratic(d, known.scale), unit)
+    basis = basis_with_prior_directions(known, quadratic)
+    work: Likelihood = RestrictedLikelihood(likelihood, np.zeros(d), basis)
     if known.basis is not None:
-        work = likelihood_of(in_coordinates(choices, basis, known.rank), threads)
+        work = likelihood_of(choices_in_coordinates(choices, basis, known.rank), threads)
     within = quadratic.restricted_to(np.zeros(d), basis)
     if constraints is not None:
         inside = constraints.restricted_to(np.zeros(d), basis)
@@ -135,7 +135,7 @@ def maximum_a_posteriori(
     return replace(solution, theta=theta, covariance=covariance, point=theta, certainty=covariance)
 
 
-def whole_basis(known: Identification, quadratic: Quadratic) -> Matrix:
+def basis_with_prior_directions(known: Identification, quadratic: Quadratic) -> Matrix:
     """Coordinates for all of theta: identified directions, then those the prior decides."""
     d = len(known.scale)
     if known.basis is None:
@@ -184,7 +184,7 @@ def fit_choices(
     threads: int | None = None,
 ) -> Estimate:
     """Estimate theta from choices: maximum likelihood, Eq. (4), or MAP, Eq. (6)."""
-    _check(choices, method, parameter_prior, constraints, max_steps)
+    _check_arguments(choices, method, parameter_prior, constraints, max_steps)
     check_covariance(covariance)
     begin = checked_start(start, choices.n_parameters)
     steps = max_steps or (MAX_FIRTH_STEPS if method == "firth" else MAX_NEWTON_STEPS)
@@ -198,7 +198,7 @@ def fit_choices(
         unit = 1.0  # rescaled weights would change the balance of likelihood and Firth's penalty
     else:
         solution = maximum_likelihood(work, constraints, begin, steps, threads)
-    solution = in_given_weights(solution, unit)
+    solution = solution_in_given_weights(solution, unit)
     estimate = estimate_from(solution, choices, parameter_prior, method, constraints)
     if strict:
         raise_if_wrong(estimate)
@@ -224,7 +224,7 @@ def with_covariance(estimate: Estimate, kind: str) -> Estimate:
     return estimate.robust() if kind == "robust" else estimate.clustered()
 
 
-def _check(
+def _check_arguments(
     choices: Any,
     method: str,
     prior: ParameterPrior | None,
@@ -295,7 +295,7 @@ def estimate_from(
     if prior is not None:
         quadratic = prior.quadratic(choices.n_parameters, solution.known.scale)
     source = ChoiceSource(choices, solution.known.scale, quadratic, constraints, choices.natural)
-    separation = _separation(solution, choices)
+    separation = _separation_diagnosis(solution, choices)
     found = build_estimate(solution, summary, separation, source, prior, method, constraints)
     return found if subject is None else replace(found, subject=subject)
 
@@ -377,7 +377,7 @@ def diagnostics_of(
 ) -> Diagnostics:
     """Diagnostics with the names of the variables."""
     most = int(choices.n_options.max())
-    separation = _separation(solution, choices)
+    separation = _separation_diagnosis(solution, choices)
     return _diagnostics(solution, choices.names, most, separation, constraints, has_prior)
 
 
@@ -421,7 +421,7 @@ def _combinations(solution: Solution, names: tuple[str, ...]) -> tuple[Combinati
     """Estimable combinations that are not single parameters."""
     if solution.recession is not None or not solution.known.rank:
         return ()
-    rows = _orthogonal_to(solution.known)
+    rows = _combinations_unchanged_by_null(solution.known)
     found = []
     for row in rows[(rows != 0).sum(axis=1) > 1]:
         error = float(np.sqrt(row @ solution.certainty @ row))
@@ -433,14 +433,14 @@ def _named_exactly(row: Vector, names: tuple[str, ...]) -> Mapping[str, float]:
     return {name: float(v) for name, v in zip(names, row, strict=True) if v != 0}
 
 
-def _orthogonal_to(known: Identification) -> Matrix:
+def _combinations_unchanged_by_null(known: Identification) -> Matrix:
     """Echelon basis of the combinations that no null direction changes."""
     null = known.null_directions
     _, _, right = np.linalg.svd(null / np.linalg.norm(null, axis=1, keepdims=True))
     return reduced_echelon(right[len(null) :])
 
 
-def _separation(solution: Solution, choices: Choices) -> Separation | None:
+def _separation_diagnosis(solution: Solution, choices: Choices) -> Separation | None:
     if solution.recession is None or solution.resolved is None:
         return None
     touched = np.logical_or.reduceat(solution.resolved, choices.first_row[:-1])
@@ -465,21 +465,21 @@ def status_of(
     if checks.separation is not None:
         return "separated", words.separated_sentence(checks.separation)
     if solution.ending == UNDECIDED:
-        return "stopped early", words.undecided_sentence()
+        return "stopped early", words.undecided_existence_sentence()
     # a decrement this small is as good as converged: rounding kept the last steps up
     if solution.ending != "converged" and not solution.decrement < SLOW_DECREMENT_TOL:
-        return "stopped early", words.stopped_sentence(solution.n_steps, solution.decrement)
+        return "stopped early", words.stopped_early_sentence(solution.n_steps, solution.decrement)
     if checks.bounds:
-        return "at a bound", words.bound_sentence(checks.bounds)
+        return "at a bound", words.active_bounds_sentence(checks.bounds)
     if checks.near_separation is not None:
         return "weakly identified", words.near_separation_sentence(checks.near_separation)
     if checks.condition > WEAK_CONDITION and not has_prior:
-        weak = _weakest(solution, names)
-        return "weakly identified", words.weak_sentence(checks.condition, weak)
+        weak = _weakest_variables(solution, names)
+        return "weakly identified", words.weakly_identified_sentence(checks.condition, weak)
     return "converged", "The maximum exists and was reached."
 
 
-def _weakest(solution: Solution, names: tuple[str, ...]) -> list[str]:
+def _weakest_variables(solution: Solution, names: tuple[str, ...]) -> list[str]:
     """Variables in the least certain direction, in standard units."""
     scale = solution.known.scale
     if not np.isfinite(solution.certainty).all():

@@ -35,17 +35,17 @@ from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
     MAX_NEWTON_STEPS,
     DataSummary,
+    basis_with_prior_directions,
     build_estimate,
     check_covariance,
     checked_start,
     named,
     raise_if_wrong,
-    whole_basis,
     with_covariance,
 )
 from penchant.softmax.hypotheses import check_clusters, meat, sandwich
-from penchant.softmax.identification import Identification, from_spread
-from penchant.softmax.newton import UNDECIDED, Maximum, Restricted, maximise
+from penchant.softmax.identification import Identification, identification_from_spread
+from penchant.softmax.newton import UNDECIDED, Maximum, RestrictedLikelihood, maximise
 from penchant.softmax.prior import ParameterPrior
 from penchant.softmax.probabilities import scores
 from penchant.softmax.separation import (
@@ -60,15 +60,15 @@ from penchant.softmax.separation import (
 from penchant.softmax.solution import (
     Solution,
     check_units,
-    in_coordinates,
-    in_given_weights,
-    in_unit,
+    choices_in_coordinates,
     nothing_identified,
     penalised_solution,
+    quadratic_in_unit,
     scaled_inverse,
+    solution_in_given_weights,
     unit_of_weights,
 )
-from penchant.softmax.solve import finite_solution, stable_newton, start_in
+from penchant.softmax.solve import finite_solution, stable_newton, start_in_basis
 
 Bits = NDArray[np.uint64]
 
@@ -121,12 +121,12 @@ def typical_difference(reducer: ChunkReducer, scale: Vector) -> Vector:
         if prefix is None:
             # as in `separation`: chunks and memory must agree
             rank[:] = int(np.floor((n - 1) * 0.99))
-        prefix = tuple(_bin(counts[a], rank, a) for a in range(d))
+        prefix = tuple(_bin_of_rank(counts[a], rank, a) for a in range(d))
     size = np.array(prefix, dtype=np.uint64).view(np.float64)
     return np.where(size > 0, size, np.where(scale > 0, scale, 1.0))
 
 
-def _bin(counts: dict[int, int], rank: IntVector, a: int) -> int:
+def _bin_of_rank(counts: dict[int, int], rank: IntVector, a: int) -> int:
     """Bin that holds the number of this rank; the rank becomes that within the bin."""
     for bit in sorted(counts):
         if rank[a] < counts[bit]:
@@ -234,11 +234,11 @@ class ChunkedCone:
             parts = list(
                 self.reducer.map_chunks(ViolatedRows(self.differences, direction), "separation")
             )
-            if not self._narrowed(parts):
+            if not self._add_violated_rows(parts):
                 furthest = max(part[2] for part in parts)
                 return direction, furthest, all(part[3] for part in parts)
 
-    def _narrowed(self, parts: list[tuple[Matrix, Vector, float, bool]]) -> bool:
+    def _add_violated_rows(self, parts: list[tuple[Matrix, Vector, float, bool]]) -> bool:
         """Add violated rows; whether any was new (the same row twice would loop for ever)."""
         before = len(self.values)
         values, rounding = [self.values], [self.rounding]
@@ -252,7 +252,7 @@ class ChunkedCone:
 
 
 @dataclass(frozen=True)
-class WithoutResolved:
+class ResolvedOptionRemoval:
     """Transform that takes options off whose probability falls to 0 along a direction."""
 
     differences: ScaledDifferences
@@ -276,7 +276,7 @@ class ChunkedRecession:
     """
 
     direction: Vector
-    excluding: WithoutResolved
+    excluding: ResolvedOptionRemoval
     proven: bool
 
 
@@ -292,7 +292,7 @@ def recession(
     if not along > SEPARATION.min_rise:
         return None
     unit = differences.unit if basis is None else np.ones(basis.shape[1])
-    return ChunkedRecession(direction / unit, WithoutResolved(differences, direction), proven)
+    return ChunkedRecession(direction / unit, ResolvedOptionRemoval(differences, direction), proven)
 
 
 @dataclass(frozen=True)
@@ -382,7 +382,7 @@ def near_separation(
     if not known.complete:
         return None
     if known.basis is None:
-        bounds = likelihood.largest[1][None], maximum.information[None]
+        bounds = likelihood.largest_values_and_differences[1][None], maximum.information[None]
         if not separation.may_depend_on_small(
             NEGLIGIBLE_DIFFERENCE * np.array([found.total_weight]), *bounds
         )[0]:
@@ -415,7 +415,7 @@ def _has_maximum(reducer: ChunkReducer, found: ChunkSummary, start: Vector) -> b
 
 
 @dataclass(frozen=True)
-class InCoordinates:
+class CoordinateChange:
     """Transform to the variables of phi, where theta = basis phi."""
 
     basis: Matrix
@@ -423,7 +423,7 @@ class InCoordinates:
 
     def __call__(self, choices: Choices) -> Choices:
         """The choices for phi."""
-        return in_coordinates(choices, self.basis, self.rank)
+        return choices_in_coordinates(choices, self.basis, self.rank)
 
 
 @dataclass(frozen=True)
@@ -431,7 +431,7 @@ class ChunkedSolution:
     """Solution, with the transforms that took resolved options off separated choices."""
 
     solution: Solution
-    resolved_options: tuple[WithoutResolved, ...] = ()
+    resolved_options: tuple[ResolvedOptionRemoval, ...] = ()
 
 
 def fit_chunks(
@@ -469,11 +469,11 @@ def fit_chunks(
         summary = summarize_chunks(work)
     if parameter_prior is not None:
         found = ChunkedSolution(
-            _posterior(work, summary, chunks.names, parameter_prior, begin, steps, unit)
+            _posterior_maximum(work, summary, chunks.names, parameter_prior, begin, steps, unit)
         )
     else:
         found = _maximum_likelihood(work, summary, chunks.names, begin, steps)
-    estimate = _estimate(chunks, work, summary, given, unit, found, parameter_prior)
+    estimate = _build_estimate(chunks, work, summary, given, unit, found, parameter_prior)
     if strict:
         raise_if_wrong(estimate)
     estimate = with_covariance(estimate, covariance)
@@ -483,11 +483,13 @@ def fit_chunks(
     return replace(estimate, notes=(*estimate.notes, f"{words} over {chunks.describe()}."))
 
 
-def _identified(
+def _identify(
     reducer: ChunkReducer, summary: ChunkSummary, names: tuple[str, ...]
 ) -> Identification:
     check_units(summary.largest, names)
-    return from_spread(ChunkedScatter(reducer, summary), summary.spread, summary.largest)
+    return identification_from_spread(
+        ChunkedScatter(reducer, summary), summary.spread, summary.largest
+    )
 
 
 def _maximum_likelihood(
@@ -498,15 +500,15 @@ def _maximum_likelihood(
     max_steps: int,
 ) -> ChunkedSolution:
     """Maximum-likelihood estimate, Eq. (4), or proof that there is none."""
-    known = _identified(reducer, summary, names)
+    known = _identify(reducer, summary, names)
     likelihood = ChunkedLikelihood(reducer, summary)
     if known.rank == 0:
         return ChunkedSolution(nothing_identified(likelihood, known))
     basis, inner = known.basis, likelihood
     if basis is not None:
-        turned = reducer.with_transform(InCoordinates(basis))
+        turned = reducer.with_transform(CoordinateChange(basis))
         inner = ChunkedLikelihood(turned, summarize_chunks(turned))
-    begin = inner.summary.start if start is None else start_in(basis, start)
+    begin = inner.summary.start if start is None else start_in_basis(basis, start)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
     inverse = scaled_inverse(maximum.information)
     if certified(maximum, inner, inverse[0], summary.total_weight):
@@ -518,12 +520,12 @@ def _maximum_likelihood(
         found, decided = None, False
     # the order of checks is that of `solve.maximum_likelihood`, so that statuses agree
     if found is not None and found.proven:
-        return _separated(reducer, known, found, names, max_steps)
-    largest = inner.largest[1]
+        return _separated_solution(reducer, known, found, names, max_steps)
+    largest = inner.largest_values_and_differences[1]
     stable_likelihood = ChunkedStableLikelihood(inner.reducer, largest, summary.largest_offset)
     stable = stable_newton(stable_likelihood, maximum.theta, max_steps, maximum.n_steps)
     if found is not None and not stable.proof:
-        return _separated(reducer, known, found, names, max_steps)
+        return _separated_solution(reducer, known, found, names, max_steps)
     if stable.settled or maximum.ending != "converged":
         maximum = stable.maximum()
         inverse = scaled_inverse(maximum.information)
@@ -534,7 +536,7 @@ def _maximum_likelihood(
     return ChunkedSolution(finite_solution(known, maximum, inverse, proof, near))
 
 
-def _separated(
+def _separated_solution(
     reducer: ChunkReducer,
     known: Identification,
     found: ChunkedRecession,
@@ -567,7 +569,7 @@ def _separated(
     return ChunkedSolution(solution, (found.excluding, *rest.resolved_options))
 
 
-def _posterior(
+def _posterior_maximum(
     reducer: ChunkReducer,
     summary: ChunkSummary,
     names: tuple[str, ...],
@@ -577,13 +579,13 @@ def _posterior(
     unit: float,
 ) -> Solution:
     """MAP estimate with a Gaussian prior, Eq. (6): it always exists."""
-    known = _identified(reducer, summary, names)
+    known = _identify(reducer, summary, names)
     d = len(names)
-    quadratic = in_unit(prior.quadratic(d, known.scale), unit)
-    basis = whole_basis(known, quadratic)
-    work: Any = Restricted(ChunkedLikelihood(reducer, summary), np.zeros(d), basis)
+    quadratic = quadratic_in_unit(prior.quadratic(d, known.scale), unit)
+    basis = basis_with_prior_directions(known, quadratic)
+    work: Any = RestrictedLikelihood(ChunkedLikelihood(reducer, summary), np.zeros(d), basis)
     if known.basis is not None:
-        turned = reducer.with_transform(InCoordinates(basis, known.rank))
+        turned = reducer.with_transform(CoordinateChange(basis, known.rank))
         work = ChunkedLikelihood(turned, summarize_chunks(turned, with_start=False))
     within = quadratic.restricted_to(np.zeros(d), basis)
     near = summary.start if start is None else start
@@ -599,7 +601,7 @@ def _posterior(
 class ResolvedCounts:
     """Counts of the options that are taken off the choices, and of their decisions."""
 
-    resolved_options: tuple[WithoutResolved, ...]
+    resolved_options: tuple[ResolvedOptionRemoval, ...]
 
     def __call__(self, choices: Choices) -> tuple[int, int, int]:
         """Options taken off, options that might be, and decisions without some."""
@@ -610,7 +612,7 @@ class ResolvedCounts:
         return int(lost.sum()), int((choices.n_options - 1).sum()), int((lost > 0).sum())
 
 
-def _separation(
+def _separation_diagnosis(
     reducer: ChunkReducer, found: ChunkedSolution, names: tuple[str, ...]
 ) -> Separation | None:
     solution = found.solution
@@ -627,7 +629,7 @@ def _separation(
     )
 
 
-def _estimate(
+def _build_estimate(
     chunks: Chunks,
     reducer: ChunkReducer,
     summary: ChunkSummary,
@@ -637,7 +639,7 @@ def _estimate(
     prior: ParameterPrior | None,
 ) -> Estimate:
     """Build the user's estimate from the solution and the summaries."""
-    solution = in_given_weights(found.solution, unit)
+    solution = solution_in_given_weights(found.solution, unit)
     reported = DataSummary(
         names=chunks.names,
         n_decisions=given.n_decisions,
@@ -647,7 +649,7 @@ def _estimate(
         null_log_likelihood=null_log_likelihood(summary) * unit,
         notes=given.notes,
     )
-    separation = _separation(reducer, replace(found, solution=solution), chunks.names)
+    separation = _separation_diagnosis(reducer, replace(found, solution=solution), chunks.names)
     scale = solution.known.scale
     quadratic = None if prior is None else prior.quadratic(len(chunks.names), scale)
     source = ChoiceSource(None, scale, quadratic, chunked=ChunkedSource(reducer, unit))
@@ -668,7 +670,7 @@ class ChunkedSource:
 
     def robust(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance (HC0)."""
-        parts = list(self.reducer.map_chunks(MeatAt(theta), "robust errors"))
+        parts = list(self.reducer.map_chunks(SandwichMeat(theta), "robust errors"))
         total = np.zeros_like(bread)
         for part, _ in parts:
             total += part
@@ -678,7 +680,7 @@ class ChunkedSource:
     def clustered(self, theta: Vector, bread: Matrix) -> Matrix:
         """Sandwich covariance by subject."""
         sums: dict[Any, Vector] = {}
-        for labels, parts in self.reducer.map_chunks(ScoresBySubject(theta), "clustered errors"):
+        for labels, parts in self.reducer.map_chunks(SubjectScores(theta), "clustered errors"):
             for label, part in zip(labels, parts, strict=True):  # a subject may span chunks
                 sums[label] = sums[label] + part if label in sums else part
         check_clusters(list(sums))
@@ -687,7 +689,7 @@ class ChunkedSource:
 
 
 @dataclass(frozen=True)
-class MeatAt:
+class SandwichMeat:
     """Outer products of scores, summed."""
 
     theta: Vector
@@ -698,7 +700,7 @@ class MeatAt:
 
 
 @dataclass(frozen=True)
-class ScoresBySubject:
+class SubjectScores:
     """Scores summed within subjects."""
 
     theta: Vector

@@ -37,11 +37,11 @@ from penchant.softmax.likelihood import (
     aligned_vectors,
     available_threads,
     block_rows,
-    counted,
     kernel_table,
     locked_table,
     n_moments,
     pack_buffers,
+    positive_weight_decisions,
     workspace_for,
 )
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
@@ -104,8 +104,7 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        # the tests of `identification.from_spread`, vectorised: one call per subject would take
-        # longer than the fits
+        # the tests of `identification_from_spread`, vectorised, as calls per subject are slow
         varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
         varies &= np.isfinite(self.spread).all(axis=(1, 2))
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))
@@ -147,7 +146,7 @@ class Grouping:
         sizes, subject = choices.n_options, choices.subject
         in_order = bool((subject[1:] >= subject[:-1]).all()) and sizes.min() == sizes.max()
         order = np.arange(len(subject)) if in_order else np.lexsort((sizes, subject))
-        kept = counted(choices, order)
+        kept = positive_weight_decisions(choices, order)
         if not in_order or len(kept) < len(order):
             subject = subject[kept]
         return cls(kept, np.searchsorted(subject, np.arange(len(choices.subject_labels) + 1)))
@@ -163,7 +162,7 @@ def fit_batch(
     start: Matrix | None = None,
 ) -> Batch:
     """Fit every subject by Newton's method in compiled code, in parallel."""
-    return _fit(
+    return _fit_in_tasks(
         kernel_table(choices),
         choices.n_options - 1,
         choices.n_parameters,
@@ -197,10 +196,12 @@ def fit_table(
         chosen,
         None,
     )
-    return _fit(table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start)
+    return _fit_in_tasks(
+        table, np.full(n, m - 1), d, groups, prior, 100, 1, lambda done: None, start
+    )
 
 
-def _fit(
+def _fit_in_tasks(
     table: tuple[Any, ...],
     n_rows: IntVector,
     d: int,
@@ -230,7 +231,7 @@ def _fit(
         batch.largest,
     )
     kernel = moment_kernel(d, len(table[1]) > 0)
-    blocks = _blocks(groups, n_rows)
+    blocks = _block_bounds(groups, n_rows)
     given = table, kernel, groups.order, groups.bounds, blocks
     added = _compiled_prior(prior, d, max_steps)
 
@@ -243,7 +244,7 @@ def _fit(
         advance(end - begin)
 
     starts = range(0, n, SUBJECTS_PER_TASK)
-    if threads == 1:  # allocating a workspace per task would cost more than small fits
+    if threads == 1:  # tasks that follow each other can share a workspace
         workspace = scratch.workspace(kernel)
         for begin in starts:
             work(begin, workspace)
@@ -253,7 +254,7 @@ def _fit(
     return batch
 
 
-def _blocks(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
+def _block_bounds(groups: Grouping, n_rows: IntVector) -> tuple[IntVector, IntVector]:
     """Rows of every subject's blocks of eight decisions, and where those of each subject begin."""
     counts = -(-np.diff(groups.bounds) // LANES)
     first = np.append(0, np.cumsum(counts))
@@ -324,7 +325,7 @@ def proven_maxima(
     good[doubtful] = False
     known = batch.largest[good, 1], covariances[good], batch.decrement[good]
     exact = separation.max_utility_change(*known) <= separation.SEPARATION.max_utility_change
-    good[good] = exact & separation.certificates(*known, totals[good])
+    good[good] = exact & separation.certified_maxima(*known, totals[good])
     return np.asarray(good)
 
 
@@ -357,7 +358,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
             batch = fit_batch(work, groups, prior, max_steps or MAX_NEWTON_STEPS, workers, advance)
             check_units(batch.largest.max(axis=0), choices.names)  # before anything is inverted
             covariances, conditions = batch.covariances()
-            totals = _totals(work, groups)
+            totals = _total_weights(work, groups)
             good = proven_maxima(
                 batch,
                 covariances,
@@ -376,7 +377,7 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
                 advance(1)
     if batch is None:
         return Estimates.of_each(choices.subject_labels, [others[i] for i in range(n)])
-    return _estimates(choices, groups, batch, covariances, conditions, others, prior)
+    return _build_estimates(choices, groups, batch, covariances, conditions, others, prior)
 
 
 def _small_difference_bounds(
@@ -393,7 +394,7 @@ def _small_difference_bounds(
     return of_some
 
 
-def _totals(choices: Choices, groups: Grouping) -> Vector:
+def _total_weights(choices: Choices, groups: Grouping) -> Vector:
     if choices.weights is None:
         return np.diff(groups.bounds).astype(np.float64)
     cumulated = np.concatenate([[0.0], np.cumsum(choices.weights[groups.order])])
@@ -421,7 +422,7 @@ def _fit_subject(choices: Choices, i: int, options: EachOptions) -> Estimate:
     return replace(fit_choices(mine, **options), subject=choices.subject_labels[i])
 
 
-def _estimates(
+def _build_estimates(
     choices: Choices,
     groups: Grouping,
     batch: Batch,

@@ -24,7 +24,7 @@ from penchant.softmax.constraints import (
     null_basis,
 )
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import Maximum, Quadratic, Restricted, maximise
+from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood, maximise
 from penchant.softmax.prior import maximise_firth
 from penchant.softmax.probabilities import scores
 from penchant.softmax.solution import unit_weights
@@ -94,7 +94,7 @@ class Profile:
         if not basis.shape[1]:
             moments = self.likelihood.moments(origin)
             return moments.log_likelihood + self.quadratic(origin), origin
-        plane = Restricted(self.likelihood, origin, basis)
+        plane = RestrictedLikelihood(self.likelihood, origin, basis)
         quadratic = self.quadratic.restricted_to(origin, basis)
         if left is None:
             inner = maximise(plane, quadratic, max_steps=PROFILE.max_steps, patient=True)
@@ -121,7 +121,7 @@ class LinearProfile:
         basis = null_basis(row[None], len(row))
         if not basis.shape[1]:
             return self.likelihood.moments(origin).log_likelihood
-        plane = Restricted(self.likelihood, origin, basis)
+        plane = RestrictedLikelihood(self.likelihood, origin, basis)
         return maximise(plane, max_steps=PROFILE.max_steps, patient=True).value
 
 
@@ -160,7 +160,9 @@ def profile_interval(
     drop = float(chi_square_isf(1 - level, 1)) / 2
     start = np.where(np.isfinite(theta), theta, 0.0)
     centre = theta[parameter]
-    limit = PROFILE.max_utility / max(float(profile.likelihood.largest[1][parameter]), 1e-300)
+    limit = PROFILE.max_utility / max(
+        float(profile.likelihood.largest_values_and_differences[1][parameter]), 1e-300
+    )
     start_of_next = [start]
 
     def height(value: float) -> float:
@@ -346,7 +348,7 @@ def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit
     # 1e-2 standard errors: truncation of order 1e-8, rounding of order 1e-14
     h = np.where(unit > 0, 1e-2 * unit, 1e-3 * np.maximum(np.abs(theta), 1e-8))
     columns = [
-        _richardson(function, theta, a, h[a])
+        _richardson_derivative(function, theta, a, h[a])
         if np.isfinite(theta[a])
         else _zero_or_nan(function, theta, a)
         for a in range(len(theta))
@@ -354,17 +356,19 @@ def numerical_jacobian(function: Callable[[Vector], Vector], theta: Vector, unit
     return np.column_stack(columns)
 
 
-def _with_value(
+def _function_at_value(
     function: Callable[[Vector], Vector], theta: Vector, a: int, value: float
 ) -> Vector:
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.atleast_1d(function(np.where(np.arange(len(theta)) == a, value, theta)))
 
 
-def _richardson(function: Callable[[Vector], Vector], theta: Vector, a: int, h: float) -> Vector:
+def _richardson_derivative(
+    function: Callable[[Vector], Vector], theta: Vector, a: int, h: float
+) -> Vector:
     def difference(size: float) -> Vector:
-        up = _with_value(function, theta, a, theta[a] + size)
-        down = _with_value(function, theta, a, theta[a] - size)
+        up = _function_at_value(function, theta, a, theta[a] + size)
+        down = _function_at_value(function, theta, a, theta[a] - size)
         with np.errstate(invalid="ignore"):
             return np.asarray((up - down) / (2 * size))
 
@@ -372,7 +376,10 @@ def _richardson(function: Callable[[Vector], Vector], theta: Vector, a: int, h: 
 
 
 def _zero_or_nan(function: Callable[[Vector], Vector], theta: Vector, a: int) -> Vector:
-    zero, one = _with_value(function, theta, a, 0.0), _with_value(function, theta, a, 1.0)
+    zero, one = (
+        _function_at_value(function, theta, a, 0.0),
+        _function_at_value(function, theta, a, 1.0),
+    )
     return np.where(zero == one, 0.0, np.nan)
 
 
@@ -383,7 +390,7 @@ def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
     return np.asarray(jacobian[:, used] @ inner @ jacobian[:, used].T)
 
 
-def transformed(
+def delta_method_parameters(
     values: Vector, covariance: Matrix, names: tuple[str, ...], level: float
 ) -> tuple[Parameter, ...]:
     """Estimates with delta-method standard errors and Wald intervals."""
@@ -413,7 +420,7 @@ class RatioInterval:
     kind: str
 
 
-def fieller(
+def fieller_interval(
     numerator: float, denominator: float, covariance: Matrix, level: float
 ) -> RatioInterval:
     """Values a of the ratio with (n - a d)^2 <= z^2 var(n - a d).
@@ -516,7 +523,7 @@ class Hypothesis:
         return np.asarray(np.linalg.lstsq(self.matrix, self.values, rcond=None)[0])
 
 
-def _result(kind: str, statistic: float, df: int) -> TestResult:
+def _chi_square_result(kind: str, statistic: float, df: int) -> TestResult:
     p = float(chi_square_sf(statistic, df)) if df else 1.0
     return TestResult(kind, statistic if df else 0.0, df, p)
 
@@ -533,7 +540,7 @@ def wald_test(theta: Vector, covariance: Matrix, hypothesis: Hypothesis) -> Test
             "Use the likelihood-ratio test."
         )
     statistic = float(gap @ np.linalg.solve(spread, gap))
-    return _result("wald", statistic, len(hypothesis.values))
+    return _chi_square_result("wald", statistic, len(hypothesis.values))
 
 
 def identified_plane(rows: Matrix, unidentified: Matrix, scale: Vector) -> Matrix:
@@ -564,7 +571,7 @@ def restricted_maximum(
             origin, moments.log_likelihood, moments.gradient, moments.information, 0.0, 0, "fixed"
         )
         return origin, at, df
-    inner = maximise(Restricted(likelihood, origin, basis), patient=True)
+    inner = maximise(RestrictedLikelihood(likelihood, origin, basis), patient=True)
     return origin + basis @ inner.theta, inner, df
 
 
@@ -578,7 +585,9 @@ def likelihood_ratio_test(
     """Twice the log-likelihood that the hypothesis costs."""
     work, unit = unit_weights(choices)
     _, inner, df = restricted_maximum(likelihood_of(work), hypothesis, unidentified, scale)
-    return _result("likelihood ratio", 2 * (log_likelihood / unit - inner.value) * unit, df)
+    return _chi_square_result(
+        "likelihood ratio", 2 * (log_likelihood / unit - inner.value) * unit, df
+    )
 
 
 def score_test(
@@ -592,4 +601,4 @@ def score_test(
     plane = identified_plane(np.empty((0, len(theta))), unidentified, scale)
     slope = plane.T @ moments.gradient
     statistic = float(slope @ np.linalg.solve(plane.T @ moments.information @ plane, slope))
-    return _result("score", statistic * unit, df)
+    return _chi_square_result("score", statistic * unit, df)

@@ -76,7 +76,7 @@ class Scatter(Protocol):
 
 
 @dataclass(frozen=True)
-class ScatterOf:
+class ChoiceScatter:
     """The scatter of choices in memory."""
 
     choices: Choices
@@ -87,7 +87,7 @@ class ScatterOf:
 
     def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
         """R of the QR factorisation of all rows, centred in their sets and scaled."""
-        return triangle_of_centred(self.choices, columns, unit)
+        return triangle_of_centred_rows(self.choices, columns, unit)
 
     def total_rows(self) -> float:
         """Number of rows on offer, each counted as often as its decision."""
@@ -96,28 +96,30 @@ class ScatterOf:
 
 def identification(choices: Choices, likelihood: Likelihood) -> Identification:
     """Rank and coordinates of the identified part of theta."""
-    return from_spread(ScatterOf(choices), likelihood.spread(), likelihood.largest)
+    return identification_from_spread(
+        ChoiceScatter(choices), likelihood.spread(), likelihood.largest_values_and_differences
+    )
 
 
-def from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
+def identification_from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
     """Identification from the within-set mean square and the largest values of each variable."""
     d = len(spread)
     scale = np.sqrt(np.diag(spread))
     varies = largest[1] > 64 * EPSILON * largest[0]  # else differences are rounding errors
     exact = np.zeros(d, dtype=bool)
-    certain = varies.all() and _well_conditioned(spread)
+    certain = varies.all() and _is_well_conditioned(spread)
     if not certain:
         exact = rows.whole_numbers()  # whose differences carry no rounding, however small
         more = exact & (largest[1] > 0) & ~varies
         varies |= more
-        certain = more.any() and varies.all() and _well_conditioned(spread)
+        certain = more.any() and varies.all() and _is_well_conditioned(spread)
     if certain:
         return Identification(scale, d, np.empty((0, d)), None)
     rounded = np.where(exact, largest[1], largest[0])
-    return _by_singular_values(rows, np.where(varies, scale, 0.0), rounded)
+    return _identification_by_singular_values(rows, np.where(varies, scale, 0.0), rounded)
 
 
-def _well_conditioned(spread: Matrix) -> bool:
+def _is_well_conditioned(spread: Matrix) -> bool:
     scale = np.sqrt(np.diag(spread))
     return bool(np.linalg.eigvalsh(spread / np.outer(scale, scale))[0] > MIN_SAFE_EIGENVALUE)
 
@@ -135,7 +137,9 @@ def whole_numbers(choices: Choices) -> BoolVector:
     return whole
 
 
-def _by_singular_values(rows: Scatter, scale: Vector, size: Vector) -> Identification:
+def _identification_by_singular_values(
+    rows: Scatter, scale: Vector, size: Vector
+) -> Identification:
     """Rank from the singular values of the centred variables: squaring would lose half the digits.
 
     `size` of each variable is that of the numbers whose rounding its differences carry.
@@ -167,18 +171,18 @@ def total_rows(choices: Choices) -> float:
     return float(weights @ choices.n_options)
 
 
-def triangle_of_centred(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
+def triangle_of_centred_rows(choices: Choices, columns: IntVector, unit: Vector) -> Matrix:
     """R of the QR factorisation of all rows, centred in their sets and scaled."""
     d = len(columns)
     triangle: Matrix = np.zeros((0, d))
-    edges = _edges(choices)
+    edges = _row_chunk_edges(choices)
     for begin, end in pairwise(edges):
         centred = centred_rows(choices, begin, end)[:, columns] / unit
         triangle = np.asarray(np.linalg.qr(np.vstack([triangle, centred]), mode="r"))
-    return padded(triangle)
+    return padded_triangle(triangle)
 
 
-def padded(triangle: Matrix) -> Matrix:
+def padded_triangle(triangle: Matrix) -> Matrix:
     """A triangle with rows of 0 below, so that it is as high as wide."""
     d = triangle.shape[1]
     square = np.zeros((max(d, len(triangle)), d))
@@ -186,7 +190,7 @@ def padded(triangle: Matrix) -> Matrix:
     return square
 
 
-def _edges(choices: Choices) -> list[int]:
+def _row_chunk_edges(choices: Choices) -> list[int]:
     """Decisions at which to cut, so that each part has a bounded number of rows."""
     if choices.n_rows <= MAX_QR_ROWS:
         return [0, choices.n_decisions]

@@ -49,7 +49,7 @@ class Likelihood(Protocol):
         """Number of weights theta."""
 
     @property
-    def largest(self) -> Matrix:
+    def largest_values_and_differences(self) -> Matrix:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
 
     def moments(self, theta: Vector) -> Moments:
@@ -107,10 +107,10 @@ def locked_table(
         np.ascontiguousarray(chosen),
         empty if weights is None else weights,
     )
-    return locked(table)
+    return read_only_views(table)
 
 
-def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+def read_only_views(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     """Read-only views of arrays: a writable one would be another type for numba."""
     views = tuple(array.view() for array in arrays)
     for view in views:
@@ -118,14 +118,14 @@ def locked(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
     return views
 
 
-def by_size(n_rows: IntVector) -> IntVector:
+def order_by_size(n_rows: IntVector) -> IntVector:
     """Decisions in order of the size of their choice sets, so that blocks need little padding."""
     if not np.count_nonzero(n_rows != n_rows[0]):
         return np.arange(len(n_rows))
     return np.argsort(n_rows, kind="stable")
 
 
-def counted(choices: Choices, order: IntVector) -> IntVector:
+def positive_weight_decisions(choices: Choices, order: IntVector) -> IntVector:
     """Decisions of `order` with positive weight."""
     if choices.weights is None or choices.weights.all():
         return order
@@ -185,7 +185,7 @@ class PackedLikelihood:
     n_blocks: int
     n_parameters: int
     has_offset: bool
-    largest: Matrix
+    largest_values_and_differences: Matrix
     threads: int
     most_rows: int
     even: bool  # all sets of one size: the scatter then follows from the moments at 0
@@ -195,7 +195,7 @@ class PackedLikelihood:
         """Pack the choices, with several threads where there is much to do."""
         d = choices.n_parameters
         n_rows = choices.n_options - 1
-        order = counted(choices, by_size(n_rows))
+        order = positive_weight_decisions(choices, order_by_size(n_rows))
         rows = block_rows(n_rows, order, np.arange(0, len(order), LANES))
         n_blocks, has_offset = len(rows), choices.offset is not None
         starts = np.zeros(n_blocks + 1, dtype=np.int64)
@@ -211,7 +211,7 @@ class PackedLikelihood:
             even = kernels.pack_blocks(*given, (begin, end), (values, side), places)
             return even, places[2]
 
-        parts = _in_parts(pack, n_blocks, threads)
+        parts = _map_parts(pack, n_blocks, threads)
         sizes = [size for _, size in parts] or [np.zeros((2, d, LANES))]
         largest = reduce(np.maximum, sizes).max(axis=2)
         even = all(even for even, _ in parts) and (not n_blocks or bool(rows[0] == rows[-1]))
@@ -252,7 +252,7 @@ class PackedLikelihood:
             return workspace[2]
 
         total = np.zeros(n)
-        for parts in _in_parts(add_up, self.n_blocks, self.threads):
+        for parts in _map_parts(add_up, self.n_blocks, self.threads):
             for part in parts:
                 total += part
         return total
@@ -277,8 +277,8 @@ class PackedLikelihood:
         """Log-likelihood, gradient and information."""
         # cached: Newton's method starts at 0, and the scatter needs the same sums
         if not np.count_nonzero(theta):
-            return moments_from(self._sums_at_zero, self.n_parameters)
-        return moments_from(self._sums(theta), self.n_parameters)
+            return moments_from_sums(self._sums_at_zero, self.n_parameters)
+        return moments_from_sums(self._sums(theta), self.n_parameters)
 
     @cached_property
     def _sums_at_zero(self) -> Vector:
@@ -290,7 +290,7 @@ class PackedLikelihood:
         side = self.packed[2]
         # sets of one size without offsets: the scatter is the information at theta = 0
         if self.n_blocks and self.even and not self.has_offset:
-            information = moments_from(self._sums_at_zero, self.n_parameters).information
+            information = moments_from_sums(self._sums_at_zero, self.n_parameters).information
             return np.asarray(information / side[:, :LANES].sum())
         d = self.n_parameters
         spread = np.zeros((d, d))
@@ -309,7 +309,11 @@ class PackedLikelihood:
         scaled = aligned_vectors(len(values) // LANES)
         shape = -1, n_columns, LANES
         np.multiply(values.reshape(shape), times[:, None], out=scaled.reshape(shape))
-        return replace(self, packed=(scaled, starts, side), largest=self.largest * unit)
+        return replace(
+            self,
+            packed=(scaled, starts, side),
+            largest_values_and_differences=self.largest_values_and_differences * unit,
+        )
 
     def part(self, n_blocks: int) -> PackedLikelihood:
         """Likelihood of the first blocks only, without copying them."""
@@ -323,7 +327,7 @@ def lower_triangle(d: int) -> tuple[IntVector, IntVector]:
 
 
 @lru_cache(maxsize=64)
-def _places_of_information(d: int) -> IntVector:
+def _information_positions(d: int) -> IntVector:
     """Index into the compiled sums of each entry of the information: (d, d)."""
     places = np.empty((d, d), dtype=np.int64)
     rows, columns = lower_triangle(d)
@@ -331,12 +335,12 @@ def _places_of_information(d: int) -> IntVector:
     return places
 
 
-def moments_from(sums: Vector, d: int) -> Moments:
+def moments_from_sums(sums: Vector, d: int) -> Moments:
     """Moments from the vector of sums of the compiled loops, which hold minus the gradient."""
-    return Moments(float(sums[0]), -sums[1 : 1 + d], sums[_places_of_information(d)])
+    return Moments(float(sums[0]), -sums[1 : 1 + d], sums[_information_positions(d)])
 
 
-def _in_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
+def _map_parts(work: Callable[[int, int], _T], n_blocks: int, threads: int) -> list[_T]:
     """Results of work(begin, end) over ranges of blocks, in their order, by several threads."""
     if threads == 1 or n_blocks <= BLOCKS_PER_TASK:
         return [work(0, n_blocks)] if n_blocks else []
@@ -362,20 +366,20 @@ class DenseLikelihood:
         return DenseLikelihood(replace(self.choices, explanatory=self.choices.explanatory * unit))
 
     @property
-    def largest(self) -> Matrix:
+    def largest_values_and_differences(self) -> Matrix:
         """Largest |x| and largest |x_i - x_chosen| of each variable: (2, n_parameters)."""
         size = np.zeros((2, self.n_parameters))
-        for decisions in self._parts():
-            z, rows, starts, on_offer = self._relative(decisions)
+        for decisions in self._decision_slices():
+            z, rows, starts, on_offer = self._relative_rows(decisions)
             x = np.where(on_offer[:, None], self.choices.explanatory[rows], 0.0)
             counts = np.repeat(
-                _weights(self.choices)[decisions] > 0, np.diff(np.append(starts, len(z)))
+                _decision_weights(self.choices)[decisions] > 0, np.diff(np.append(starts, len(z)))
             )[:, None]
             size[0] = np.maximum(size[0], np.where(counts, np.abs(x), 0.0).max(axis=0))
             size[1] = np.maximum(size[1], np.where(counts, np.abs(z), 0.0).max(axis=0))
         return size
 
-    def _parts(self) -> list[slice]:
+    def _decision_slices(self) -> list[slice]:
         """Slices of decisions with a bounded number of rows."""
         first_row = self.choices.first_row
         marks = np.searchsorted(first_row, np.arange(0, first_row[-1], MAX_TEMPORARY_ROWS))
@@ -383,7 +387,7 @@ class DenseLikelihood:
         edges = np.union1d(edges, [0])
         return [slice(a, b) for a, b in pairwise(edges.tolist())]
 
-    def _relative(self, decisions: slice) -> tuple[Matrix, slice, IntVector, Any]:
+    def _relative_rows(self, decisions: slice) -> tuple[Matrix, slice, IntVector, Any]:
         """Variables relative to the chosen option, 0 for options not on offer."""
         c = self.choices
         starts = c.first_row[decisions.start : decisions.stop + 1]
@@ -401,14 +405,14 @@ class DenseLikelihood:
         value = 0.0
         gradient = np.zeros(self.n_parameters)
         information = np.zeros((self.n_parameters, self.n_parameters))
-        for decisions in self._parts():
-            z, rows, starts, on_offer = self._relative(decisions)
+        for decisions in self._decision_slices():
+            z, rows, starts, on_offer = self._relative_rows(decisions)
             q = z @ theta
             if c.offset is not None:
                 sizes = np.diff(np.append(starts, len(q)))
                 q = q + np.where(on_offer, c.offset[rows], 0.0)
                 q -= np.repeat(c.offset[c.chosen_row[decisions]], sizes)
-            part = _weighted_moments(z, q, starts, on_offer, _weights(c)[decisions])
+            part = _weighted_moments(z, q, starts, on_offer, _decision_weights(c)[decisions])
             value += part.log_likelihood
             gradient += part.gradient
             information += part.information
@@ -416,16 +420,16 @@ class DenseLikelihood:
 
     def spread(self) -> Matrix:
         """Mean over all rows of (x_i - mean)(x_i - mean)', the mean taken in the choice set."""
-        weights = _weights(self.choices) * self.choices.n_options
+        weights = _decision_weights(self.choices) * self.choices.n_options
         information = np.zeros((self.n_parameters, self.n_parameters))
-        for decisions in self._parts():
-            z, _, starts, on_offer = self._relative(decisions)
+        for decisions in self._decision_slices():
+            z, _, starts, on_offer = self._relative_rows(decisions)
             part = _weighted_moments(z, np.zeros(len(z)), starts, on_offer, weights[decisions])
             information += part.information
         return np.asarray(information / max(float(weights.sum()), 1e-300))
 
 
-def _weights(choices: Choices) -> Vector:
+def _decision_weights(choices: Choices) -> Vector:
     return np.ones(choices.n_decisions) if choices.weights is None else choices.weights
 
 

@@ -106,12 +106,12 @@ def maximise(
     state = (best, step, information, gradient)
     code = kernels.MOVED
     if isinstance(likelihood, PackedLikelihood) and likelihood.n_blocks <= MAX_COMPILED_BLOCKS:
-        code = _compiled(likelihood, added, theta, state, progress, max_steps)
-    if isinstance(likelihood, Restricted):
+        code = _maximise_compiled(likelihood, added, theta, state, progress, max_steps)
+    if isinstance(likelihood, RestrictedLikelihood):
         ends = max_steps, SLOW_DECREMENT_TOL if patient else np.inf
-        code = _on_plane(likelihood, added, theta, state, progress, ends)
-    while _goes_on(code, progress, max_steps, patient):
-        sums = _as_sums(likelihood.moments(theta))
+        code = _maximise_on_plane(likelihood, added, theta, state, progress, ends)
+    while _should_continue(code, progress, max_steps, patient):
+        sums = _flat_moments(likelihood.moments(theta))
         code = kernels.advance(
             sums, added.precision, added.linear, theta, *state, progress, np.empty((d + 2, d))
         )
@@ -133,7 +133,7 @@ def maximise(
     )
 
 
-def _goes_on(code: int, progress: Vector, max_steps: int, patient: bool) -> bool:
+def _should_continue(code: int, progress: Vector, max_steps: int, patient: bool) -> bool:
     """Whether another step is to be taken."""
     if code == kernels.SLOW and patient:
         return bool(
@@ -143,7 +143,7 @@ def _goes_on(code: int, progress: Vector, max_steps: int, patient: bool) -> bool
     return bool(code == kernels.MOVED and progress[kernels.N_STEPS] < max_steps)
 
 
-def _compiled(
+def _maximise_compiled(
     likelihood: PackedLikelihood,
     added: Quadratic,
     theta: Vector,
@@ -153,13 +153,13 @@ def _compiled(
 ) -> int:
     """Take all steps of a small problem in one compiled call: the same bits in less time."""
     ready = not theta.any()  # the moments at 0 are cached: the first evaluation is free
-    moments = _as_sums(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
+    moments = _flat_moments(likelihood.moments(theta)) if ready else np.empty(n_moments(len(theta)))
     given = likelihood.problem, (added.precision, added.linear), theta, state, progress, max_steps
     return int(kernels.maximise(*given, moments, ready, likelihood.workspace()))
 
 
-def _on_plane(
-    plane: Restricted,
+def _maximise_on_plane(
+    plane: RestrictedLikelihood,
     added: Quadratic,
     phi: Vector,
     state: tuple[Vector, Vector, Matrix, Vector],
@@ -168,10 +168,10 @@ def _on_plane(
 ) -> int:
     """Take all steps on an affine subspace in one compiled call; MOVED if the problem is large."""
     # one product with the composed basis instead of one per level
-    while isinstance(plane.likelihood, Restricted):
+    while isinstance(plane.likelihood, RestrictedLikelihood):
         outer = plane.likelihood
         origin = outer.origin + outer.basis @ plane.origin
-        plane = Restricted(outer.likelihood, origin, outer.basis @ plane.basis)
+        plane = RestrictedLikelihood(outer.likelihood, origin, outer.basis @ plane.basis)
     whole = plane.likelihood
     if not isinstance(whole, PackedLikelihood) or whole.n_blocks > MAX_COMPILED_BLOCKS:
         return kernels.MOVED
@@ -194,13 +194,13 @@ def _on_plane(
     return int(kernels.maximise_on_plane(*given, ends, (whole.workspace(), *workspace)))
 
 
-def _as_sums(moments: Moments) -> Vector:
+def _flat_moments(moments: Moments) -> Vector:
     lower = lower_triangle(len(moments.gradient))
     return np.concatenate(([moments.log_likelihood], -moments.gradient, moments.information[lower]))
 
 
 @dataclass(frozen=True)
-class Restricted:
+class RestrictedLikelihood:
     """A likelihood on the plane theta = origin + basis phi, as a function of phi."""
 
     likelihood: Likelihood
@@ -213,9 +213,9 @@ class Restricted:
         return int(self.basis.shape[1])
 
     @property
-    def largest(self) -> Matrix:
+    def largest_values_and_differences(self) -> Matrix:
         """Bounds of the largest |x| and |x_i - x_chosen| of each direction of the plane."""
-        return self.likelihood.largest @ np.abs(self.basis)
+        return self.likelihood.largest_values_and_differences @ np.abs(self.basis)
 
     def moments(self, phi: Vector) -> Moments:
         """Log-likelihood, gradient and information with respect to phi."""

@@ -58,18 +58,20 @@ class GaussianPrior:
 
     def quadratic(self, n_parameters: int, scale: Vector | None) -> Quadratic:
         """Log-density as a quadratic in theta; `scale` is not needed."""
-        mean = _one_per_parameter(self.mean, n_parameters, "mean")
+        mean = _broadcast_to_parameters(self.mean, n_parameters, "mean")
         precision = self.precision(n_parameters)
         return with_density(Quadratic.from_precision(mean, precision))
 
     def precision(self, n_parameters: int) -> Matrix:
         """Inverse of the covariance."""
         if self.covariance.ndim < 2:
-            variances = _one_per_parameter(self.covariance, n_parameters, _covariance())
+            variances = _broadcast_to_parameters(
+                self.covariance, n_parameters, _covariance_argument()
+            )
             return np.diag(1.0 / variances)
         if self.covariance.shape != (n_parameters, n_parameters):
             raise DataError(
-                f"{_covariance()} must have shape ({n_parameters}, {n_parameters}); got "
+                f"{_covariance_argument()} must have shape ({n_parameters}, {n_parameters}); got "
                 f"{self.covariance.shape}. Give one row and column per parameter."
             )
         sd = np.sqrt(np.diag(self.covariance))
@@ -149,7 +151,7 @@ def with_density(quadratic: Quadratic) -> Quadratic:
 ParameterPrior = GaussianPrior | ScaledPrior
 
 
-def _covariance() -> str:
+def _covariance_argument() -> str:
     return either("covariance", "The variance of --prior normal:MEAN,SD")
 
 
@@ -157,13 +159,15 @@ def _check_covariance(covariance: Matrix) -> None:
     if covariance.ndim < 2:
         if not (np.isfinite(covariance).all() and (covariance > 0).all()):
             raise DataError(
-                f"{_covariance()} must hold positive variances; got {covariance.tolist()}. Give a "
+                f"{_covariance_argument()} must hold positive variances; "
+                f"got {covariance.tolist()}. Give a "
                 "finite variance above 0 for every parameter."
             )
         return
     if covariance.ndim != 2 or covariance.shape[0] != covariance.shape[1]:
         raise DataError(
-            f"{_covariance()} must be a square matrix or a vector; got shape {covariance.shape}. "
+            f"{_covariance_argument()} must be a square matrix or a vector; "
+            f"got shape {covariance.shape}. "
             "Give one row and column per parameter."
         )
     size = np.sqrt(np.outer(np.abs(np.diag(covariance)), np.abs(np.diag(covariance))))
@@ -172,17 +176,19 @@ def _check_covariance(covariance: Matrix) -> None:
         or (np.abs(covariance - covariance.T) > 1e-10 * size).any()
     ):
         raise DataError(
-            f"{_covariance()} must be finite and symmetric; got one that is not. Correct it."
+            f"{_covariance_argument()} must be finite and symmetric; "
+            "got one that is not. Correct it."
         )
     smallest = np.linalg.eigvalsh(covariance / np.where(size > 0, size, 1.0))[0]
     if not (np.diag(covariance) > 0).all() or smallest <= 0:
         raise DataError(
-            f"{_covariance()} must be positive definite; got a smallest scaled eigenvalue of "
+            f"{_covariance_argument()} must be positive definite; "
+            "got a smallest scaled eigenvalue of "
             f"{smallest:.3g}. Remove the direction without variance, or give it some."
         )
 
 
-def _one_per_parameter(values: Vector, n_parameters: int, name: str) -> Vector:
+def _broadcast_to_parameters(values: Vector, n_parameters: int, name: str) -> Vector:
     if values.ndim == 0:
         return np.full(n_parameters, float(values))
     if values.shape != (n_parameters,):
@@ -241,7 +247,7 @@ def maximise_firth(
     n_steps, decrement, ending = 0, np.inf, "out of steps"
     if not np.isfinite(value):
         return Maximum(theta, value, gradient, information, decrement, 0, "singular")
-    largest = likelihood.largest[1]
+    largest = likelihood.largest_values_and_differences[1]
     while n_steps <= max_steps:
         slope = plane.T @ gradient
         step = plane @ np.linalg.solve(plane.T @ information @ plane, slope)

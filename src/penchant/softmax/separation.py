@@ -85,11 +85,13 @@ def certificate(largest: Vector, covariance: Matrix, decrement: float, n: float)
     decrement lambda, D lambda < 1 suffices. D is bounded by the largest differences from the
     chosen option; rounding of the gradient is allowed for.
     """
-    one = certificates(largest[None], covariance[None], np.array([decrement]), np.array([n]))
+    one = certified_maxima(largest[None], covariance[None], np.array([decrement]), np.array([n]))
     return bool(one[0])
 
 
-def certificates(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
+def certified_maxima(
+    largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector
+) -> BoolVector:
     """Whether the iterates of many subjects prove that their maxima exist; one row for each."""
     distance = max_utility_change(largest, covariance, 1.0)
     noise = np.finfo(np.float64).eps * np.sqrt(n) * distance
@@ -601,7 +603,7 @@ def near_separation(
     if not known.complete:
         return None
     if known.basis is None:  # else the variables of the likelihood are not those of the choices
-        largest = likelihood.largest[1]
+        largest = likelihood.largest_values_and_differences[1]
         bounds = largest[None], maximum.information[None]
         if not may_depend_on_small(
             NEGLIGIBLE_DIFFERENCE * np.array([choices.total_weight]), *bounds
@@ -668,7 +670,11 @@ def certified(
     """Whether the last iterate of Newton's method proves that the maximum exists."""
     if not np.isfinite(covariance).all() or maximum.ending == "slow":
         return False
-    distance = max_utility_change(likelihood.largest[1][None], covariance[None], maximum.decrement)
+    distance = max_utility_change(
+        likelihood.largest_values_and_differences[1][None], covariance[None], maximum.decrement
+    )
     if distance[0] > SEPARATION.max_utility_change:
         return False
-    return certificate(likelihood.largest[1], covariance, maximum.decrement, total_weight)
+    return certificate(
+        likelihood.largest_values_and_differences[1], covariance, maximum.decrement, total_weight
+    )

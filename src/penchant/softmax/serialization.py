@@ -36,147 +36,149 @@ KINDS = ("complete", "quasi-complete")
 def check(content: Mapping[str, Any]) -> None:
     """Raise an error that names the first field that is wrong."""
     names = content["names"]
-    _must(_texts(names) and len(names) > 0, "names", "be a list of names", names)
+    _require(_are_texts(names) and len(names) > 0, "names", "be a list of names", names)
     twice = sorted({name for name in names if names.count(name) > 1})
-    _must(not twice, "names", "differ", format_list(twice))
+    _require(not twice, "names", "differ", format_list(twice))
     of_model = content["format"] == MODEL_FORMAT
-    _one_of(content, "status", get_args(Status))
-    _text(content, "message")
-    _must(_texts(content["notes"]), "notes", "be a list of text", content["notes"])
+    _check_one_of(content, "status", get_args(Status))
+    _check_text(content, "message")
+    _require(_are_texts(content["notes"]), "notes", "be a list of text", content["notes"])
     for field in ("log_likelihood", "null_log_likelihood", "log_posterior"):
-        _shaped(content, field, ())
-    _count(content, "n_decisions", 0 if of_model else 1)
-    _shaped(content, "theta", (len(names),))
-    _covariance(content, "covariance")
+        _check_shape(content, field, ())
+    _check_count(content, "n_decisions", 0 if of_model else 1)
+    _check_shape(content, "theta", (len(names),))
+    _check_covariance(content, "covariance")
     if not of_model:
-        _of_choices(content)
-    _diagnostics(content["diagnostics"], names)
-    _parameters(content)
+        _check_choice_fields(content)
+    _check_diagnostics(content["diagnostics"], names)
+    _check_parameters(content)
 
 
-def _covariance(content: Mapping[str, Any], field: str) -> None:
+def _check_covariance(content: Mapping[str, Any], field: str) -> None:
     d = len(content["names"])
-    _shaped(content, field, (d, d))
-    variances = np.diag(_numbers(content[field]))  # NaN is allowed: no standard error
-    _must(not (variances < 0).any(), field, "have no negative variance", variances.min())
+    _check_shape(content, field, (d, d))
+    variances = np.diag(_number_array(content[field]))  # NaN is allowed: no standard error
+    _require(not (variances < 0).any(), field, "have no negative variance", variances.min())
 
 
-def _of_choices(content: Mapping[str, Any]) -> None:
+def _check_choice_fields(content: Mapping[str, Any]) -> None:
     """Check the fields that only estimates of choices have."""
     d = len(content["names"])
-    _one_of(content, "method", METHODS)
-    _one_of(content, "covariance_kind", COVARIANCES)
+    _check_one_of(content, "method", METHODS)
+    _check_one_of(content, "covariance_kind", COVARIANCES)
     prior = content["prior"]
-    _must(prior is None or isinstance(prior, str), "prior", "be text or None", prior)
-    _shaped(content, "scale", (d,))
-    _covariance(content, "inverse_information")
+    _require(prior is None or isinstance(prior, str), "prior", "be text or None", prior)
+    _check_shape(content, "scale", (d,))
+    _check_covariance(content, "inverse_information")
     total = content["total_weight"]
-    _must(_is_number(total) and _numbers(total) > 0, "total_weight", "be positive", total)
+    _require(_is_number(total) and _number_array(total) > 0, "total_weight", "be positive", total)
     sizes = content["n_options"]
     fine = isinstance(sizes, list) and len(sizes) == 2 and all(map(_is_count, sizes))
-    _must(fine and 1 <= sizes[0] <= sizes[1], "n_options", "be two sizes in order", sizes)
-    _added(content, d)
+    _require(fine and 1 <= sizes[0] <= sizes[1], "n_options", "be two sizes in order", sizes)
+    _check_penalties(content, d)
 
 
-def _parameters(content: Mapping[str, Any]) -> None:
+def _check_parameters(content: Mapping[str, Any]) -> None:
     """Check the natural parameters, each with its numbers."""
     found = content["parameters"]
-    _must(isinstance(found, list), "parameters", "be a list", found)
+    _require(isinstance(found, list), "parameters", "be a list", found)
     for one in found:
-        _mapping(one, "parameters")
-        _must(isinstance(one["name"], str), "parameters.name", "be text", one["name"])
+        _check_mapping(one, "parameters")
+        _require(isinstance(one["name"], str), "parameters.name", "be text", one["name"])
         for field in NUMBERS:
-            _shaped(one, field, (), "parameters.")
+            _check_shape(one, field, (), "parameters.")
 
 
-def _added(content: Mapping[str, Any], d: int) -> None:
+def _check_penalties(content: Mapping[str, Any], d: int) -> None:
     """Check the prior's quadratic and the constraints."""
     quadratic, rows = content["quadratic"], content["constraints"]
     if quadratic is not None:
-        _mapping(quadratic, "quadratic")
+        _check_mapping(quadratic, "quadratic")
         for field, shape in (("precision", (d, d)), ("linear", (d,)), ("constant", ())):
-            _shaped(quadratic, field, shape, "quadratic.")
+            _check_shape(quadratic, field, shape, "quadratic.")
     if rows is not None:
-        _mapping(rows, "constraints")
-        n = len(rows["labels"]) if _texts(rows["labels"]) else -1
-        _must(n > 0, "constraints.labels", "be a list of text", rows["labels"])
-        _shaped(rows, "matrix", (n, d), "constraints.")
-        _shaped(rows, "bound", (n,), "constraints.")
+        _check_mapping(rows, "constraints")
+        n = len(rows["labels"]) if _are_texts(rows["labels"]) else -1
+        _require(n > 0, "constraints.labels", "be a list of text", rows["labels"])
+        _check_shape(rows, "matrix", (n, d), "constraints.")
+        _check_shape(rows, "bound", (n,), "constraints.")
 
 
-def _diagnostics(found: Any, names: list[str]) -> None:
-    _mapping(found, "diagnostics")
+def _check_diagnostics(found: Any, names: list[str]) -> None:
+    _check_mapping(found, "diagnostics")
     rank = found["rank"]
     fine = _is_count(rank) and 0 <= rank <= len(names)
-    _must(fine, "diagnostics.rank", f"lie in 0..{len(names)}", rank)
+    _require(fine, "diagnostics.rank", f"lie in 0..{len(names)}", rank)
     for field in ("decisions_needed", "iterations"):
-        _count(found, field, 0, "diagnostics.")
+        _check_count(found, field, 0, "diagnostics.")
     for field in ("condition", "decrement"):
-        _shaped(found, field, (), "diagnostics.")
-    _one_of(found, "certificate", CERTIFICATES, "diagnostics.")
-    _must(_texts(found["bounds"]), "diagnostics.bounds", "be a list of text", found["bounds"])
+        _check_shape(found, field, (), "diagnostics.")
+    _check_one_of(found, "certificate", CERTIFICATES, "diagnostics.")
+    _require(
+        _are_texts(found["bounds"]), "diagnostics.bounds", "be a list of text", found["bounds"]
+    )
     for field in ("null_directions", "combinations"):
         fine = isinstance(found[field], list)
-        _must(fine, f"diagnostics.{field}", "be a list", found[field])
+        _require(fine, f"diagnostics.{field}", "be a list", found[field])
     for direction in found["null_directions"]:
-        _direction(direction, names, "diagnostics.null_directions")
+        _check_direction(direction, names, "diagnostics.null_directions")
     for combination in found["combinations"]:
-        _mapping(combination, "diagnostics.combinations")
-        _direction(combination["weights"], names, "diagnostics.combinations")
+        _check_mapping(combination, "diagnostics.combinations")
+        _check_direction(combination["weights"], names, "diagnostics.combinations")
         for field in ("estimate", "standard_error"):
-            _shaped(combination, field, (), "diagnostics.combinations.")
+            _check_shape(combination, field, (), "diagnostics.combinations.")
     if found["near_separation"] is not None:
-        _direction(found["near_separation"], names, "diagnostics.near_separation")
+        _check_direction(found["near_separation"], names, "diagnostics.near_separation")
     separation = found["separation"]
     if separation is not None:
-        _mapping(separation, "diagnostics.separation")
+        _check_mapping(separation, "diagnostics.separation")
         place = "diagnostics.separation."
         odd = sorted(set(separation) - {"kind", "direction", "supremum", "n_resolved"})
-        _must(not odd, "diagnostics.separation", "have known fields", format_list(map(str, odd)))
-        _one_of(separation, "kind", KINDS, place)
-        _direction(separation["direction"], names, f"{place}direction")
-        _shaped(separation, "supremum", (), place)
-        _count(separation, "n_resolved", 0, place)
+        _require(not odd, "diagnostics.separation", "have known fields", format_list(map(str, odd)))
+        _check_one_of(separation, "kind", KINDS, place)
+        _check_direction(separation["direction"], names, f"{place}direction")
+        _check_shape(separation, "supremum", (), place)
+        _check_count(separation, "n_resolved", 0, place)
 
 
-def _must(holds: Any, field: str, rule: str, got: Any) -> None:
+def _require(holds: Any, field: str, rule: str, got: Any) -> None:
     if not holds:
         said = str(got)
         said = said if len(said) <= 60 else f"{said[:57]}..."
         raise DataError(f"{field} must {rule}; got {said}. The file is damaged: fit again.")
 
 
-def _one_of(
+def _check_one_of(
     content: Mapping[str, Any], field: str, known: tuple[Any, ...], place: str = ""
 ) -> None:
     value = content[field]
     fine = any(value is one or (isinstance(value, str) and value == one) for one in known)
     rule = f"be one of {', '.join(str(one) for one in known)}"
-    _must(fine, f"{place}{field}", rule, repr(value))
+    _require(fine, f"{place}{field}", rule, repr(value))
 
 
-def _mapping(value: Any, field: str) -> None:
-    _must(isinstance(value, Mapping), field, "be a dict", value)
+def _check_mapping(value: Any, field: str) -> None:
+    _require(isinstance(value, Mapping), field, "be a dict", value)
 
 
-def _direction(value: Any, names: list[str], field: str) -> None:
-    _mapping(value, field)
+def _check_direction(value: Any, names: list[str], field: str) -> None:
+    _check_mapping(value, field)
     odd = sorted(str(name) for name in value if name not in names)
-    _must(not odd, field, f"name parameters ({', '.join(names)})", format_list(odd))
+    _require(not odd, field, f"name parameters ({', '.join(names)})", format_list(odd))
     wrong = [one for one in value.values() if not _is_number(one)]
-    _must(not wrong, field, "hold numbers", wrong)
+    _require(not wrong, field, "hold numbers", wrong)
 
 
-def _shaped(
+def _check_shape(
     content: Mapping[str, Any], field: str, shape: tuple[int, ...], place: str = ""
 ) -> None:
     value = content[field]
     if not shape:
-        _must(value is None or _is_number(value), f"{place}{field}", "be a number", repr(value))
+        _require(value is None or _is_number(value), f"{place}{field}", "be a number", repr(value))
         return
     found = _shape_of(value)
     said = value if found is None else f"shape {found}"
-    _must(found == shape, f"{place}{field}", f"hold numbers of shape {shape}", said)
+    _require(found == shape, f"{place}{field}", f"hold numbers of shape {shape}", said)
 
 
 def _shape_of(value: Any) -> tuple[int, ...] | None:
@@ -190,9 +192,9 @@ def _shape_of(value: Any) -> tuple[int, ...] | None:
     return None if inner is None else (len(value), *inner)
 
 
-def _numbers(value: Any) -> Any:
+def _number_array(value: Any) -> Any:
     if isinstance(value, list):
-        return np.array([_numbers(one) for one in value], dtype=np.float64)
+        return np.array([_number_array(one) for one in value], dtype=np.float64)
     return np.nan if value is None else float(value)
 
 
@@ -208,17 +210,17 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _count(content: Mapping[str, Any], field: str, least: int, place: str = "") -> None:
+def _check_count(content: Mapping[str, Any], field: str, least: int, place: str = "") -> None:
     value = content[field]
     fine = _is_count(value) and value >= least
-    _must(fine, f"{place}{field}", f"be a whole number from {least} on", value)
+    _require(fine, f"{place}{field}", f"be a whole number from {least} on", value)
 
 
-def _text(content: Mapping[str, Any], field: str) -> None:
-    _must(isinstance(content[field], str), field, "be text", content[field])
+def _check_text(content: Mapping[str, Any], field: str) -> None:
+    _require(isinstance(content[field], str), field, "be text", content[field])
 
 
-def _texts(value: Any) -> bool:
+def _are_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
@@ -250,12 +252,12 @@ def to_dict(
         "subject": to_json_label(estimate.subject),
         "status": estimate.status,
         "message": estimate.message,
-        **(_about(estimate) if of_choices else {"model": source.model_words}),
+        **(_header_dict(estimate) if of_choices else {"model": source.model_words}),
         **({} if of_choices or estimate.prior is None else {"prior": estimate.prior}),
         "log_likelihood": to_json_numbers(estimate.log_likelihood),
         "null_log_likelihood": to_json_numbers(estimate.null_log_likelihood),
         "log_posterior": to_json_numbers(estimate.log_posterior),
-        **(_criteria(estimate) if of_choices else _counts(estimate)),
+        **(_criteria_dict(estimate) if of_choices else _counts_dict(estimate)),
         "level": level,
         **({} if of_choices else {"intervals": kind}),
         "parameters": [
@@ -265,7 +267,7 @@ def to_dict(
         "names": list(estimate.names),
         "theta": to_json_numbers(estimate.theta),
         "covariance": to_json_numbers(estimate.covariance),
-        **(_added_dict(estimate) if of_choices else {}),
+        **(_penalties_dict(estimate) if of_choices else {}),
         "diagnostics": diagnostics_dict(estimate.diagnostics),
         "notes": list(estimate.notes),
         **({"n_subjects": estimate.n_subjects} if of_choices else {}),
@@ -276,10 +278,10 @@ def to_dict(
             else {}
         ),
     }
-    return content if estimate.validity is None else content | _validity(estimate)
+    return content if estimate.validity is None else content | _validity_dict(estimate)
 
 
-def _about(estimate: Any) -> dict[str, Any]:
+def _header_dict(estimate: Any) -> dict[str, Any]:
     return {
         "method": estimate.method,
         "prior": estimate.prior,
@@ -290,25 +292,25 @@ def _about(estimate: Any) -> dict[str, Any]:
     }
 
 
-def _criteria(estimate: Any) -> dict[str, Any]:
+def _criteria_dict(estimate: Any) -> dict[str, Any]:
     return {name: to_json_numbers(getattr(estimate, name)) for name in ("pseudo_r2", "aic", "bic")}
 
 
-def _counts(estimate: Any) -> dict[str, Any]:
+def _counts_dict(estimate: Any) -> dict[str, Any]:
     return {"n_decisions": estimate.n_decisions, "n_subjects": estimate.n_subjects}
 
 
-def _added_dict(estimate: Any) -> dict[str, Any]:
+def _penalties_dict(estimate: Any) -> dict[str, Any]:
     quadratic, rows = estimate.source.quadratic, estimate.source.constraints
     return {
         "inverse_information": to_json_numbers(estimate.inverse_information),
         "scale": to_json_numbers(estimate.source.scale),
-        "quadratic": None if quadratic is None else _quadratic(quadratic),
-        "constraints": None if rows is None else _rows(rows),
+        "quadratic": None if quadratic is None else _quadratic_dict(quadratic),
+        "constraints": None if rows is None else _constraints_dict(rows),
     }
 
 
-def _validity(estimate: Any) -> dict[str, Any]:
+def _validity_dict(estimate: Any) -> dict[str, Any]:
     """The range of validity of a linearised estimate."""
     validity: Validity = estimate.validity
     return {
@@ -328,9 +330,9 @@ def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
     return {
         "rank": d.rank,
         "null_directions": [dict(v) for v in d.null_directions],
-        "combinations": [_combination(c) for c in d.combinations],
+        "combinations": [_combination_dict(c) for c in d.combinations],
         "decisions_needed": d.decisions_needed,
-        "separation": None if d.separation is None else _separation(d.separation),
+        "separation": None if d.separation is None else _separation_dict(d.separation),
         "near_separation": None if d.near_separation is None else dict(d.near_separation),
         "condition": to_json_numbers(d.condition),
         "iterations": d.iterations,
@@ -340,7 +342,7 @@ def diagnostics_dict(d: Diagnostics) -> dict[str, Any]:
     }
 
 
-def _quadratic(quadratic: Quadratic) -> dict[str, Any]:
+def _quadratic_dict(quadratic: Quadratic) -> dict[str, Any]:
     return {
         "precision": to_json_numbers(quadratic.precision),
         "linear": to_json_numbers(quadratic.linear),
@@ -348,7 +350,7 @@ def _quadratic(quadratic: Quadratic) -> dict[str, Any]:
     }
 
 
-def _rows(constraints: Constraints) -> dict[str, Any]:
+def _constraints_dict(constraints: Constraints) -> dict[str, Any]:
     return {
         "matrix": to_json_numbers(constraints.matrix),
         "bound": to_json_numbers(constraints.bound),
@@ -356,7 +358,7 @@ def _rows(constraints: Constraints) -> dict[str, Any]:
     }
 
 
-def _combination(c: Combination) -> dict[str, Any]:
+def _combination_dict(c: Combination) -> dict[str, Any]:
     return {
         "weights": dict(c.weights),
         "estimate": to_json_numbers(c.estimate),
@@ -364,7 +366,7 @@ def _combination(c: Combination) -> dict[str, Any]:
     }
 
 
-def _separation(s: Separation) -> dict[str, Any]:
+def _separation_dict(s: Separation) -> dict[str, Any]:
     return {
         "kind": s.kind,
         "direction": dict(s.direction),
@@ -392,14 +394,14 @@ def fields(content: Any) -> dict[str, Any]:
         )
     try:
         check(content)
-        return _fields(content)
+        return _estimate_fields(content)
     except KeyError as missing:  # a missing field is one message, wherever it is first needed
         raise DataError(
             f"an estimate must have the field {missing}; got none. The file is damaged: fit again."
         ) from None
 
 
-def _fields(content: Mapping[str, Any]) -> dict[str, Any]:
+def _estimate_fields(content: Mapping[str, Any]) -> dict[str, Any]:
     posterior = content["log_posterior"]
     shared = {
         "status": content["status"],

@@ -1,7 +1,7 @@
 """Solution of an estimator, and the inverse of the information, Eqs. (7) and (9).
 
 Also the changes of units that keep the problem inside the range of float64: of variables
-(`check_units`), of coordinates (`in_coordinates`) and of weights (`unit_weights`).
+(`check_units`), of coordinates (`choices_in_coordinates`) and of weights (`unit_weights`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from penchant.softmax.likelihood import Likelihood, likelihood_of
 from penchant.softmax.newton import Maximum, Quadratic
 
 
-def in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> Choices:
+def choices_in_coordinates(choices: Choices, basis: Matrix, rank: int | None = None) -> Choices:
     """Choices for phi, where theta = basis phi: variables x @ basis, relative to the chosen option.
 
     Directions from `rank` on are known to change nothing; their variables are exactly 0.
@@ -46,7 +46,7 @@ def without_underflow(choices: Choices) -> Choices:
     size = np.abs(choices.explanatory)
     if not ((size > 0) & (size < SMALL_VARIABLE)).any():
         return choices
-    relative = np.abs(in_coordinates(choices, np.eye(choices.n_parameters)).explanatory)
+    relative = np.abs(choices_in_coordinates(choices, np.eye(choices.n_parameters)).explanatory)
     largest = relative.max(axis=0, initial=0.0)
     underflows = (largest > 0) & (largest < 1 / MAX_VARIABLE_SIZE)
     if not underflows.any():
@@ -57,7 +57,7 @@ def without_underflow(choices: Choices) -> Choices:
 def prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
     """Packed likelihood and identification of the choices."""
     likelihood = likelihood_of(choices, threads)
-    check_units(likelihood.largest, choices.names)
+    check_units(likelihood.largest_values_and_differences, choices.names)
     return likelihood, identification(choices, likelihood)
 
 
@@ -214,14 +214,14 @@ def unit_weights(choices: Choices) -> tuple[Choices, float]:
     return replace(choices, weights=choices.weights / unit), unit
 
 
-def in_unit(quadratic: Quadratic, unit: float) -> Quadratic:
+def quadratic_in_unit(quadratic: Quadratic, unit: float) -> Quadratic:
     """A prior's part of the objective where the objective is divided by `unit`."""
     if unit == 1.0:
         return quadratic
     return Quadratic(quadratic.precision / unit, quadratic.linear / unit, quadratic.constant / unit)
 
 
-def in_given_weights(solution: Solution, unit: float) -> Solution:
+def solution_in_given_weights(solution: Solution, unit: float) -> Solution:
     """A solution for weights divided by `unit`, as that for the weights themselves."""
     if unit == 1.0:
         return solution

@@ -40,7 +40,7 @@ from penchant.softmax.separation import (
 from penchant.softmax.solution import (
     Solution,
     blank,
-    in_coordinates,
+    choices_in_coordinates,
     nothing_identified,
     prepared,
     scaled_inverse,
@@ -68,14 +68,14 @@ def maximum_likelihood(
         # free maximum is the answer or a better start
         if choices.offset is not None and known.basis is None:
             free = maximum_likelihood(choices, None, start, max_steps, threads)
-            if _inside(free, constraints):
+            if _is_strictly_inside(free, constraints):
                 return replace(free, active=np.zeros(len(constraints.bound), dtype=bool))
         near = None if free is None or not np.isfinite(free.theta).all() else free.theta
         return constrained(choices, likelihood, known, constraints, applied, max_steps, near)
     basis = known.basis
-    work = choices if basis is None else in_coordinates(choices, basis)
+    work = choices if basis is None else choices_in_coordinates(choices, basis)
     inner = likelihood if basis is None else likelihood_of(work, threads)
-    begin = start_in(basis, start)
+    begin = start_in_basis(basis, start)
     if begin is None:
         begin = _start_from_part(inner)
     maximum = maximise(inner, start=begin, max_steps=max_steps)
@@ -89,11 +89,13 @@ def maximum_likelihood(
     except UnsolvedProgramError:
         found, decided = None, False
     if found is not None and found.proven:
-        return _separated(choices, known, found, threads)
+        return _separated_solution(choices, known, found, threads)
     # separated only within the linear program's tolerance, or no maximum proven: look closer
-    stable = stable_maximum(work, inner.largest[1], maximum.theta, max_steps, maximum.n_steps)
+    stable = stable_maximum(
+        work, inner.largest_values_and_differences[1], maximum.theta, max_steps, maximum.n_steps
+    )
     if found is not None and not stable.proof:
-        return _separated(choices, known, found, threads)
+        return _separated_solution(choices, known, found, threads)
     if stable.settled or maximum.ending != "converged":
         maximum = stable.maximum()
     if not decided and not stable.proof:
@@ -118,10 +120,10 @@ def proven_separation(
         return None
     if found is None or not found.proven:
         return None
-    return _separated(choices, known, found, threads)
+    return _separated_solution(choices, known, found, threads)
 
 
-def _inside(free: Solution, constraints: Constraints) -> bool:
+def _is_strictly_inside(free: Solution, constraints: Constraints) -> bool:
     """Whether a maximum without constraints is one with them: it touches none."""
     theta = free.theta
     if free.certificate is None or not np.isfinite(theta).all():
@@ -154,7 +156,7 @@ def _start_from_part(likelihood: Likelihood) -> Vector | None:
     return found.theta if found.ending == "converged" else None
 
 
-def start_in(basis: Matrix | None, start: Vector | None) -> Vector | None:
+def start_in_basis(basis: Matrix | None, start: Vector | None) -> Vector | None:
     """Start in coordinates of the basis."""
     if start is None or basis is None:
         return start
@@ -203,7 +205,7 @@ def _user_condition(covariance: Matrix, known: Identification) -> float:
     return float(singular[0] / singular[-1]) if singular[-1] > 0 else np.inf
 
 
-def _separated(
+def _separated_solution(
     choices: Choices, known: Identification, found: separating.Recession, threads: int | None
 ) -> Solution:
     """Limit along the recession direction: the fit to the options that it does not resolve."""
@@ -270,7 +272,7 @@ class StableLikelihood(Protocol):
     """Log-likelihood without cancellation or overflow, with a share of the choices' offsets."""
 
     @property
-    def largest(self) -> Vector:
+    def largest_differences(self) -> Vector:
         """Largest |x_i - x_chosen| of each variable."""
 
     @property
@@ -288,12 +290,12 @@ class StableLikelihood(Protocol):
 class StableChoiceLikelihood:
     """Stable log-likelihood of choices in memory, with a share of their offsets.
 
-    `largest` holds the largest |x_i - x_chosen| of each variable; `offsets` those of every row,
-    relative to the option chosen.
+    `largest_differences` holds the largest |x_i - x_chosen| of each variable; `offsets` those of
+    every row, relative to the option chosen.
     """
 
     choices: Choices
-    largest: Vector
+    largest_differences: Vector
     offsets: Vector | None
     share: float = 1.0
 
@@ -323,18 +325,18 @@ class StableChoiceLikelihood:
         return np.diff(self.choices.first_row)
 
     @cached_property
-    def _times(self) -> int | IntVector:
+    def _repeats(self) -> int | IntVector:
         """Rows of each set as one number, if all have as many: `np.repeat` is quicker then."""
         sizes = self._sizes
         return int(sizes[0]) if (sizes == sizes[0]).all() else sizes
 
     @cached_property
-    def _chosen(self) -> IntVector:
+    def _chosen_row_of_rows(self) -> IntVector:
         """Chosen row of the set of every row."""
         return np.repeat(self.choices.chosen_row, self._sizes)
 
     @cached_property
-    def _missed(self) -> BoolVector:
+    def _rejected(self) -> BoolVector:
         """Rows that were not chosen, of sets that count."""
         c = self.choices
         missed = np.ones(c.n_rows, dtype=bool)
@@ -345,7 +347,7 @@ class StableChoiceLikelihood:
 
     def _relative(self, rows: slice) -> tuple[Matrix, Matrix]:
         """Variables relative to the option chosen, and their sizes; 0 where not on offer."""
-        return self._all_relative if self._is_small else self._made_relative(rows)
+        return self._all_relative if self._is_small else self._compute_relative(rows)
 
     @property
     def _is_small(self) -> bool:
@@ -353,11 +355,11 @@ class StableChoiceLikelihood:
 
     @cached_property
     def _all_relative(self) -> tuple[Matrix, Matrix]:
-        return self._made_relative(slice(None))
+        return self._compute_relative(slice(None))
 
-    def _made_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
+    def _compute_relative(self, rows: slice) -> tuple[Matrix, Matrix]:
         c = self.choices
-        z = c.explanatory[rows] - c.explanatory[self._chosen[rows]]
+        z = c.explanatory[rows] - c.explanatory[self._chosen_row_of_rows[rows]]
         if c.available is not None:
             z[~c.available[rows]] = 0.0
         return z, np.abs(z)
@@ -381,7 +383,7 @@ class StableChoiceLikelihood:
         """Sums over decisions, each relative to its most likely option."""
         c = self.choices
         q, error = self.objectives(theta)
-        starts, sizes, missed = c.first_row[:-1], self._times, self._missed
+        starts, sizes, missed = c.first_row[:-1], self._repeats, self._rejected
         weights = np.ones(c.n_decisions) if c.weights is None else c.weights
         top = np.maximum.reduceat(q, starts)
         at_top = np.flatnonzero(q == np.repeat(top, sizes))
@@ -405,7 +407,7 @@ class StableChoiceLikelihood:
         return self._summed(value, p, unit, first, error)
 
     @cached_property
-    def _marks(self) -> list[int]:
+    def _part_bounds(self) -> list[int]:
         """Decisions at which to cut, so that each part has a bounded number of rows."""
         c = self.choices
         if self._is_small:
@@ -420,10 +422,10 @@ class StableChoiceLikelihood:
         c = self.choices
         d = c.n_parameters
         gradient, noise, information = np.zeros(d), np.zeros(d), np.zeros((d, d))
-        for begin, end in pairwise(self._marks):
+        for begin, end in pairwise(self._part_bounds):
             edges = c.first_row[begin : end + 1]
             rows = slice(int(edges[0]), int(edges[-1]))
-            sizes = self._times if self._is_small else self._sizes[begin:end]
+            sizes = self._repeats if self._is_small else self._sizes[begin:end]
             z, of_z = self._relative(rows)
             y = c.explanatory[rows] - c.explanatory[np.repeat(first[begin:end], sizes)]
             if c.available is not None:
@@ -516,14 +518,14 @@ def damped_newton(
     here = likelihood.moments(theta)
     closest, n_slow = np.inf, 0
     while True:
-        covariance = _inverse(here.information, likelihood.largest)
+        covariance = _scaled_inverse(here.information, likelihood.largest_differences)
         step = covariance @ here.gradient
         slope = float(here.gradient @ step)
-        reach = float(likelihood.largest @ np.abs(step))
-        noise = float(likelihood.largest @ (np.abs(covariance) @ here.noise))
+        reach = float(likelihood.largest_differences @ np.abs(step))
+        noise = float(likelihood.largest_differences @ (np.abs(covariance) @ here.noise))
         decrement = float(np.sqrt(max(slope, 0.0) * np.exp(here.log_unit)))
         if reach <= (noise if utility_tol < noise < STABLE.fast_region else utility_tol):
-            proof = _proves(likelihood.largest, covariance, slope, here.noise)
+            proof = _proves_maximum(likelihood.largest_differences, covariance, slope, here.noise)
             theta = theta + step
             return StableMaximum(theta, likelihood.moments(theta), decrement, n_steps, True, proof)
         n_slow = n_slow + 1 if STABLE.fast_region > reach > 0.5 * closest else 0
@@ -558,7 +560,7 @@ def _backtrack(
     return None
 
 
-def _inverse(information: Matrix, largest: Vector) -> Matrix:
+def _scaled_inverse(information: Matrix, largest: Vector) -> Matrix:
     """Inverse of the information, with eigenvalues raised to 1e-15 of the largest."""
     diagonal = np.diag(information)
     least = 1e-100 * largest  # a smaller scale would underflow when squared
@@ -568,7 +570,7 @@ def _inverse(information: Matrix, largest: Vector) -> Matrix:
     return np.asarray((vectors / values) @ vectors.T / scale[:, None] / scale[None, :])
 
 
-def _proves(largest: Vector, covariance: Matrix, slope: float, noise: Vector) -> bool:
+def _proves_maximum(largest: Vector, covariance: Matrix, slope: float, noise: Vector) -> bool:
     """Whether the last iterate proves that the maximum exists, as in `separation.certificate`."""
     distance = 2.0 * float(np.sqrt(largest @ np.abs(covariance) @ largest))
     blurred = float(np.sqrt(noise @ np.abs(covariance) @ noise))

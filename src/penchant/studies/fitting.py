@@ -23,7 +23,7 @@ from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import Parameter, transformed
+from penchant.softmax.hypotheses import Parameter, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
 from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
@@ -203,7 +203,7 @@ def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:
 def of_linearized(found: Estimate, level: float) -> Estimate:
     """What is kept of a linearised fit: all that the paper's map gives, with standard errors."""
     names, values, covariance = found.source.natural(found)
-    return found.detached(transformed(values, covariance, names, level), level, "wald")
+    return found.detached(delta_method_parameters(values, covariance, names, level), level, "wald")
 
 
 def validity_of(fit: Estimate) -> Validity:

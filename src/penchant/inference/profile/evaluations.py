@@ -30,7 +30,7 @@ from penchant.softmax.constraints import Constraints, maximise_constrained, maxi
 from penchant.softmax.fit_each import Grouping, fit_table
 from penchant.softmax.hypotheses import Hypothesis
 from penchant.softmax.likelihood import Likelihood, likelihood_of
-from penchant.softmax.newton import Maximum, Quadratic, Restricted
+from penchant.softmax.newton import Maximum, Quadratic, RestrictedLikelihood
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
 
 
@@ -290,7 +290,7 @@ def best_weights(
     origin, basis = np.zeros(len(unit)), np.eye(len(unit))
     if hypothesis is not None:
         origin, basis = _hyperplane(hypothesis.matrix[0] * unit, float(hypothesis.values[0]))
-    plane = Restricted(likelihood, origin, basis)
+    plane = RestrictedLikelihood(likelihood, origin, basis)
     within = quadratic.restricted_to(origin, basis)
     inside = None
     if limits is not None:
@@ -320,7 +320,10 @@ def _scaled_problem(
     likelihood = likelihood_of(choices, 1)
     scale = None if prior is None else np.sqrt(np.diag(likelihood.spread()))
     quadratic = prior_quadratic(prior, choices.n_parameters, scale)
-    size = np.hypot(np.asarray(likelihood.largest)[1], np.sqrt(np.diag(quadratic.precision)))
+    size = np.hypot(
+        np.asarray(likelihood.largest_values_and_differences)[1],
+        np.sqrt(np.diag(quadratic.precision)),
+    )
     # powers of 2: scaling by them is exact
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
@@ -336,7 +339,7 @@ def _hyperplane(row: Vector, value: float) -> tuple[Vector, Matrix]:
     return origin, np.delete(basis, eliminated, axis=1)
 
 
-def _best(plane: Restricted, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
+def _best(plane: RestrictedLikelihood, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
     d = plane.n_parameters
     found = maximise_on_plane(plane, quadratic, np.zeros(d), np.eye(d))
     if limits is None or (limits.matrix @ found.theta >= limits.bound).all():
