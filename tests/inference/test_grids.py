@@ -70,7 +70,7 @@ def test_values_between_points_of_a_coarse_grid_are_linear(dimensions):
     places = np.array(np.unravel_index(np.arange(np.prod(dimensions)), dimensions)).T
     plane = places @ rng.normal(size=len(dimensions)) + 1.0
     both = np.stack([plane, 2 * plane])
-    np.testing.assert_allclose(coarse.filled(both[:, coarse.cells]), both, rtol=1e-12)
+    np.testing.assert_allclose(coarse.interpolated(both[:, coarse.cells]), both, rtol=1e-12)
 
 
 def test_what_lies_around_points_are_their_neighbours_along_all_axes():

@@ -3,9 +3,9 @@
 An interval holds the values of a parameter that the choices do not contradict. A likelihood ratio
 contradicts more often than it should where choices are few: its distribution is that of large
 samples. Here the distribution is found by drawing choices anew, at every value that is tried
-(`softmax.redrawn`). What was offered, or what happened before each decision, stays as it was.
+(`softmax.calibrated`). What was offered, or what happened before each decision, stays as it was.
 
-Positions along a parameter are those of `intervals.Line`.
+Positions along a parameter are those of `intervals.ParameterLine`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.inference.intervals import Line
+from penchant.inference.intervals import ParameterLine
 from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.optima import Optimum
 from penchant.models.natural import Natural
@@ -37,19 +37,23 @@ from penchant.tails import chi_square_isf
 class LatticeOptions:
     """Size of the lattice of psi on which likelihood ratios of redrawn choices are computed."""
 
-    max_numbers: int = 8_000_000  # explanatory variables in memory: 64 MB
-    # Points across an interval, by the number of shape parameters: their product is what costs.
+    # Explanatory variables of one lattice, 64 MB: larger lattices are thinned to save memory.
+    max_numbers: int = 8_000_000
+    # Points across an interval: fewer per axis with more shape parameters, as their product costs.
     n_across: tuple[int, ...] = (48, 20, 10)
-    margin: float = 1.0  # widths of the interval that fine steps go on beyond it
-    max_crossings: int = 100  # points of indifference that are added; with more the lattice is fine
-    max_bisections: int = 30  # of a lattice step, to find them to nine digits
+    # Widths of the interval covered finely beside it: redrawn choices have maxima there too.
+    margin: float = 1.0
+    # Points of indifference added at most: each adds two positions to evaluate all draws at.
+    max_crossings: int = 100
+    # Halvings of a lattice step: 2^-30 is nine digits, more than an interval is shown with.
+    max_bisections: int = 30
 
 
 LATTICE = LatticeOptions()
 
 
 @dataclass(frozen=True)
-class _Person:
+class _SubjectLattice:
     """Decisions of one person, and a lattice of psi around their profile intervals.
 
     Attributes
@@ -73,13 +77,13 @@ class _Person:
         ends: Matrix,
         seed: int,
         n_drawn: int,
-    ) -> _Person:
+    ) -> _SubjectLattice:
         """Lay the lattice: fine around profile intervals, as the model's grid elsewhere."""
         across = {n.index: ends[a] for a, n in enumerate(naturals) if n.is_shape}
         size = int(profiles.n_decisions[0]) * profiles.n_options * max(profiles.n_weights, 1)
         max_points = (LATTICE.max_numbers / max(size, 1)) ** (1 / max(profiles.n_shape, 1))
         axes = tuple(
-            _axis(
+            _lattice_axis(
                 np.asarray(shape.to_unconstrained(shape.grid())),
                 across.get(q, np.array([-np.inf, np.inf])),
                 float(optimum.u[q]),
@@ -100,7 +104,7 @@ class _Person:
         return cls(profiles, axes, uniforms)
 
     @cached_property
-    def redrawn(self) -> BootstrapTest:
+    def bootstrap_test(self) -> BootstrapTest:
         return BootstrapTest(self.lattice(self.axes), self.chosen, self.uniforms)
 
     @property
@@ -141,18 +145,18 @@ class _Person:
         positive[self.profiles.positive] = True
         return Lattice(x, np.zeros(x.shape[:3]), positive, tuple(map(len, axes)))
 
-    def lattice_at(self, line: Line, position: float) -> Lattice:
+    def lattice_at(self, line: ParameterLine, position: float) -> Lattice:
         """Lattice of the decisions where a natural parameter is fixed at this position."""
         if line.is_shape:
             axes = list(self.axes)
             axes[line.natural.index] = np.array([position])
             return self.lattice(axes)
-        constraint, whole = line.constraint(np.array([position])), self.redrawn.whole
+        constraint, whole = line.constraint_at(np.array([position])), self.bootstrap_test.whole
         others = np.delete(whole.positive, line.natural.index)
         return whole.on_plane(constraint.origin[0], constraint.basis[0], others)
 
 
-def _axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> Vector:
+def _lattice_axis(grid: Vector, ends: Vector, centre: float, n_across: int) -> Vector:
     """Positions of a shape parameter: the grid's, and equal steps across its interval and around.
 
     Without an interval's end the grid's is taken.
@@ -191,19 +195,22 @@ def calibrated_intervals(
     with progress("Calibrating intervals", len(optima)) as advance:
         for k, optimum in enumerate(optima):
             alone = Profiles(profiles.model, profiles.groups[k : k + 1], profiles.prior)
-            person = _Person.of(alone, optimum, naturals, ends[0][k], seed, n_drawn)
+            person = _SubjectLattice.of(alone, optimum, naturals, ends[0][k], seed, n_drawn)
             for a, natural in enumerate(naturals):
-                line = Line(alone, natural)
+                line = ParameterLine(alone, natural)
                 near, far = ends[0][k, a], ends[1][k, a]
-                both = [_end(person, line, optimum, near, far, side, level) for side in (0, 1)]
-                found[k, a] = np.sort(line.values(np.array([both]))[0])
+                both = [
+                    _calibrated_end(person, line, optimum, near, far, side, level)
+                    for side in (0, 1)
+                ]
+                found[k, a] = np.sort(line.natural_values(np.array([both]))[0])
             advance(1)
     return found
 
 
-def _end(
-    person: _Person,
-    line: Line,
+def _calibrated_end(
+    person: _SubjectLattice,
+    line: ParameterLine,
     optimum: Optimum,
     near: Vector,
     far: Vector,
@@ -212,12 +219,12 @@ def _end(
 ) -> float:
     """Position of an end; infinite where that of the profile interval is, or beyond its limit."""
     alone, sign = optimum.alone(), 2.0 * side - 1.0
-    centre = float(line.of_optima(alone)[0])
-    unit = line.units(alone, np.zeros(1, dtype=np.int64))
-    limit = float(line.limits(np.array([centre]), unit, np.array([sign]))[0])
+    centre = float(line.positions_of_optima(alone)[0])
+    unit = line.approximate_errors(alone, np.zeros(1, dtype=np.int64))
+    limit = float(line.search_limits(np.array([centre]), unit, np.array([sign]))[0])
     first = float(near[side])
     if np.isinf(first) and line.is_bounded:
-        first = limit  # the end of all there is, such as a learning rate of 1
+        first = limit  # A bounded range can be tested up to its end, such as a learning rate of 1
     if not np.isfinite(first) or first == centre:
         return float(near[side])
     root = np.sqrt(chi_square_isf(1 - level, 1))
@@ -226,7 +233,7 @@ def _end(
     if slope == 0:
         slope = (first - centre) / root
     found = calibrated_end(
-        lambda position: person.redrawn.test(person.lattice_at(line, position), level),
+        lambda position: person.bootstrap_test.test(person.lattice_at(line, position), level),
         EndSearch(centre, first, float(slope), limit),
     )
     return sign * np.inf if found == limit else found

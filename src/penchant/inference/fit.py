@@ -13,7 +13,7 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
-from penchant.inference.maps import fit_map
+from penchant.inference.map_evidence import fit_map_by_evidence
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import Grid
@@ -41,7 +41,7 @@ from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 
 History = Episode | Offers
-# Log-units below its grid at which an estimate is replaced: more than the tolerance of the search.
+# Log-units by which an estimate may lie below its best cell: less is the tolerance of the search.
 MAX_GRID_DEFICIT = 1e-6
 
 
@@ -136,7 +136,7 @@ def fit(
     data = as_described(data_of(data), model)
     refuse_word(parameter_prior)
     if isinstance(data, SubjectScan) and (model is not None or data.kind != "choices"):
-        data, engine = as_described(_at_once(data, model, engine), model), None
+        data, engine = as_described(_load_scan(data, model, engine), model), None
     several = isinstance(data, (list, tuple)) and len(data) > 0
     if is_history(data) or (several and all(is_history(e) for e in data)):
         only = (method, constraints, covariance, start, max_steps)
@@ -151,7 +151,7 @@ def fit(
     if isinstance(data, Chunks) and model is None:
         return fit_chunks(
             data.with_engine(engine, threads),
-            parameter_prior=weights_only(parameter_prior),
+            parameter_prior=prior_for_choices(parameter_prior),
             method=method,
             constraints=constraints,
             covariance=covariance,
@@ -164,6 +164,7 @@ def fit(
             f"engine must be left out for data in memory; got {type(engine).__name__}. "
             "It is for a scan."
         )
+    # Tables and file names are what users try first: they get a remedy of their own.
     if isinstance(data, (str, os.PathLike)) or hasattr(data, "columns"):
         also = "" if model is None else ", model"
         raise DataError(
@@ -176,8 +177,8 @@ def fit(
             "Make them with Episode(chosen, rewards), or leave the model out."
         )
     return fit_choices(
-        data,  # it says what is wrong with anything else
-        parameter_prior=weights_only(parameter_prior),
+        data,  # `fit_choices` words the error for any other type
+        parameter_prior=prior_for_choices(parameter_prior),
         method=method,
         constraints=constraints,
         covariance=covariance,
@@ -188,7 +189,7 @@ def fit(
     )
 
 
-def _at_once(data: SubjectScan, model: Model | None, engine: Any) -> Any:
+def _load_scan(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     """Load the episodes or offers of a scan, which a fit of one parameter set needs together."""
     if model is None:
         raise DataError(
@@ -203,8 +204,9 @@ def _at_once(data: SubjectScan, model: Model | None, engine: Any) -> Any:
     return data.load("one set of parameters of a model")
 
 
-def weights_only(prior: Prior | MapPrior | None) -> ParameterPrior | None:
+def prior_for_choices(prior: Prior | MapPrior | None) -> ParameterPrior | None:
     """Prior of choices, which have no natural parameters."""
+    # Choices have weights of variables only, on which a population's prior is a normal one.
     if isinstance(prior, PopulationPrior):
         return prior.on_variables()
     if isinstance(prior, MapPrior):
@@ -241,8 +243,9 @@ def fit_model(
     strict
         Raise unless the status is "converged" or "at a bound".
     """
+    # The width of a map's prior is itself estimated, from several fits: not one profile problem.
     if isinstance(parameter_prior, MapPrior):
-        return _with_map(tuple(episodes), model, parameter_prior, strict, subject)
+        return _fit_with_map(tuple(episodes), model, parameter_prior, strict, subject)
     check_prior(model, parameter_prior)
     problem = Problem(model, tuple(episodes), parameter_prior)
     if not len(problem.chosen):
@@ -256,7 +259,7 @@ def fit_model(
     return estimate
 
 
-def _with_map(
+def _fit_with_map(
     episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Any
 ) -> Estimate:
     if not any(len(episode.scored_options) for episode in episodes):
@@ -264,8 +267,9 @@ def _with_map(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
-    estimate, fits = fit_map(episodes, model, prior, subject)
+    estimate, fits = fit_map_by_evidence(episodes, model, prior, subject)
     assert isinstance(estimate.source, ModelSource)
+    # Maps of all widths are kept, because the belief map averages over them by their evidence.
     estimate = replace(estimate, source=replace(estimate.source, maps=fits))
     if strict:
         raise_if_wrong(estimate)
@@ -281,33 +285,36 @@ def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
 def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
+    # Without shape parameters the weights at the only cell are exact already: no search is needed.
     if profiles.n_shape:
         optima = best_optima(profiles, grids, lacks_finite_maximum(profiles, best))
     else:
         optima = Optima.of(profiles, best)
     found = estimates_at(profiles, grids, optima, subjects)
+    # With a prior the grid holds log-posteriors, not to be compared with log-likelihoods.
     if profiles.prior is not None or not profiles.n_shape:
         return found
     highest = grids.values.max(axis=1).tolist()
     return [
-        _not_below(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
+        _at_least_best_cell(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT
         else estimate
         for k, estimate in enumerate(found)
     ]
 
 
-def _not_below(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
+def _at_least_best_cell(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.
 
     n_steps : those of the search that led to the latter.
 
     At a limit of the model options may be alike but for rounding: weights that grow without end
-    take that for a difference, and a climb for a way up.
+    take that for a difference, and Newton steps for an ascent.
     """
     psi = grid.psi[[int(grid.values.argmax())]]
     whose = np.zeros(1, dtype=np.int64)
-    climbs = newton_batch(problem.profiles, whose, psi, max_steps=0, finish=False)
-    climbs.n_steps[:] = n_steps
-    other = estimate_at(problem, grid, climbs.optima()[0], estimate.subject)
+    # No step is taken from the cell: the gradients that misled the search are the same here.
+    newton = newton_batch(problem.profiles, whose, psi, max_steps=0, finish=False)
+    newton.n_steps[:] = n_steps
+    other = estimate_at(problem, grid, newton.optima()[0], estimate.subject)
     return other if other.log_likelihood > estimate.log_likelihood else estimate

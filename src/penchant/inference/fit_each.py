@@ -16,18 +16,12 @@ from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
-from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, weights_only
+from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, prior_for_choices
 from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
-from penchant.models.record import (
-    as_described,
-    as_episodes,
-    data_of,
-    needs_model,
-    refuse_word,
-)
+from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.output import preserve_frame_backend, progress
 from penchant.softmax.constraints import Constraints
@@ -153,31 +147,30 @@ def fit_each(
     if isinstance(data, Choices):
         found = fit_each_choices(
             data,
-            parameter_prior=weights_only(parameter_prior),
+            parameter_prior=prior_for_choices(parameter_prior),
             method=method,
             constraints=constraints,
             covariance=covariance,
             max_steps=max_steps,
             threads=threads,
         )
-        return _with_people(found, given)
+        return _with_subject_groups(found, given)
     if model is None:
         raise needs_model(given)
     found = fit_each_model(
         as_episodes(data), model, parameter_prior=parameter_prior, threads=threads
     )
-    return _with_people(found, given)
+    return _with_subject_groups(found, given)
 
 
-def _with_people(found: Estimates, given: Any) -> Estimates:
+def _with_subject_groups(found: Estimates, given: Any) -> Estimates:
     """Estimates that know what the table that was read says of each subject."""
     return replace(found, people=given.groups) if isinstance(given, Reading) else found
 
 
-# Subjects whose profiles are searched together: steps cost little more for many than for one.
+# Subjects searched in one batch: smaller ones pay for more compiled calls, larger ones hold memory.
 MIN_TOGETHER, MAX_TOGETHER = 64, 512
-# Attributes on the grids of subjects searched together: parts small enough to show progress between
-# them and to keep workers busy.
+# Explanatory variables on the grids of a batch: more would show no progress, and idle workers.
 MAX_NUMBERS_TOGETHER = 3e8
 
 
@@ -192,14 +185,16 @@ def fit_each_model(
     by_subject: dict[Any, list[Episode]] = {}
     for episode in episodes:
         by_subject.setdefault(episode.subject, []).append(episode)
-    told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
+    with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
     workers = available_threads() if threads is None else threads
     if isinstance(parameter_prior, MapPrior):
-        return _with_maps(by_subject, told, model, parameter_prior, workers)
+        return _fit_maps_of_subjects(by_subject, with_scored, model, parameter_prior, workers)
     check_prior(model, parameter_prior)
-    at_once = _at_once(model, [sum(e.n_events for e in by_subject[s]) for s in told], workers)
-    portions = [told[i : i + at_once] for i in range(0, len(told), at_once)]
-    with progress("Fitting subjects", len(told)) as advance:
+    at_once = _batch_size(
+        model, [sum(e.n_events for e in by_subject[s]) for s in with_scored], workers
+    )
+    portions = [with_scored[i : i + at_once] for i in range(0, len(with_scored), at_once)]
+    with progress("Fitting subjects", len(with_scored)) as advance:
 
         def fit_some(subjects: list[Any]) -> list[Estimate]:
             groups = tuple(tuple(by_subject[s]) for s in subjects)
@@ -207,12 +202,15 @@ def fit_each_model(
             advance(len(subjects))
             return found
 
+        # Threads suffice, because compiled profiles release the interpreter lock.
         if workers == 1:
             parts = [fit_some(subjects) for subjects in portions]
         else:
             with ThreadPoolExecutor(workers) as pool:
                 parts = list(pool.map(fit_some, portions))
-    found = dict(zip(told, (one for part in parts for one in part), strict=True))
+    found = dict(zip(with_scored, (one for part in parts for one in part), strict=True))
+    # Subjects without a scored decision get an empty estimate, so that every row of the data has
+    # one.
     for subject, mine in by_subject.items():
         if subject not in found:
             problem = Problem(model, tuple(mine), parameter_prior)
@@ -220,14 +218,14 @@ def fit_each_model(
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
-def _with_maps(
+def _fit_maps_of_subjects(
     by_subject: dict[Any, list[Episode]],
-    told: list[Any],
+    with_scored: list[Any],
     model: Model,
     prior: MapPrior,
     workers: int,
 ) -> Estimates:
-    with progress("Fitting subjects", len(told)) as advance:
+    with progress("Fitting subjects", len(with_scored)) as advance:
 
         def fit_one(subject: Any) -> Estimate:
             mine = by_subject[subject]
@@ -236,11 +234,11 @@ def _with_maps(
             return found
 
         if workers == 1:
-            fits = [fit_one(subject) for subject in told]
+            fits = [fit_one(subject) for subject in with_scored]
         else:
             with ThreadPoolExecutor(workers) as pool:
-                fits = list(pool.map(fit_one, told))
-    found = dict(zip(told, fits, strict=True))
+                fits = list(pool.map(fit_one, with_scored))
+    found = dict(zip(with_scored, fits, strict=True))
     for subject, mine in by_subject.items():
         if subject not in found:
             problem = Problem(model, tuple(mine), ScaledPrior(prior.others))
@@ -248,7 +246,7 @@ def _with_maps(
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
-def _at_once(model: Model, n_events: list[int], workers: int) -> int:
+def _batch_size(model: Model, n_events: list[int], workers: int) -> int:
     """Subjects to search together: many if they are little work, and some for every worker."""
     n_points = math.prod(shape.n_grid for shape in model.shape)
     width = (Declared(model).n_options or 2) * max(len(model.weights), 1) * n_points
@@ -273,7 +271,7 @@ class PortionFit:
     def estimates(self, data: Any) -> Estimates:
         """Estimate of each subject, by one thread."""
         if self.model is None:
-            prior = weights_only(self.parameter_prior)
+            prior = prior_for_choices(self.parameter_prior)
             return fit_each_choices(data, **self.options, parameter_prior=prior, threads=1)
         return fit_each_model(
             as_episodes(data), self.model, parameter_prior=self.parameter_prior, threads=1
@@ -306,6 +304,7 @@ def portion_fit(
 ) -> PortionFit:
     """Function that fits a portion of a scan, with options shared by all subjects."""
     check_level(level)
+    # Calibration redraws the choices of each subject many times: too slow for a scan of many.
     if intervals == "calibrated":
         raise DataError(
             "intervals must be 'wald' or 'profile' for a scan; got 'calibrated'. Ask for those of "
@@ -318,6 +317,7 @@ def portion_fit(
         )
     if model is None:
         return PortionFit(None, parameter_prior, level, intervals, options)
+    # Options at their defaults cannot be told from options left out: only others are refused.
     if dict(options) != OF_CHOICES:
         raise DataError(
             "method, constraints, covariance and max_steps must be left out with a model; got one. "

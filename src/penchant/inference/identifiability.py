@@ -47,12 +47,11 @@ from penchant.softmax.separation import (
 from penchant.softmax.solution import Solution, prepared
 from penchant.tails import chi_square_isf, normal_isf
 
-# Eigenvalue of an information scaled to unit diagonal below which a direction carries none: what
-# rounding leaves of it.
+# Eigenvalue of a scaled information matrix below which a direction carries none but rounding.
 NULL_EIGENVALUE = 1e-9
 
 
-def identified_shape_parameters(
+def shape_identified_despite_separation(
     problem: Problem, choices: Choices, slopes: Matrix | None, solution: Solution
 ) -> BoolVector:
     """Shape parameters still identified by decisions that a separating direction leaves open.
@@ -75,10 +74,12 @@ def identified_shape_parameters(
     sharp = np.einsum("qnid,d->niq", slopes, solution.recession)
     information = _information(np.concatenate([x, moved], axis=2), x @ theta, possible)
     own = np.diag(_information(sharp, x @ theta, possible)) > 0
-    return np.asarray(own | _identified(information)[d:] | _shape_densities(problem))
+    return np.asarray(
+        own | _identified_by_information(information)[d:] | _shape_has_prior_density(problem)
+    )
 
 
-def _shape_densities(problem: Problem) -> BoolVector:
+def _shape_has_prior_density(problem: Problem) -> BoolVector:
     held = np.zeros(problem.n_shape, dtype=bool)
     if problem.prior is not None and isinstance(problem.prior, DensityPrior):
         named = [n for n in problem.profiles.natural if _has_density(problem, n)]
@@ -105,11 +106,12 @@ def _information(columns: Matrix, objective: Matrix, possible: BoolVector) -> Ma
     found: Matrix = np.einsum("ni,nia,nib->ab", p, away, away)
     size = np.einsum("ni,nia,nia->a", p, columns, columns)
     root = np.sqrt(size)
-    noise = NULL_EIGENVALUE**2 * np.outer(root, root)  # what rounding leaves of equal columns
+    # Columns that are equal for all options differ by rounding, which is no information.
+    noise = NULL_EIGENVALUE**2 * np.outer(root, root)
     return np.where(np.abs(found) > noise, found, 0.0)
 
 
-def _identified(information: Matrix) -> BoolVector:
+def _identified_by_information(information: Matrix) -> BoolVector:
     """Whether parameters are unaffected by all directions without information."""
     diagonal = np.diag(information)
     known = diagonal > 0
@@ -120,12 +122,11 @@ def _identified(information: Matrix) -> BoolVector:
 
 
 PRIOR_EXPECTATIONS = ("initial_value", "initial_mean", "centre")
-# Times the range of rewards: an expectation before play that lies further from all rewards is one
-# end of a ridge, and not an expectation.
+# Ranges of rewards by which an expectation may lie outside them: beyond, it is the end of a ridge.
 MAX_REWARD_RANGES = 10.0
 
 
-def have_diverged(profiles: Profiles, optima: Optima) -> BoolVector:
+def prior_expectations_diverged(profiles: Profiles, optima: Optima) -> BoolVector:
     """Whether an expectation before play lies far from all rewards of a subject.
 
     Such a value is one end of a ridge: a temperature so high, or a rate so near 1, that the value
@@ -137,7 +138,7 @@ def have_diverged(profiles: Profiles, optima: Optima) -> BoolVector:
         return found
     low, high = _reward_range(profiles, optima.points.subject)
     for natural in named:
-        values = _values(natural, optima.points.theta)
+        values = _natural_values(natural, optima.points.theta)
         found |= ~_is_near_rewards(values, low, high)
     return found
 
@@ -150,7 +151,7 @@ def divergence_message(profiles: Profiles, optimum: Optimum) -> str:
     low, high = _reward_range(profiles, optimum.alone().points.subject)
     theta = optimum.point.theta[None]
     for natural in named:
-        value = _values(natural, theta)
+        value = _natural_values(natural, theta)
         if not _is_near_rewards(value, low, high)[0]:
             return (
                 f"{natural.name} has run off to {value[0]:.4g}, more than {MAX_REWARD_RANGES:g} "
@@ -170,7 +171,7 @@ def _prior_expectations(profiles: Profiles) -> list[Natural]:
     return named if played else []
 
 
-def _values(natural: Natural, theta: Matrix) -> Vector:
+def _natural_values(natural: Natural, theta: Matrix) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         return natural.of_weights(theta)
 
@@ -179,7 +180,7 @@ def _is_near_rewards(values: Vector, low: Vector, high: Vector) -> BoolVector:
     reach = MAX_REWARD_RANGES * (high - low)
     with np.errstate(invalid="ignore"):
         near = (values >= low - reach) & (values <= high + reach)
-    # rewards that are all the same, or none, have no range to compare with
+    # Rewards that are all the same, or none, have no range to compare with: such values pass.
     return np.asarray(near | ~(reach > 0) | ~np.isfinite(values))
 
 
@@ -280,7 +281,7 @@ def near_unpenalised_separation(
         return None
     try:
         recession = separating.recession(plain, known.scale, cone=_recession_cone(problem, rows))
-    except UnsolvedProgramError:  # the maximum exists all the same
+    except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
     return None if recession is None else clean_direction(recession.direction, known)
 
@@ -314,19 +315,20 @@ def separated_advice(sentence: str, problem: Problem) -> str:
     ).replace(f"{prior_advice()} or use {argument('method', 'firth')}", f"g{density}")
 
 
-# Half width of an interval of the logarithm: a standard error as large as the parameter itself.
+# Half width, in log-units of the parameter, beyond which its order of magnitude counts as unknown:
+# that of a 95 % interval whose standard error is as large as the parameter itself (seven times).
 MAX_LOG_DISTANCE = float(normal_isf(0.025))
-DEVIANCE_DROP = float(chi_square_isf(0.05, 1)) / 2  # log-likelihood that a 95 % interval gives away
-# Below this standard error of the logarithm, the ends are eight standard errors away: no profile is
-# so skewed that it is worth a search.
+# Log-units by which a profile falls at the ends of a 95 % interval (Wilks 1938).
+DEVIANCE_DROP = float(chi_square_isf(0.05, 1)) / 2
+# Standard error of the logarithm below which ends are eight errors away: no profile is so skewed.
 MAX_SURE_ERROR = 0.25
-# Factor by which rates near 0 may grow inside the interval, with weights in proportion: 1,000 but
-# for the rounding of powers of 10.
+# Factor by which unidentified rates near 0 may grow: three orders of magnitude, less rounding.
 MAX_RATE_FACTOR = 999.0
-MIN_DECISIONS_PER_PARAMETER = 5  # with fewer no order of magnitude is expected to be identified
+# With fewer decisions asymptotic errors are no guide, and no order of magnitude is to be expected.
+MIN_DECISIONS_PER_PARAMETER = 5
 
 
-def _advice() -> str:
+def _weak_identification_advice() -> str:
     return (
         f"{profile_interval_advice()}, and do not interpret its size. Hold it fixed, "
         f"{prior_advice()}, or collect more decisions."
@@ -334,11 +336,7 @@ def _advice() -> str:
 
 
 def weakly_identified(
-    profiles: Profiles,
-    grids: GridSource,
-    optima: Optima,
-    covariances: Matrix,
-    which: IntVector,
+    profiles: Profiles, grids: GridSource, optima: Optima, covariances: Matrix, which: IntVector
 ) -> dict[int, str]:
     """Messages of subjects whose parameters are weakly identified, by row."""
     if profiles.prior is not None:
@@ -351,8 +349,8 @@ def weakly_identified(
             for k in which[_imprecise_ratios(natural, optima, covariances, which)]:
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
         elif natural.is_logarithmic or (natural.is_weight and natural.index in profiles.positive):
-            mine = _PositiveParameter(profiles, natural, grids, optima, covariances, which)
-            for k, words in mine.limits().items():
+            mine = _OpenEndCheck(profiles, natural, grids, optima, covariances, which)
+            for k, words in mine.open_ends().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
     reached = np.array([k for k in reached if not found[int(k)]], dtype=np.int64)
     unknown = _imprecise_weights(profiles, optima, covariances)
@@ -360,7 +358,7 @@ def weakly_identified(
         found[k] += unknown[k]
     for k, names in _scalable_rates(profiles, optima, reached).items():
         found[k].append(f"{' and '.join(names)} (a thousandfold, in proportion)")
-    return {k: _sentence(said) for k, said in found.items() if said}
+    return {k: _weak_identification_message(said) for k, said in found.items() if said}
 
 
 def _imprecise_weights(profiles: Profiles, optima: Optima, covariances: Matrix) -> list[list[str]]:
@@ -416,14 +414,16 @@ def few_decisions_note(n_decisions: int, n_parameters: int) -> tuple[str, ...]:
     )
 
 
-def _sentence(said: Sequence[str]) -> str:
+def _weak_identification_message(said: Sequence[str]) -> str:
     return (
         f"The choices do not tell the order of magnitude of {' and '.join(said)}: a value seven "
-        f"times away is inside the 95 % interval. {_advice()}"
+        f"times away is inside the 95 % interval. {_weak_identification_advice()}"
     )
 
 
-def _errors(natural: Natural, optima: Optima, covariances: Matrix, which: IntVector) -> Vector:
+def _standard_errors(
+    natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
+) -> Vector:
     slope = natural.slopes(optima.points.theta[which])
     d = slope.shape[1]
     used = slope != 0
@@ -439,11 +439,11 @@ def _imprecise_ratios(
     largest = optima.points.largest[which, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = natural.denominator(largest) / largest[:, natural.index]
-        return np.asarray(_errors(natural, optima, covariances, which) > unit)
+        return np.asarray(_standard_errors(natural, optima, covariances, which) > unit)
 
 
 @dataclass(frozen=True)
-class _PositiveParameter:
+class _OpenEndCheck:
     """Check of one positive parameter of some subjects."""
 
     profiles: Profiles
@@ -453,15 +453,16 @@ class _PositiveParameter:
     covariances: Matrix
     which: IntVector
 
-    def limits(self) -> dict[int, list[str]]:
+    def open_ends(self) -> dict[int, list[str]]:
         """Open ends of the interval of each subject, in words; only subjects that have one."""
-        value = self._values(self.optima.points.theta)[self.which]
-        error = _errors(self.natural, self.optima, self.covariances, self.which) / value
+        value = self._parameter_values(self.optima.points.theta)[self.which]
+        error = _standard_errors(self.natural, self.optima, self.covariances, self.which) / value
         reached = np.zeros((len(self.which), 2), dtype=bool)
-        reached[error > 1.0] = True  # by the curvature, to both sides
+        # An error as large as the value leaves both ends open: no search is needed to see that.
+        reached[error > 1.0] = True
         with np.errstate(divide="ignore"):
-            reached |= self._open_by_cells(np.log(value))
-        self._follow_profile(np.flatnonzero(error > MAX_SURE_ERROR), error, reached)
+            reached |= self._ends_open_by_cells(np.log(value))
+        self._mark_ends_by_profile(np.flatnonzero(error > MAX_SURE_ERROR), error, reached)
         words = "towards 0", "towards infinity"
         return {
             int(k): [w for w, far in zip(words, reached[i], strict=True) if far]
@@ -469,16 +470,16 @@ class _PositiveParameter:
             if reached[i].any()
         }
 
-    def _values(self, theta: Matrix) -> Vector:
+    def _parameter_values(self, theta: Matrix) -> Vector:
         """The natural parameter at many weights."""
         with np.errstate(divide="ignore"):
             return self.natural.of_weights(np.maximum(theta, 0.0))
 
-    def _open_by_cells(self, centre: Vector) -> BoolVector:
+    def _ends_open_by_cells(self, centre: Vector) -> BoolVector:
         """Whether grids have cells inside the interval that are far away, on either side."""
         found = np.zeros((len(self.which), 2), dtype=bool)
         cells, subjects = evaluated_grids(self.grids)
-        if cells is None:  # no grid was computed: all are far below their optima
+        if cells is None:
             return found
         place, limit = np.full(len(self.grids), -1), np.full(len(self.grids), np.inf)
         place[self.which] = np.arange(len(self.which))
@@ -486,12 +487,12 @@ class _PositiveParameter:
         row, cell = np.nonzero(cells.solved & (cells.values > limit[subjects, None]))
         at = place[subjects[row]]
         with np.errstate(divide="ignore"):
-            away = np.log(self._values(cells.theta[row, cell])) - centre[at]
+            away = np.log(self._parameter_values(cells.theta[row, cell])) - centre[at]
         found[at[away < -MAX_LOG_DISTANCE], 0] = True
         found[at[away > MAX_LOG_DISTANCE], 1] = True
         return found
 
-    def _follow_profile(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
+    def _mark_ends_by_profile(self, rows: IntVector, error: Vector, reached: BoolVector) -> None:
         """Follow the profile outwards to both sides, where the grid is not conclusive.
 
         One open side is enough: the other is then not reported.

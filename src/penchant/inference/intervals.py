@@ -34,27 +34,39 @@ class IntervalOptions:
     "Root" is the signed root of the deviance, nearly linear in the parameter.
     """
 
+    # Root at which an end counts as found; with position_tol, below every digit that is shown.
     root_tol: float = 1e-9
-    position_tol: float = 1e-10  # relative: no digit that is shown changes
-    max_steps: int = 80  # of bracketing and regula falsi: about 10 are usual
-    step_growth: float = 1.6  # of steps outwards, while the profile has not fallen enough
-    max_returns: int = 10  # to a profile that is still above its target at another psi
-    min_return: float = 1e-6  # root by which it must be above: less is the tolerance of searches
+    position_tol: float = 1e-10  # relative; where rounding keeps roots above root_tol
+    # Evaluations of bracketing and regula falsi: about 10 are usual, more where profiles jump.
+    max_steps: int = 80
+    # Factor of steps outwards. Larger: Newton's method starts further from its maximum.
+    step_growth: float = 1.6
+    # Restarts where another psi is above the target: each moves the end, and must end some time.
+    max_returns: int = 10
+    min_return: float = 1e-6  # root above the target worth a restart: less is a search's tolerance
     # Root by which a cell may be below the target, and yet lead above it by Newton's method.
     max_cell_deficit: float = 0.3
-    max_peak_above_cells: float = 1.0  # log-units by which a maximum may be above cells around it
+    # Log-units by which a maximum between cells may be above them: lower cells are not tried.
+    max_peak_above_cells: float = 1.0
     # Factor of a rate beyond which the curvature, in proportion to 1 / rate^2, is not used again.
     max_rate_growth: float = 3.0
-    min_cells_to_thin: int = 12  # of an end: of so few none is left out of a coarse search
-    max_log_distance: float = 25.0  # searched from a reciprocal: e^25 is beyond any meaning
-    max_errors: float = 1e5  # standard errors searched from a weight
-    at_limit: float = 1e-7  # share of a range: nearer to its end psi counts as at it
-    min_information: float = 1e-200  # of choices that are all certain: scale before inverting
+    # Cells up to which a coarse search tries all: thinning saves time only where there are more.
+    min_cells_to_thin: int = 12
+    # Log-units searched from a reciprocal: beyond a factor of e^25 an end counts as open.
+    max_log_distance: float = 25.0
+    # Standard errors searched from a weight: an end that is not found by then counts as open.
+    max_errors: float = 1e5
+    # Share of its range within which psi counts as at the end: rounding must not decide it.
+    at_limit: float = 1e-7
+    # Information of choices that are all certain: below this its inverse would overflow unscaled.
+    min_information: float = 1e-200
     # Times the distance at which a quadratic profile has fallen enough: looking at the far end
     # alone called one of 500 people converged whose temperature reaches down to 7e-7.
     quadratic_margin: float = 1.5
-    max_utility_change: float = 10.0  # by which a unit of a weight may change a utility
-    max_grid_steps: float = 1.5  # between a cell and the psi of an end that lie side by side
+    # Change of a utility that changes a choice for certain: longer first steps would skip the end.
+    max_utility_change: float = 10.0
+    # Grid steps between a cell and an end's psi below which Newton steps lead to the same maximum.
+    max_grid_steps: float = 1.5
 
 
 INTERVALS = IntervalOptions()
@@ -75,7 +87,7 @@ def profile_intervals(
     """
     ends = profile_positions(profiles, grids, optima, naturals, level, rising)
     for a, natural in enumerate(naturals):
-        ends[:, a] = np.sort(Line(profiles, natural).values(ends[:, a]), axis=1)
+        ends[:, a] = np.sort(ParameterLine(profiles, natural).natural_values(ends[:, a]), axis=1)
     return ends
 
 
@@ -92,19 +104,19 @@ def profile_positions(
     ends = np.empty((len(optima), len(naturals), 2))
     everyone, cells = Optima.joined(optima), Grids.joined(grids)
     for a, natural in enumerate(naturals):
-        line = Line(profiles, natural)
-        centre = line.of_optima(everyone)
+        line = ParameterLine(profiles, natural)
+        centre = line.positions_of_optima(everyone)
         sought = np.isfinite(centre)
-        ends[~sought, a] = line.everything
+        ends[~sought, a] = line.unbounded_interval
         for side, sign in enumerate((-1.0, 1.0)):
             subjects = np.flatnonzero(sought)
-            endless = line.rises(rising, subjects, sign)
+            endless = line.rises_at_end(rising, subjects, sign)
             ends[subjects[endless], a, side] = sign * np.inf
             subjects = subjects[~endless]
             if len(subjects):
                 each = np.ones(len(subjects))
                 mine = cells.take(subjects), everyone.take(subjects)
-                tasks = _EndSearch.of(
+                tasks = _EndSearch.from_estimates(
                     line, *mine, subjects, centre[subjects], sign * each, drop * each
                 )
                 ends[subjects, a, side] = tasks.run()
@@ -127,23 +139,25 @@ def profile_exceeds_target(
     standard errors, which tell how far to go at first. Grids and optima are those of the subjects,
     of whom one may be asked for twice.
     """
-    line = Line(profiles, natural)
-    centre = line.of_optima(optima)
-    far = line.further(centre, distance)
-    tasks = _EndSearch.of(line, grids, optima, subjects, centre, np.sign(far - centre), drop)
+    line = ParameterLine(profiles, natural)
+    centre = line.positions_of_optima(optima)
+    far = line.scaled(centre, distance)
+    tasks = _EndSearch.from_estimates(
+        line, grids, optima, subjects, centre, np.sign(far - centre), drop
+    )
     reached = np.isinf(
-        tasks.towards(far, line.quadratic_reach(centre, distance, error, drop)).run()
+        tasks.limited_to(far, line.quadratic_reach(centre, distance, error, drop)).run()
     )
     return np.asarray(reached)
 
 
-def values_at(profiles: Profiles, natural: Natural, positions: Matrix) -> Matrix:
+def natural_values_at(profiles: Profiles, natural: Natural, positions: Matrix) -> Matrix:
     """Natural parameters at positions; infinite ones are beyond what was looked at."""
-    return Line(profiles, natural).values(positions)
+    return ParameterLine(profiles, natural).natural_values(positions)
 
 
 @dataclass(frozen=True)
-class Line:
+class ParameterLine:
     """Line of positions along one natural parameter."""
 
     profiles: Profiles
@@ -160,11 +174,11 @@ class Line:
         return self.is_shape and self.profiles.shape[self.natural.index].scale != "log"
 
     @property
-    def everything(self) -> tuple[float, float]:
+    def unbounded_interval(self) -> tuple[float, float]:
         """Interval of a parameter that has no estimate."""
         return (-np.inf, np.inf)
 
-    def of_optima(self, optima: Optima) -> Vector:
+    def positions_of_optima(self, optima: Optima) -> Vector:
         """Positions of optima; NaN where there is none."""
         if self.is_shape:
             return optima.u[:, self.natural.index].copy()
@@ -174,26 +188,26 @@ class Line:
                 values = np.log(np.where(values > 0, values, np.nan))
         return np.where(np.isfinite(values), values, np.nan)
 
-    def positions(self, theta: Matrix, u: Matrix) -> Vector:
+    def cell_positions(self, theta: Matrix, u: Matrix) -> Vector:
         """Positions of cells of a grid; NaN or infinite where they have none."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.natural.positions(theta, u)
 
-    def values(self, positions: Matrix) -> Matrix:
+    def natural_values(self, positions: Matrix) -> Matrix:
         """Natural parameters at positions; infinite positions are beyond what was looked at."""
         return self.natural.values_at(positions, self.profiles.shape)
 
-    def rises(self, rising: Matrix | None, subjects: IntVector, sign: float) -> BoolVector:
+    def rises_at_end(self, rising: Matrix | None, subjects: IntVector, sign: float) -> BoolVector:
         """Whether the objective goes on rising towards this end."""
         if rising is None or not self.natural.rises:
             return np.zeros(len(subjects), dtype=bool)
         return np.asarray(rising[subjects, self.natural.index] * self.natural.rises * sign > 0)
 
-    def further(self, positions: Vector, distance: Vector) -> Vector:
-        """Positions of parameters made of one weight that are e^distance as large."""
+    def scaled(self, positions: Vector, log_factor: Vector) -> Vector:
+        """Positions of parameters made of one weight that are e^log_factor times as large."""
         if self.natural.is_logarithmic:
-            return positions + distance
-        return np.asarray(positions * np.exp(distance))
+            return positions + log_factor
+        return np.asarray(positions * np.exp(log_factor))
 
     def quadratic_reach(
         self, centre: Vector, distance: Vector, error: Vector, drop: Vector
@@ -207,15 +221,15 @@ class Line:
         share = INTERVALS.quadratic_margin * error * np.sqrt(2 * drop)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.where(rises > 0, np.log1p(share), -np.log1p(-np.minimum(share, 1.0)))
-        steps = np.abs(self.further(centre, np.sign(distance) * apart) - centre)
+        steps = np.abs(self.scaled(centre, np.sign(distance) * apart) - centre)
         return np.where(apart < np.abs(distance), steps, np.inf)
 
-    def constraint(self, positions: Vector) -> LinearConstraint:
+    def constraint_at(self, positions: Vector) -> LinearConstraint:
         """Constraint on the weights that puts the parameter at these positions."""
         values = self.natural.from_positions(positions)
         return LinearConstraint(*self.natural.moved.plane(values, self.profiles.n_weights))
 
-    def units(self, optima: Optima, subjects: IntVector) -> Vector:
+    def approximate_errors(self, optima: Optima, subjects: IntVector) -> Vector:
         """Approximate standard error of each of the subjects."""
         if not len(optima):
             return np.empty(0)
@@ -244,12 +258,12 @@ class Line:
         """
         largest = points.largest[:, 1].copy()
         unknown = np.flatnonzero(~largest.any(axis=1))
-        largest[unknown] = self._largest(points.psi[unknown], subjects[unknown])
+        largest[unknown] = self._largest_differences(points.psi[unknown], subjects[unknown])
         own, reach = largest[:, self.natural.index], self.natural.denominator(largest)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(own > 0, INTERVALS.max_utility_change * reach / own, np.inf)
 
-    def _largest(self, psi: Matrix, subjects: IntVector) -> Matrix:
+    def _largest_differences(self, psi: Matrix, subjects: IntVector) -> Matrix:
         """Largest |x_i - x_chosen| of each variable, where it was not computed before."""
         parts = [np.empty((0, self.profiles.n_weights))]
         for begin, end in self.profiles.portions(subjects) if len(subjects) else ():
@@ -259,7 +273,7 @@ class Line:
             parts.append(np.maximum.reduceat(away.max(axis=1), rows.bounds[:-1]))
         return np.concatenate(parts)
 
-    def limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
+    def search_limits(self, centre: Vector, unit: Vector, sign: Vector) -> Vector:
         """Positions at which the search for an end stops."""
         if self.is_shape:
             return np.asarray(self.profiles.bounds[self.natural.index, (sign > 0).astype(int)])
@@ -291,7 +305,7 @@ class _EndSearch:
         Whether it is enough to know that an end is before the limit.
     """
 
-    line: Line
+    line: ParameterLine
     grids: Grids
     optima: Optima
     subjects: IntVector
@@ -310,9 +324,9 @@ class _EndSearch:
     coarse: bool = False
 
     @classmethod
-    def of(
+    def from_estimates(
         cls,
-        line: Line,
+        line: ParameterLine,
         grids: Grids,
         optima: Optima,
         subjects: IntVector,
@@ -321,7 +335,7 @@ class _EndSearch:
         drop: Vector,
     ) -> _EndSearch:
         """Start tasks at the estimates."""
-        unit, points = line.units(optima, subjects), optima.points
+        unit, points = line.approximate_errors(optima, subjects), optima.points
         tasks = cls(
             line=line,
             grids=grids,
@@ -333,7 +347,7 @@ class _EndSearch:
             outside=np.full(len(subjects), np.nan),
             residual_in=np.full(len(subjects), -np.sqrt(2 * drop)),
             residual_out=np.full(len(subjects), np.nan),
-            limit=line.limits(centre, unit, sign),
+            limit=line.search_limits(centre, unit, sign),
             step=unit * np.sqrt(2 * drop),
             psi=points.psi.copy(),
             theta=points.theta.copy(),
@@ -344,7 +358,7 @@ class _EndSearch:
         tasks._start_along_ridges()
         return tasks
 
-    def towards(self, limit: Vector, step: Vector) -> _EndSearch:
+    def limited_to(self, limit: Vector, step: Vector) -> _EndSearch:
         """Search only as far as `limit`, with long first steps."""
         covered = np.abs(self.inside - self.start)
         return replace(self, limit=limit, coarse=True, step=np.maximum(step - covered, step / 2))
@@ -356,7 +370,7 @@ class _EndSearch:
         )
         task, cell = np.nonzero(high)
         theta = grids.theta[task, cell]
-        at = self.line.positions(theta, self.line.profiles.to_unconstrained(grids.psi)[cell])
+        at = self.line.cell_positions(theta, self.line.profiles.to_unconstrained(grids.psi)[cell])
         outwards = self.sign[task] * at
         above = np.isfinite(at) & (outwards > (self.sign * self.inside)[task])
         above &= self.line.is_shape | (outwards < (self.sign * self.limit)[task])
@@ -375,14 +389,15 @@ class _EndSearch:
         )
         above = points.value > (self.highest - self.drop)[task]
         task, points = task[above], points.take(above)
-        at = self.line.positions(points.theta, profiles.to_unconstrained(points.psi))
-        for i in np.argsort(self.sign[task] * at):  # the outermost last
+        at = self.line.cell_positions(points.theta, profiles.to_unconstrained(points.psi))
+        # From the inside out, so that the outermost point above the target is the one that stays.
+        for i in np.argsort(self.sign[task] * at):
             k = task[i]
             inside = np.isfinite(at[i]) and self.sign[k] * (self.limit[k] - at[i]) > 0
             if inside and self.sign[k] * (at[i] - self.inside[k]) > 0:
                 self.inside[k], self.psi[k], self.theta[k] = at[i], points.psi[i], points.theta[i]
                 self.residual_in[k] = self._residual(points.value[i], k)
-                # the standard error at the estimate is that across the ridge: too short a step
+                # The standard error at the estimate, across the ridge, is too short a step here.
                 self.step[k] = max(self.step[k], abs(at[i] - self.start[k]))
 
     def run(self) -> Vector:
@@ -390,17 +405,17 @@ class _EndSearch:
         found = self._bracketed_root()
         psi, moved = self.psi.copy(), np.arange(len(found))
         for _ in range(INTERVALS.max_returns):
-            moved, repeated = self._restarted_elsewhere(found, moved)
+            moved, repeated = self._restart_where_still_above_target(found, moved)
             if not len(moved):
                 break
             found[moved] = repeated._bracketed_root()
             psi[moved] = repeated.psi
         if not (self.coarse or self.line.is_shape):
-            open_ = np.isfinite(found) & self._at_limits(psi)
+            open_ = np.isfinite(found) & self._are_undefined_at_limit(psi)
             found[open_] = self.sign[open_] * np.inf
         return found
 
-    def _at_limits(self, psi: Matrix) -> BoolVector:
+    def _are_undefined_at_limit(self, psi: Matrix) -> BoolVector:
         """Whether psi is at a limit that leaves the parameter undefined: only the range ends it."""
         profiles = self.line.profiles
         u, found = profiles.to_unconstrained(psi), np.zeros(len(psi), dtype=bool)
@@ -424,13 +439,13 @@ class _EndSearch:
             if not len(active):
                 break
             position = self._next_position(active)
-            is_number = self._are_finite(position)
+            is_number = self._weights_are_finite(position)
             unending = active[~is_number]
             found[unending] = self.sign[unending] * np.inf
             active, position = active[is_number], position[is_number]
             if not len(active):
                 break
-            residual = self._maximize_at(active, position)
+            residual = self._residuals_at(active, position)
             arrived = np.abs(residual) < INTERVALS.root_tol
             arrived |= np.abs(position - self.inside[active]) < INTERVALS.position_tol * (
                 1 + np.abs(position)
@@ -443,12 +458,12 @@ class _EndSearch:
         found[active] = self.inside[active]
         return found
 
-    def _are_finite(self, position: Vector) -> BoolVector:
+    def _weights_are_finite(self, position: Vector) -> BoolVector:
         """Whether weights at the positions are finite numbers; beyond, the interval is open.
 
         3^u - 1 of a consistency u, for one, overflows from u = 647 on.
         """
-        _, constraint = self._fixed_at(position)
+        _, constraint = self._fix_at(position)
         if constraint is None:
             return np.ones(len(position), dtype=bool)
         return np.asarray(
@@ -483,16 +498,16 @@ class _EndSearch:
         self.residual_in[repeated] /= 2
         last_side[farther] = -1
 
-    def _maximize_at(self, active: IntVector, position: Vector) -> Vector:
+    def _residuals_at(self, active: IntVector, position: Vector) -> Vector:
         """Maximize with the parameter fixed at the positions; returns roots less the target's."""
         line, profiles = self.line, self.line.profiles
         psi = self.psi[active].copy()
-        fixed, constraint = self._fixed_at(position)
+        fixed, constraint = self._fix_at(position)
         if line.is_shape:
             u = profiles.to_unconstrained(psi)
             u[:, line.natural.index] = position
             psi = profiles.from_unconstrained(u)
-        near = WarmStart(self.theta[active], self._curvatures(active))
+        near = WarmStart(self.theta[active], self._start_curvatures(active))
         maximized = newton_batch(
             profiles,
             self.subjects[active],
@@ -511,7 +526,7 @@ class _EndSearch:
         self.theta[active[inside]] = maximized.points.theta[inside]
         return residual
 
-    def _curvatures(self, active: IntVector) -> Matrix:
+    def _start_curvatures(self, active: IntVector) -> Matrix:
         """Curvatures to start Newton's method with; NaN where the expected one is closer.
 
         At an optimum the free weights take back a part of the curvature; a weight that is held
@@ -532,7 +547,9 @@ class _EndSearch:
         deviance = np.maximum(2 * (self.highest[which] - value), 0.0)
         return np.asarray(np.sqrt(deviance) - np.sqrt(2 * self.drop[which]))
 
-    def _restarted_elsewhere(self, found: Vector, which: IntVector) -> tuple[IntVector, _EndSearch]:
+    def _restart_where_still_above_target(
+        self, found: Vector, which: IntVector
+    ) -> tuple[IntVector, _EndSearch]:
         """Tasks whose profile at the end found is above its target at another psi, restarted.
 
         Newton's method starts from the best cell of the grid with the parameter fixed at its end,
@@ -543,7 +560,7 @@ class _EndSearch:
         task, cell, psi = self._candidate_cells(found, which)
         if not len(task):
             return which[:0], self
-        fixed, constraint = self._fixed_at(found[task])
+        fixed, constraint = self._fix_at(found[task])
         near = self.grids.theta[task, cell]
         if constraint is None:
             values = profiles.solve(
@@ -558,7 +575,7 @@ class _EndSearch:
             values = self._cell_values(task, cell, constraint)
         residual = self._residual(values + GRID.rough_error, task)
         best = np.lexsort((residual, task))[np.flatnonzero(np.diff(task, prepend=-1))]
-        far = self._are_far(profiles.to_unconstrained(psi[best]), task[best])
+        far = self._are_far_from_end(profiles.to_unconstrained(psi[best]), task[best])
         best = best[residual[best] < np.where(far, INTERVALS.max_cell_deficit, 0.0)]
         moved = task[best]
         if not len(moved):
@@ -643,11 +660,13 @@ class _EndSearch:
         row, cell = np.nonzero(near & self.grids.solved[which])
         task = which[row]
         residual = self._residual(values[row, cell] + GRID.rough_error, task)
-        lost = residual >= np.where(self._are_far(u[cell], task), INTERVALS.max_cell_deficit, 0.0)
+        lost = residual >= np.where(
+            self._are_far_from_end(u[cell], task), INTERVALS.max_cell_deficit, 0.0
+        )
         near[row[lost], cell[lost]] = False
         return near & self.grids.solved[which] if self.coarse else near
 
-    def _are_far(self, u: Matrix, task: IntVector) -> BoolVector:
+    def _are_far_from_end(self, u: Matrix, task: IntVector) -> BoolVector:
         profiles = self.line.profiles
         away = np.abs(u - profiles.to_unconstrained(self.psi[task]))
         return np.asarray(
@@ -658,7 +677,7 @@ class _EndSearch:
         self, moved: IntVector, found: Vector, residual: Vector, points: Evaluations
     ) -> _EndSearch:
         optima = self.optima.take(moved)
-        unit = self.line.units(optima, self.subjects[moved])
+        unit = self.line.approximate_errors(optima, self.subjects[moved])
         return replace(
             self,
             grids=self.grids.take(moved),
@@ -678,8 +697,8 @@ class _EndSearch:
             start=found[moved],
         )
 
-    def _fixed_at(self, position: Vector) -> tuple[BoolVector | None, LinearConstraint | None]:
+    def _fix_at(self, position: Vector) -> tuple[BoolVector | None, LinearConstraint | None]:
         if not self.line.is_shape:
-            return None, self.line.constraint(position)
+            return None, self.line.constraint_at(position)
         shape = np.arange(self.line.profiles.n_shape) == self.line.natural.index
         return np.tile(shape, (len(position), 1)), None

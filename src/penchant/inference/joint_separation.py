@@ -32,9 +32,11 @@ class JointSeparationOptions:
     # Difference of utilities at which a choice counts as certain: exp(-30) is below rounding of a
     # sum of log-likelihoods.
     certain_utility: float = 30.0
-    min_growth: float = 3.0  # factor of utilities from one distance to the next, ten times nearer
-    fall_tol: float = 1e-7  # by which a profile that rises may seem to fall, by rounding
-    supremum_tol: float = 1e-4  # that the supremum may still lie above the last distance
+    # Growth of utilities per step, ten times nearer to the end: weights diverge at least as a root.
+    min_growth: float = 3.0
+    fall_tol: float = 1e-7  # a rising profile may seem to fall by this much, because of rounding
+    # The supremum may be this much above the profile at the last distance, which is near it.
+    supremum_tol: float = 1e-4
 
 
 JOINT_SEPARATION = JointSeparationOptions()

@@ -81,6 +81,7 @@ class BackMap:
         weights[1:] += theta[1:d]
         deviation = theta[d:] / theta[0]
         psi = self.psi + deviation
+        # Delta is in proportion to 1 / sigma0^2: deviations linear in sigma0 keep it positive.
         if self.coordinate == "sigma0":
             relative = 1.0 - deviation[0] / (2.0 * self.psi[0])
             psi[0] = self.psi[0] / relative**2 if relative > 0 else np.nan
@@ -100,20 +101,21 @@ class BackMap:
             return False
         weights, psi = self.weights_and_shape(theta)
         must = list(positive_weights(self.model))
-        fine = all(_is_possible(s, value) for s, value in zip(self.model.shape, psi, strict=True))
+        fine = all(_is_in_domain(s, value) for s, value in zip(self.model.shape, psi, strict=True))
         return fine and bool((weights[must] > 0).all())
 
     def jacobian(self, theta: Vector) -> Matrix:
         """Derivatives of the natural parameters, by central differences."""
         columns = []
         for a in range(len(theta)):
+            # Relative step; coefficients of 0 get one in units of the first, as ratios to it count.
             h = 1e-6 * max(abs(theta[a]), 1e-6 * abs(theta[0]) * max(1.0, *self.psi.tolist()))
             step = np.where(np.arange(len(theta)) == a, h, 0.0)
             columns.append((self.values(theta + step) - self.values(theta - step)) / (2 * h))
         return np.column_stack(columns)
 
 
-def _is_possible(shape: Shape, value: float) -> bool:
+def _is_in_domain(shape: Shape, value: float) -> bool:
     """Whether psi is in the model's domain: only linear ranges bound it, others are to search."""
     if shape.scale == "log":
         return bool(0 < value < np.inf)
@@ -123,7 +125,7 @@ def _is_possible(shape: Shape, value: float) -> bool:
 def nominal_point(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
     """Nominal psi and ratios of the weights to the first."""
     if isinstance(nominal, RewardPrior):
-        return _of_reward_prior(model, nominal)
+        return _nominal_point_of_reward_prior(model, nominal)
     shape = [s.name for s in model.shape]
     others = list(model.weights[1:])
     missing = [name for name in shape if name not in nominal]
@@ -133,13 +135,13 @@ def nominal_point(model: Model, nominal: Nominal) -> tuple[Vector, Vector]:
             f"got none for {', '.join(missing)}. Give all shape parameters."
         )
     for name, value in nominal.items():
-        _check(model, name, value, [*shape, *others])
+        _check_nominal_value(model, name, value, [*shape, *others])
     psi = [float(nominal[name]) for name in shape]
     ratios = [1.0, *(float(nominal.get(name, 0.0)) for name in others)]
     return np.array(psi), np.array(ratios)
 
 
-def _check(model: Model, name: str, value: float, known: list[str]) -> None:
+def _check_nominal_value(model: Model, name: str, value: float, known: list[str]) -> None:
     if name not in known:
         raise DataError(
             f"nominal must hold shape parameters, and ratios of weights to the first: "
@@ -149,12 +151,12 @@ def _check(model: Model, name: str, value: float, known: list[str]) -> None:
     if not np.isfinite(value):
         raise DataError(f"nominal {name} must be finite; got {value}. Correct it.")
     for shape in model.shape:
-        if shape.name == name and not _is_possible(shape, float(value)):
+        if shape.name == name and not _is_in_domain(shape, float(value)):
             rule = "be > 0" if shape.scale == "log" else f"lie in {shape.low:g}..{shape.high:g}"
             raise DataError(f"nominal {name} must {rule}; got {value:g}. Correct it.")
 
 
-def _of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[Vector, Vector]:
+def _nominal_point_of_reward_prior(model: Model, nominal: RewardPrior) -> tuple[Vector, Vector]:
     point = Declared(model).nominal_point
     if point is None:
         raise DataError(
@@ -215,12 +217,12 @@ def fit_linearized(
     """
     refuse_no_model(model)
     data = as_episodes(episodes)
-    found = _fit(data, model, nominal, coordinate, constrained)
+    found = _fit_about_nominal(data, model, nominal, coordinate, constrained)
     validity = found.validity
     assert validity is not None
     if not validity.valid and np.isfinite(validity.ratio):
         low, high = validity.bounds
-        _warn(
+        _warn_about_linearization(
             f"The linearised estimate lies {validity.ratio:.4g} nominal values from its nominal "
             f"point (bounds {low:.4g} and {high:.4g}), which is not a small "
             "deviation: its shape parameters mean nothing."
@@ -267,37 +269,37 @@ def fit_linearized_each(
     data = as_episodes(episodes)
     for episode in data:
         by_subject.setdefault(episode.subject, []).append(episode)
-    told = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
-    if not told:
+    with_scored = [s for s, mine in by_subject.items() if any(e.n_decisions for e in mine)]
+    if not with_scored:
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
     workers = available_threads() if threads is None else threads
-    with progress("Fitting subjects", len(told)) as advance:
+    with progress("Fitting subjects", len(with_scored)) as advance:
 
         def fit_one(subject: Any) -> Estimate:
             mine = tuple(by_subject[subject])
-            found = _fit(mine, model, nominal, coordinate, constrained, subject)
+            found = _fit_about_nominal(mine, model, nominal, coordinate, constrained, subject)
             advance(1)
             return found
 
         if workers == 1:
-            estimates = [fit_one(subject) for subject in told]
+            estimates = [fit_one(subject) for subject in with_scored]
         else:
             with ThreadPoolExecutor(workers) as pool:
-                estimates = list(pool.map(fit_one, told))
-    left_out = tuple(s for s in by_subject if s not in set(told))
-    found = Estimates.of_each(told, estimates, left_out)
+                estimates = list(pool.map(fit_one, with_scored))
+    left_out = tuple(s for s in by_subject if s not in set(with_scored))
+    found = Estimates.of_each(with_scored, estimates, left_out)
     if found.n_valid < len(found):
-        _warn(
+        _warn_about_linearization(
             f"{len(found) - found.n_valid} of {len(found)} linearised estimates lie outside their "
             "range of validity: their shape parameters mean nothing."
         )
     return found
 
 
-def _fit(
+def _fit_about_nominal(
     episodes: tuple[Any, ...],
     model: Model,
     nominal: Nominal,
@@ -320,7 +322,7 @@ def _fit(
         )
     )
     bounds = validity_bounds(problem, psi)
-    limits = _constraints(problem, choices, psi, bounds) if constrained else None
+    limits = _validity_constraints(problem, choices, psi, bounds) if constrained else None
     estimate = fit_choices(choices, constraints=limits)
     subjects = {episode.subject for episode in episodes}
     if subject is None and len(subjects) == 1:
@@ -357,7 +359,7 @@ def validity_bounds(problem: Problem, psi: Vector) -> tuple[float, float]:
     return -1.0, highest / float(psi[0])
 
 
-def _constraints(
+def _validity_constraints(
     problem: Problem, choices: Choices, psi: Vector, bounds: tuple[float, float]
 ) -> Constraints:
     """theta_1 >= 0, and low <= psi_q + theta_q / theta_1 <= high, which is linear in theta too."""
@@ -396,13 +398,14 @@ def _with_validity(
         exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
     model, source = problem.model, estimate.source
     assert isinstance(source, ChoiceSource)
+    # A finite estimate that maps back to no parameters is not one of the model.
     outside = bool(np.isfinite(theta).all()) and not np.isfinite(exact)
     doubt = (estimate.message,) if outside and not estimate.converged else ()
     return replace(
         estimate,
         status=OUTSIDE if outside else estimate.status,
         message=outside_model_sentence() if outside else estimate.message,
-        notes=(*doubt, *estimate.notes, *_notes(ratio, bounds, exact)),
+        notes=(*doubt, *estimate.notes, *_validity_notes(ratio, bounds, exact)),
         source=replace(source, model=model, model_words=model_words(model)),
         validity=Validity(
             nominal=nominal,
@@ -419,7 +422,7 @@ def _with_validity(
     )
 
 
-def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str, ...]:
+def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str, ...]:
     low, high = bounds
     said = f"Linearised: Delta / nominal = {ratio:.4g}, bounds {low:.4g} and {high:.4g}"
     small = is_small_deviation(ratio, bounds)
@@ -432,7 +435,7 @@ def _notes(ratio: float, bounds: tuple[float, float], exact: float) -> tuple[str
     return said + ending, likelihood
 
 
-def _warn(said: str) -> None:
+def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
             f"{said} "
@@ -464,16 +467,18 @@ def compare_nominals(
     different points belong to different models, so the exact one must be used.
     """
     mine = as_episodes(episodes)
-    fits = [_fit(mine, model, nominal, "delta", False) for nominal in nominals]
-    return sorted(fits, key=_exactly, reverse=True)
+    fits = [_fit_about_nominal(mine, model, nominal, "delta", False) for nominal in nominals]
+    return sorted(fits, key=_exact_log_likelihood, reverse=True)
 
 
-def _exactly(estimate: Estimate) -> float:
+def _exact_log_likelihood(estimate: Estimate) -> float:
     assert estimate.validity is not None
+    # Estimates outside the model have no exact likelihood: they are sorted last.
     return float(np.nan_to_num(estimate.validity.exact_log_likelihood, nan=-np.inf))
 
 
-MIN_DEFICIT = 1e-6  # log-units below the highest optimum at which an end is reported as lower
+# Log-units below the highest optimum that are reported: less is the tolerance of the search.
+MIN_DEFICIT = 1e-6
 
 
 def relinearize(
@@ -495,13 +500,14 @@ def relinearize(
     problem = Problem(model, as_episodes(episodes))
     psi, _ = nominal_point(model, nominal)
     if not len(problem.chosen) or not problem.n_shape:
-        return fit_model(problem.episodes, model)  # says what is missing; nothing to linearise
+        return fit_model(problem.episodes, model)
     profiles = problem.profiles
     grids, best = grid_search(profiles)
     lost = lacks_finite_maximum(profiles, best)
+    # Without finite weights there is nothing to linearise about: the exact search decides.
     if lost[0]:
         return estimate_at(problem, grids[0], best_optima(profiles, grids, lost)[0])
-    reached = _repeated(problem, psi, max_steps)
+    reached = _relinearize_until_no_gain(problem, psi, max_steps)
     optimum = best_optima(profiles, grids, lost, reached.alone())[0]
     estimate = estimate_at(problem, grids[0], optimum)
     if optimum.point.value <= reached.point.value + MIN_DEFICIT:
@@ -513,16 +519,17 @@ def relinearize(
     return replace(estimate, notes=(*estimate.notes, note))
 
 
-def _repeated(problem: Problem, psi: Vector, max_steps: int) -> Optimum:
+def _relinearize_until_no_gain(problem: Problem, psi: Vector, max_steps: int) -> Optimum:
     low, high = problem.bounds[:, 0], problem.bounds[:, 1]
     u = np.clip(problem.to_unconstrained(psi), low, high)
-    value, theta = _exact(problem, u)
+    value, theta = _exact_value_and_weights(problem, u)
     for _ in range(max_steps):
         step = _linearized_step(problem, u, theta)
         trial = None
+        # A linearised step overshoots where the model is curved: halve it, until no digit moves.
         while float(np.abs(step).max()) > 1e-10:
             at = np.clip(u + step, low, high)
-            trial = _exact(problem, at)
+            trial = _exact_value_and_weights(problem, at)
             if trial[0] > value:
                 break
             trial, step = None, step / 2
@@ -532,7 +539,7 @@ def _repeated(problem: Problem, psi: Vector, max_steps: int) -> Optimum:
     return newton_from(problem, problem.from_unconstrained(u))
 
 
-def _exact(problem: Problem, u: Vector) -> tuple[float, Vector]:
+def _exact_value_and_weights(problem: Problem, u: Vector) -> tuple[float, Vector]:
     found = problem.inner(problem.choices(problem.from_unconstrained(u)))
     return found.value, found.theta
 
@@ -540,6 +547,7 @@ def _exact(problem: Problem, u: Vector) -> tuple[float, Vector]:
 def _linearized_step(problem: Problem, u: Vector, theta: Vector) -> Vector:
     """Step of psi by the linearised model, in unconstrained units, at most 2."""
     psi = problem.from_unconstrained(u)
+    # Ratios to a first weight of 0 or less mean nothing: a fixed step upwards leaves such a psi.
     if not theta[0] > 0:
         return np.full(len(psi), 0.5)
     choices = linearized_choices(problem, psi, theta / theta[0])
@@ -547,5 +555,6 @@ def _linearized_step(problem: Problem, u: Vector, theta: Vector) -> Vector:
     if not np.isfinite(found.theta).all() or found.theta[0] <= 0:
         return np.full(len(psi), 0.5)
     deviation = found.theta[len(theta) :] / found.theta[0]
+    # Steps are cut off at 2 unconstrained units, because a linearisation holds near psi only.
     step = deviation / problem.stretch(psi)
     return np.asarray(np.clip(step, -2.0, 2.0))

@@ -10,7 +10,7 @@ import numpy as np
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
 from penchant.inference.fit import History, fit_model
-from penchant.inference.maps import check_map
+from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import estimate_without_data
@@ -79,6 +79,7 @@ def fit_so_far(
     histories: Sequence[History], model: Model, prior: Prior | MapPrior | None = None
 ) -> Estimate:
     """Estimate that `fit` makes of some blocks; an empty one before any decision."""
+    # A block that has just begun is empty, which a fit would refuse.
     played = tuple(one for one in histories if one.n_events)
     if any(one.n_decisions for one in played):
         return fit_model(played, model, parameter_prior=prior)
@@ -103,8 +104,10 @@ class Live(Result):
         self.model = model
         self.parameter_prior = parameter_prior
         self._takes_offers = bool(Declared(model).attributes)
+        # Offers cannot be empty: the first one says which attributes they have.
         self._before: tuple[History, ...] = ()
         self._present: History | None = None if self._takes_offers else Episode([], [])
+        # Compile now: during a session a pause of seconds would keep a participant waiting.
         compile_fits(model, parameter_prior)
 
     @property
@@ -191,12 +194,13 @@ class Live(Result):
             after=after,
             available=available,
         )
-        self._check_told(longer)
+        self._check_declared_columns(longer)
         if reward is not None and longer.executed[-1] != NOTHING and np.isnan(longer.rewards[-1]):
             raise DataError(
                 f"reward must be a number; got {reward!r} at decision {present.n_events}. "
                 "Pass None for the last reward of a play where it is not known."
             )
+        # All checks come before the assignment, so that a refused decision leaves nothing behind.
         n_options = Declared(self.model).n_options or np.iinfo(np.int64).max
         if max(longer.chosen[-1], longer.executed[-1]) >= n_options:
             longer.check_options(n_options)
@@ -220,7 +224,7 @@ class Live(Result):
         assert self._present is None or isinstance(self._present, Offers)
         self._present = one if self._present is None else self._present.joined(one)
 
-    def _check_told(self, episode: Episode) -> None:
+    def _check_declared_columns(self, episode: Episode) -> None:
         told = Declared(self.model)
         for role, names, given in (
             ("before", told.before, episode.before),
@@ -236,8 +240,6 @@ class Live(Result):
     def estimate(self) -> Estimate:
         """Estimate that `fit` makes of all blocks; an empty one before any decision."""
         return fit_so_far(self.episodes, self.model, self.parameter_prior)
-
-    # -- what it says, and to go on later ----------------------------------------------------------
 
     def table(self) -> Table:
         """The current estimate as a table."""
@@ -275,6 +277,7 @@ class Live(Result):
             Where they are not of the library, and so not in the document.
         """
         check_kept(document, "Live", ("model", "prior", "blocks"))
+        # Models and priors of users are not in the document, and have to be given again.
         known = prior_of(document) if prior is None else prior
         again = cls(model_of(document["model"], model), known)
         blocks = tuple(decode(block) for block in document["blocks"])

@@ -20,7 +20,7 @@ from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference import predict
 from penchant.inference.calibrated import calibrated_intervals
-from penchant.inference.intervals import profile_intervals, profile_positions, values_at
+from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
 from penchant.inference.profile.profiles import Problem, Profiles
@@ -123,12 +123,10 @@ class ModelSource(EstimateSource):
             )
         return Problem(self.model, self.data, self.prior)
 
-    # -- natural parameters ----------------------------------------------------------------------
-
     def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
         naturals = natural_parameters(self.model)
-        slopes = np.array([n.gradient(*self._split(found)) for n in naturals])
+        slopes = np.array([n.gradient(*self._weights_and_psi(found)) for n in naturals])
         values = np.array([self.value_of(found, n) for n in naturals])
         return tuple(n.name for n in naturals), values, delta_method(found.covariance, slopes)
 
@@ -140,7 +138,7 @@ class ModelSource(EstimateSource):
         """Whether some natural parameter is a ratio of weights, and its interval Fieller's."""
         return any(n.is_ratio for n in natural_parameters(self.model))
 
-    def _split(self, found: EstimateFields) -> tuple[Vector, Vector]:
+    def _weights_and_psi(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 
     def value_of(self, found: EstimateFields, natural: Natural) -> float:
@@ -149,26 +147,27 @@ class ModelSource(EstimateSource):
         It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
         shape parameter at a limit has the limit's value.
         """
-        weights, psi = self._split(found)
+        weights, psi = self._weights_and_psi(found)
         if natural.is_shape:
             if self.optimum.at_bound.any():
                 psi = psi_at_limits(self.model.shape, self.optimum, psi)
             with np.errstate(divide="ignore"):
                 return natural.value(weights, psi)
-        gone = weights[natural.index] != 0.0  # a weight of 0 makes up for nothing
-        gone &= natural.name in self._undefined
+        # A weight of 0 stays 0 wherever psi goes: its parameter is defined at the limit too.
+        gone = weights[natural.index] != 0.0
+        gone &= natural.name in self._undefined_names
         if gone or not np.isfinite(weights[list(natural.weights)]).all():
             return float("nan")
         return natural.value(weights, psi)
 
     @cached_property
-    def _undefined(self) -> frozenset[str]:
+    def _undefined_names(self) -> frozenset[str]:
         if not self.optimum.at_bound.any():
             return frozenset()
         return parameters_undefined_at_limits(self.model.shape, self.optimum)
 
-    def _error(self, found: EstimateFields, natural: Natural) -> float:
-        slope = natural.gradient(*self._split(found))
+    def _standard_error(self, found: EstimateFields, natural: Natural) -> float:
+        slope = natural.gradient(*self._weights_and_psi(found))
         used = np.flatnonzero(slope)
         if len(used) == 1:
             only = used[0]
@@ -181,17 +180,19 @@ class ModelSource(EstimateSource):
         """Natural parameters of each estimate, with intervals computed together."""
         naturals = natural_parameters(self.model)
         ends = _intervals(found, naturals, level, kind, rng)
-        return [_source(e)._within(e, naturals, mine) for e, mine in zip(found, ends, strict=True)]
+        return [
+            _source(e)._parameters(e, naturals, mine) for e, mine in zip(found, ends, strict=True)
+        ]
 
-    def _within(
+    def _parameters(
         self, found: EstimateFields, naturals: Sequence[Natural], low_high: Matrix
     ) -> tuple[Parameter, ...]:
-        lost = self._undefined
+        lost = self._undefined_names
         return tuple(
             Parameter(
                 natural.name,
                 self.value_of(found, natural),
-                float("nan") if natural.name in lost else self._error(found, natural),
+                float("nan") if natural.name in lost else self._standard_error(found, natural),
                 float(low),
                 float(high),
             )
@@ -215,8 +216,6 @@ class ModelSource(EstimateSource):
         told = found.status, found.message, found.n_decisions
         return BeliefMap.of(fits, *told, model.locations)
 
-    # -- intervals -------------------------------------------------------------------------------
-
     def intervals(
         self,
         found: Sequence[Estimate],
@@ -231,7 +230,8 @@ class ModelSource(EstimateSource):
         known = self._naturals(space)
         all_names = [n.name for n in known]
         posterior_sample = [all_names.index(name) for name in names]
-        if kind == "calibrated":  # the lattice of the draws is laid for all parameters
+        # Calibrated ends depend on a lattice around all intervals, which a subset must not change.
+        if kind == "calibrated":
             return _intervals(found, known, level, kind, rng, n_drawn)[:, posterior_sample]
         return _intervals(found, [known[i] for i in posterior_sample], level, kind)
 
@@ -243,13 +243,13 @@ class ModelSource(EstimateSource):
 
     def wald(self, found: EstimateFields, natural: Natural, level: float) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
-        if natural.name in self._undefined:
+        if natural.name in self._undefined_names:
             return np.nan, np.nan
         if natural.moved is not natural:
             ends = np.array(self.wald(found, natural.moved, level)[::-1])
             low, high = natural.values_at(ends, self.model.shape)
             return float(low), float(high)
-        weights, psi = self._split(found)
+        weights, psi = self._weights_and_psi(found)
         if natural.is_ratio:
             pair = list(natural.weights)
             fraction = fieller_interval(
@@ -257,25 +257,23 @@ class ModelSource(EstimateSource):
             )
             known = fraction.kind in ("bounded", "unknown")
             return (fraction.low, fraction.high) if known else (-np.inf, np.inf)
-        # a shape parameter counts as it is, also where it is at a limit
+        # At a limit too a shape parameter counts as it is: the curvature was measured there.
         value = natural.value(weights, psi) if natural.is_shape else self.value_of(found, natural)
-        half = float(normal_isf((1 - level) / 2)) * self._error(found, natural)
+        half = float(normal_isf((1 - level) / 2)) * self._standard_error(found, natural)
         if natural.is_positive(self.model.shape) and value > 0:
             with np.errstate(over="ignore"):
                 factor = np.exp(half / value)
             return float(value / factor), float(value * factor)
         bounded = natural.is_curve and np.isfinite(natural.ends(self.model.shape)).all()
         if natural.is_shape or bounded:
-            # a linear range, such as 0 to 1, is all there is
-            return _inside(value, half, *natural.ends(self.model.shape))
+            # Values beyond a linear range, such as 0 to 1, do not exist.
+            return _log_odds_interval(value, half, *natural.ends(self.model.shape))
         return value - half, value + half
 
     @cached_property
     def drawn(self) -> dict[tuple[Any, ...], Matrix]:
         """Calibrated intervals found so far, by parameter, level, seed and number of draws."""
         return {}
-
-    # -- covariances and tests -------------------------------------------------------------------
 
     def robust(self, found: EstimateFields) -> Matrix:
         """Sandwich covariance of weights and shape parameters (HC0)."""
@@ -304,7 +302,8 @@ class ModelSource(EstimateSource):
                 f"{found.status!r}. Use a parameter_prior."
             )
         room = np.array(
-            [np.inf] * self.n_weights + [_distances_to_ends(s, v) for s, v in self._shapes(found)]
+            [np.inf] * self.n_weights
+            + [_distance_to_nearer_end(s, v) for s, v in self._shapes(found)]
         )
 
         def at(theta: Vector) -> Vector:
@@ -314,7 +313,7 @@ class ModelSource(EstimateSource):
         return numerical_jacobian(at, found.theta, np.minimum(errors, room))
 
     def _shapes(self, found: EstimateFields) -> list[tuple[Any, float]]:
-        return list(zip(self.model.shape, self._split(found)[1].tolist(), strict=True))
+        return list(zip(self.model.shape, self._weights_and_psi(found)[1].tolist(), strict=True))
 
     def likelihood_ratio_test(self, found: EstimateFields, hypothesis: Any) -> TestResult:
         """Likelihood-ratio test of one parameter, all others maximised on the path to its value."""
@@ -342,18 +341,16 @@ class ModelSource(EstimateSource):
             raise DataError(
                 f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
             )
-        centre = natural.value(*self._split(found))
+        centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
         start = self.optimum.point.psi
         held = profile_along(self.problem(), natural, path, start)[-1]
         statistic = max(2 * (found.log_likelihood - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
-    # -- predictions -----------------------------------------------------------------------------
-
     def working_psi(self, found: EstimateFields) -> Vector:
         """psi to compute with: any value will do where a weight of 0 leaves it without meaning."""
-        weights, psi = self._split(found)
+        weights, psi = self._weights_and_psi(found)
         if not np.isfinite(weights).all():
             return psi
         return np.where(np.isnan(psi), self.optimum.point.psi, psi)
@@ -362,11 +359,11 @@ class ModelSource(EstimateSource):
         """Choice probabilities of every decision scored: (n_decisions, n_options)."""
         if available is not None:
             raise DataError("available must be left out for a model; got one. Episodes have it.")
-        work: Any = predict.Predicted(self.model, *self._working(found))
+        work: Any = predict.OptionPredictor(self.model, *self._working(found))
         if average and isinstance(self.prior, PopulationPrior):
-            work = predict.PredictedOverPosterior(self.model, self.posterior_sample)
+            work = predict.PosteriorAveragePredictor(self.model, self.posterior_sample)
         elif average:
-            work = predict.PredictedOnAverage(self.model, self.profile, self.optimum)
+            work = predict.ProfileAveragePredictor(self.model, self.profile, self.optimum)
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
         return work(self.problem().episodes if data is None else data)
@@ -381,15 +378,13 @@ class ModelSource(EstimateSource):
     def log_likelihoods(self, found: EstimateFields, data: Any) -> Any:
         """Log-probability of each decision scored."""
         if isinstance(data, SubjectScan):
-            work = predict.PredictedChosen(self.model, *self._working(found))
+            work = predict.ChosenOptionPredictor(self.model, *self._working(found))
             return data.map_subjects(work, "Predicting")
         episodes = self.problem().episodes if data is None else record.as_episodes(data)
         return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
-        return self._split(found)[0], self.working_psi(found)
-
-    # -- data ------------------------------------------------------------------------------------
+        return self._weights_and_psi(found)[0], self.working_psi(found)
 
     def attached(self, found: EstimateFields, data: Any) -> ModelSource:
         """Source with its episodes attached again."""
@@ -434,18 +429,19 @@ def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vecto
     return found
 
 
-def _distances_to_ends(shape: Any, value: float) -> float:
+def _distance_to_nearer_end(shape: Any, value: float) -> float:
     return float(min(value - shape.low, shape.high - value))
 
 
-def _inside(value: float, half: float, low: float, high: float) -> tuple[float, float]:
+def _log_odds_interval(value: float, half: float, low: float, high: float) -> tuple[float, float]:
     """Interval inside a range, from half its length on the range's own scale, by log-odds.
 
-    >>> [round(end, 3) for end in _inside(0.9, 0.15, 0.0, 1.0)]
+    >>> [round(end, 3) for end in _log_odds_interval(0.9, 0.15, 0.0, 1.0)]
     [0.63, 0.979]
     """
     share, width = (value - low) / (high - low), high - low
-    if not 0 < share < 1:  # at a bound there are no log-odds
+    # Log-odds are infinite at a bound: cut the plain interval off instead.
+    if not 0 < share < 1:
         return max(value - half, low), min(value + half, high)
     centre, away = special.logit(share), half / width / (share * (1 - share))
     ends = low + width * special.expit(np.array([centre - away, centre + away]))
@@ -479,10 +475,11 @@ def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], leve
         shared = [k for k in lost if natural.is_shape and np.isnan(found[k].psi[natural.index])]
         others = [k for k in lost if k not in shared]
         if shared:
-            ends[shared, a] = _consistent([found[k] for k in shared], natural)
+            ends[shared, a] = _supremum_intervals([found[k] for k in shared], natural)
         if others:
             mine = [found[k] for k in others]
-            with np.errstate(over="ignore", invalid="ignore"):  # weights that go to infinity
+            # Weights that go to infinity overflow on the way, which is no reason to warn.
+            with np.errstate(over="ignore", invalid="ignore"):
                 ends[others, a] = _profile_intervals(mine, [natural], level)[:, 0]
     return ends
 
@@ -493,7 +490,7 @@ def _profiles_of(found: Sequence[Estimate]) -> Profiles:
     return Profiles(first.model, groups, first.prior)
 
 
-def _consistent(found: Sequence[Estimate], natural: Natural) -> Matrix:
+def _supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
     """Values of a shape parameter at which the likelihood reaches its supremum.
 
     A model of one rate may know its points of indifference; else they are searched for.
@@ -503,11 +500,11 @@ def _consistent(found: Sequence[Estimate], natural: Natural) -> Matrix:
     ends = np.array([(np.nan, np.nan) if pair is None else pair for pair in known])
     unknown = [k for k, pair in enumerate(known) if pair is None]
     if unknown:
-        ends[unknown] = _searched([found[k] for k in unknown], natural)
+        ends[unknown] = _search_supremum_intervals([found[k] for k in unknown], natural)
     return ends
 
 
-def _searched(found: Sequence[Estimate], natural: Natural) -> Matrix:
+def _search_supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
     profiles = _profiles_of(found)
     positions = separated_interval(
         profiles,
@@ -516,7 +513,7 @@ def _searched(found: Sequence[Estimate], natural: Natural) -> Matrix:
         np.array([e.log_likelihood for e in found]),
         natural.index,
     )
-    return np.sort(values_at(profiles, natural, positions), axis=1)
+    return np.sort(natural_values_at(profiles, natural, positions), axis=1)
 
 
 @dataclass(frozen=True)
@@ -540,11 +537,11 @@ class _ProfiledEstimates:
             _profiles_of(mine),
             [_source(e).searched for e in mine],
             [_source(e).optimum for e in mine],
-            np.stack([_rising(e) for e in mine]),
+            np.stack([_directions_of_rise(e) for e in mine]),
         )
 
 
-def _rising(estimate: Estimate) -> Vector:
+def _directions_of_rise(estimate: Estimate) -> Vector:
     """Sign of the direction in which each weight has no finite maximum, 0 where it has."""
     separation = estimate.diagnostics.separation
     direction = {} if separation is None else separation.direction
@@ -564,11 +561,7 @@ def _profile_intervals(
 
 
 def _calibrated_intervals(
-    found: Sequence[Estimate],
-    naturals: Sequence[Natural],
-    level: float,
-    rng: Rng,
-    n_drawn: int,
+    found: Sequence[Estimate], naturals: Sequence[Natural], level: float, rng: Rng, n_drawn: int
 ) -> Matrix:
     seed = checked_seed(rng, n_drawn, _source(found[0]).prior is not None)
     asked = tuple(naturals), level, seed, n_drawn

@@ -29,7 +29,8 @@ from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE
 from penchant.softmax.solve import maximum_likelihood
 
-N_DECISIONS = 48  # of a history: enough for a finite maximum in most models, and quick to fit
+# Decisions of a synthetic history: with fewer most models lack a maximum, and less is compiled.
+N_DECISIONS = 48
 
 
 def compile_fits(model: Model, prior: Prior | MapPrior | None = None) -> None:
@@ -42,7 +43,7 @@ def compile_fits(model: Model, prior: Prior | MapPrior | None = None) -> None:
         f"penchant: compiling all that fits of {type(model).__name__} can need, once, at the start."
     )
     with announce_compilation(words), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # nobody asked for these fits
+        warnings.simplefilter("ignore")
         for history in synthetic_histories(model):
             with suppress(Exception):
                 fit_model((history,), model, parameter_prior=prior)
@@ -59,7 +60,8 @@ def _compile_checks(problem: Problem) -> None:
     problem.profiles.without_small_differences(points, NEGLIGIBLE_DIFFERENCE)
     maximum_likelihood(problem.choices(psi), problem.positive, threads=1)
     x, chosen = problem.variables(psi), problem.chosen
-    available = np.ones(x.shape[:2], dtype=bool)  # sets of different sizes
+    # Choice sets of different sizes take a path of their own through the compiled likelihood.
+    available = np.ones(x.shape[:2], dtype=bool)
     available[0, np.arange(x.shape[1]) != chosen[0]] = False
     likelihood_of(Choices.from_arrays(x, chosen, available=available), 1).spread()
 
@@ -86,7 +88,7 @@ def synthetic_histories(model: Model) -> Iterator[History]:
         (rng.integers(n_options, size=n), np.abs(paid)),
     ):
         yield _history(model, chosen, rewards, rng)
-    # two options have functions of their own
+    # Two options are computed by functions of their own, which more options do not compile.
     if Declared(model).attributes:
         for chosen in (one[:1], one, rng.integers(3, size=n)):
             yield _offers(model, chosen, rng, n_options=3)

@@ -43,16 +43,17 @@ PROPOSAL_DF = 7.0
 
 
 @cache
-def sobol(n: int, count: int) -> Matrix:
+def sobol_points(n: int, count: int) -> Matrix:
     """Quasi-random points (count, n) in the unit cube, the same ones every time."""
-    from scipy.stats import qmc  # costly, and rarely needed
+    # scipy.stats takes long to import, and few predictions need it.
+    from scipy.stats import qmc
 
     return np.asarray(qmc.Sobol(n, rng=np.random.default_rng(20260101)).random(count))
 
 
 def quasi_random(n: int, count: int) -> Matrix:
     """Quasi-random points of a standard Student t, each with its opposite: (count, n)."""
-    u = np.clip(sobol(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
+    u = np.clip(sobol_points(n + 1, (count + 1) // 2), 1e-6, 1 - 1e-6)
     z = special.ndtri(u[:, :n])
     divisor = np.sqrt(special.chdtri(PROPOSAL_DF, u[:, n]) / PROPOSAL_DF)
     own = z / divisor[:, None]
@@ -84,16 +85,20 @@ def log_t(away: Matrix, factor: Matrix) -> Matrix:
     return np.asarray(constant - level - 0.5 * (PROPOSAL_DF + n) * np.log1p(squared / PROPOSAL_DF))
 
 
-# Posterior sample: numbers of points, and mixture of proposals of the shape parameters.
-N_SHAPE_POINTS = {0: 1, 1: 64, 2: 128}  # points of psi, by the number of shape parameters
+# Points of psi by number of shape parameters: powers of 2, for which Sobol points are balanced.
+N_SHAPE_POINTS = {0: 1, 1: 64, 2: 128}
 N_SHAPE_POINTS_MANY = 256
-N_POINTS = 1024  # of psi and weights together
+# Points of psi and weights together: more cost in proportion, and reduce errors slowly.
+N_POINTS = 1024
 # Shares drawn about the optimum, from cells of the grid, which has other maxima, and from the
 # population, which bounds the importance weights where both are wrong.
 PROPOSAL_SHARES = (0.45, 0.45, 0.1)
-PROPOSAL_INFLATION = 1.3  # of the width by the curvature: a proposal must be wider than its target
-MAX_PRIOR_SDS = 6.0  # standard deviations of the population that cells at an end reach to
-MIN_POSTERIOR_WEIGHT = 1e-7  # below it a point changes no digit of a probability that is shown
+# Factor of the width by the curvature: narrower proposals leave importance weights unbounded.
+PROPOSAL_INFLATION = 1.3
+# Standard deviations of the population that the outermost cells reach to: beyond is no mass.
+MAX_PRIOR_SDS = 6.0
+# Points with less posterior weight are left out: they change no digit that is shown.
+MIN_POSTERIOR_WEIGHT = 1e-7
 
 
 class PosteriorSample(NamedTuple):
@@ -117,17 +122,18 @@ def draw_posterior_sample(
 ) -> PosteriorSample:
     """Importance sample of the posterior of the only subject of `profiles`, under a population."""
     coordinates, q = known.coordinates, known.coordinates.n_shape
-    h_shape, density, near = _shapes(known, grid, optimum)
+    h_shape, density, near = _propose_shape_points(known, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
     points = profiles.solve(subject, psi, near, with_derivatives=False)
     h = coordinates.from_parts(points.theta, psi)
-    h[:, :q] = h_shape  # beyond the range of a shape parameter it counts as its end
+    # psi is clipped to its range, but the proposal's density belongs to the point that was drawn.
+    h[:, :q] = h_shape
     right = np.isfinite(h).all(axis=1) & np.isfinite(points.value)
     psi, h, subject = psi[right], h[right], subject[right]
     turned = random_rotations(len(h), coordinates.n_weights)
     parts = [
-        _about(profiles, known, psi[begin:end], h[begin:end], turned[begin:end])
+        _sample_weights(profiles, known, psi[begin:end], h[begin:end], turned[begin:end])
         for begin, end in profiles.portions(subject)
     ]
     theta, log_share = (np.concatenate(both) for both in zip(*parts, strict=True))
@@ -136,26 +142,30 @@ def draw_posterior_sample(
     return PosteriorSample(psi, theta, share / share.sum())
 
 
-def _shapes(known: OnLinks, grid: Grid, optimum: Optimum) -> tuple[Matrix, Vector, Matrix]:
+def _propose_shape_points(
+    known: OnLinks, grid: Grid, optimum: Optimum
+) -> tuple[Matrix, Vector, Matrix]:
     """Points of the shape parameters on their links, log-densities, and weights to start from."""
     q = known.coordinates.n_shape
     if not q:
         return np.empty((1, 0)), np.zeros(1), optimum.point.theta[None]
-    low, high = _cells(known, grid)
+    low, high = _cell_corners(known, grid)
     volume = (high - low).prod(axis=1)
     finite = np.isfinite(grid.values)
     mass = volume * np.exp(np.where(finite, grid.values, -np.inf) - grid.values[finite].max())
     mass /= mass.sum()
     centre = known.coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[0, :q]
-    about = _Normal(centre, _width(known, grid, optimum))
+    about = _Normal(centre, _proposal_factor(known, grid, optimum))
     far = _Normal(known.mean[:q], np.linalg.cholesky(np.linalg.inv(known.precision)[:q, :q]))
-    sample = sobol(q + 1, N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY))
+    sample = sobol_points(q + 1, N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY))
     edges = np.cumsum(PROPOSAL_SHARES)
     kind = np.searchsorted(edges, sample[:, 0], side="right")
     rank = (sample[:, 0] - edges[0]) / PROPOSAL_SHARES[1]
     cell = np.minimum(np.searchsorted(np.cumsum(mass), rank), len(mass) - 1)
     on_cells = low[cell] + sample[:, 1:] * (high - low)[cell]
-    h = np.choose(kind[:, None], [about.at(sample[:, 1:]), on_cells, far.at(sample[:, 1:])])
+    h = np.choose(
+        kind[:, None], [about.quantiles(sample[:, 1:]), on_cells, far.quantiles(sample[:, 1:])]
+    )
     inside = ((h[:, None] >= low) & (h[:, None] < high)).all(axis=2)
     flat = (inside * (mass / volume)).sum(axis=1)
     density = (
@@ -173,19 +183,19 @@ class _Normal(NamedTuple):
     mean: Vector
     factor: Matrix
 
-    def at(self, ranks: Matrix) -> Matrix:
+    def quantiles(self, ranks: Matrix) -> Matrix:
         """Quantiles (n, q) of points in the unit cube."""
         z = special.ndtri(np.clip(ranks, 1e-9, 1 - 1e-9))
         return np.asarray(self.mean + z @ self.factor.T)
 
     def density(self, h: Matrix) -> Vector:
-        """Log-density at points (n, q)."""
+        """Probability density at points (n, q)."""
         z = np.linalg.solve(self.factor, (h - self.mean).T)
         level = np.abs(np.diag(self.factor)).prod() * (2 * np.pi) ** (len(self.mean) / 2)
         return np.asarray(np.exp(-0.5 * (z**2).sum(axis=0)) / level)
 
 
-def _cells(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
+def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
     """Lower and upper corners (n_psi, q) of the grid's cells on the links.
 
     Cells at an end reach as far as the population does.
@@ -208,13 +218,14 @@ def _cells(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
     return low, high
 
 
-def _width(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
+def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
     coordinates, q = known.coordinates, known.coordinates.n_shape
     shape, order = coordinates.shape, coordinates.shape_order()
     h = coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[:, :q]
     _, slope = coordinates.psi(h)
     stretch = np.array([float(s.stretch(p)) for s, p in zip(shape, optimum.point.psi, strict=True)])
-    own = (slope[0] / stretch)[order]  # unconstrained units in one of the link
+    # Curvatures are in unconstrained units, proposals in those of the link: convert.
+    own = (slope[0] / stretch)[order]
     precision = optimum.curvature[np.ix_(order, order)] * np.outer(own, own)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     values, vectors = np.linalg.eigh((precision + precision.T) / 2)
@@ -223,7 +234,7 @@ def _width(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
     return np.asarray(PROPOSAL_INFLATION * np.linalg.cholesky(inverse))
 
 
-def _about(
+def _sample_weights(
     profiles: Profiles, known: OnLinks, psi: Matrix, h: Matrix, turned: Matrix
 ) -> tuple[Matrix, Matrix]:
     """Weights (K, L, d) about the best ones at each psi; log-posteriors less log-densities."""
@@ -234,9 +245,9 @@ def _about(
     x, _ = profiles.variables(subject, psi, False)
     rows = profiles.rows(subject)
     profiles.outside_domain(x, None, subject)
-    information = _moments(x, rows, theta)[1]
+    information = _value_and_information(x, rows, theta)[1]
     curvature = np.swapaxes(bend, 1, 2) @ information @ bend + known.precision[q:, q:]
-    width = _factor(curvature)
+    width = _inverse_cholesky(curvature)
     n_draws = N_POINTS // N_SHAPE_POINTS.get(q, N_SHAPE_POINTS_MANY)
     z = np.einsum("nab,lb->nla", turned, quasi_random(d, n_draws))
     away = np.einsum("nab,nlb->nla", width, z)
@@ -245,20 +256,20 @@ def _about(
     sample[..., q:] += away
     many = rows.only(np.repeat(np.arange(n), n_draws))
     theta = coordinates.theta(sample[..., q:])
-    value = _moments(x, many, theta.reshape(-1, d))[0].reshape(n, n_draws)
+    value = _value_and_information(x, many, theta.reshape(-1, d))[0].reshape(n, n_draws)
     from_mean = sample - known.mean
     prior = -0.5 * np.einsum("nla,ab,nlb->nl", from_mean, known.precision, from_mean)
     return theta, np.asarray(value + prior - density)
 
 
-def _moments(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
+def _value_and_information(x: Matrix, rows: DecisionIndex, theta: Matrix) -> tuple[Vector, Matrix]:
     n, d = theta.shape
     value, gradient, information = np.empty(n), np.empty((n, d)), np.empty((n, d, d))
     compiled.moments(x, *rows.scored, np.ascontiguousarray(theta), value, gradient, information)
     return np.where(np.isfinite(value), value, -np.inf), information
 
 
-def _factor(curvature: Matrix) -> Matrix:
+def _inverse_cholesky(curvature: Matrix) -> Matrix:
     unit = 1.0 / np.sqrt(np.einsum("naa->na", curvature))
     inverse = np.linalg.inv(curvature * unit[:, :, None] * unit[:, None, :])
     inverse = (inverse + np.swapaxes(inverse, 1, 2)) / 2
@@ -319,7 +330,7 @@ def decision_log_likelihoods(
 
 
 @dataclass(frozen=True)
-class Predicted:
+class OptionPredictor:
     """Predict the decisions of some subjects of a scan; picklable."""
 
     model: Model
@@ -332,7 +343,7 @@ class Predicted:
 
 
 @dataclass(frozen=True)
-class PredictedChosen:
+class ChosenOptionPredictor:
     """Predict the log-probability of what was chosen alone."""
 
     model: Model
@@ -345,7 +356,7 @@ class PredictedChosen:
 
 
 @dataclass(frozen=True)
-class PredictedOnAverage:
+class ProfileAveragePredictor:
     """Predict with probabilities averaged over psi."""
 
     model: Model
@@ -354,11 +365,11 @@ class PredictedOnAverage:
 
     def __call__(self, data: Any) -> Matrix:
         """Probability of every option at every decision scored."""
-        return averaged(self.model, as_episodes(data), self.grid, self.optimum)
+        return probabilities_over_profile(self.model, as_episodes(data), self.grid, self.optimum)
 
 
 @dataclass(frozen=True)
-class PredictedOverPosterior:
+class PosteriorAveragePredictor:
     """Predict with probabilities averaged over the posterior under a population."""
 
     model: Model
@@ -366,10 +377,12 @@ class PredictedOverPosterior:
 
     def __call__(self, data: Any) -> Matrix:
         """Probability of every option at every decision scored."""
-        return over_posterior(self.model, as_episodes(data), self.sample)
+        return probabilities_over_posterior(self.model, as_episodes(data), self.sample)
 
 
-def over_posterior(model: Model, episodes: Sequence[Episode], sample: PosteriorSample) -> Matrix:
+def probabilities_over_posterior(
+    model: Model, episodes: Sequence[Episode], sample: PosteriorSample
+) -> Matrix:
     """Probabilities averaged over a posterior sample."""
     found: Any = np.zeros(())
     for psi, theta, share in zip(*sample, strict=True):
@@ -381,7 +394,9 @@ def over_posterior(model: Model, episodes: Sequence[Episode], sample: PosteriorS
     return np.asarray(found / sample.share[sample.share > MIN_POSTERIOR_WEIGHT].sum())
 
 
-def averaged(model: Model, episodes: Sequence[Episode], grid: Grid, optimum: Optimum) -> Matrix:
+def probabilities_over_profile(
+    model: Model, episodes: Sequence[Episode], grid: Grid, optimum: Optimum
+) -> Matrix:
     """Probabilities averaged over the grid and the optimum, each weighted by its profile."""
     psi = np.vstack([grid.psi, optimum.point.psi])
     theta = np.vstack([grid.theta, optimum.point.theta])

@@ -15,10 +15,12 @@ from penchant.models.natural import Natural
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import check_estimates
 
-CURVE_MARGIN = 0.5  # half widths of the interval shown beyond it: the fall through the target shows
-# How near to its ends a share is shown, relative to the estimate: at the ends weights are infinite.
+# Half widths of the interval drawn beyond it, so that the curve is seen to fall through its target.
+CURVE_MARGIN = 0.5
+# Distance kept from the ends of a share, relative to the estimate's: weights are infinite there.
 SHARE_MARGIN = 1e-3
-OPEN_RATIO = 30.0  # times the estimate shown where a positive parameter has no bound
+# Factor of the estimate drawn towards an open end: without one the axis would be endless.
+OPEN_RATIO = 30.0
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def profile_curve(
     check_level(level)
     check_estimates(estimate)
     source = model_source(estimate)
-    natural = _named(estimate, name)
+    natural = _natural_named(estimate, name)
     if n_points < 3:
         raise DataError(f"n_points must be at least 3; got {n_points}. 41 is usual.")
     centre = natural.value(estimate.weights, estimate.psi)
@@ -75,7 +77,7 @@ def profile_curve(
         raise DataError(f"estimate must have a profile of {name}; got {why}. Fit other data.")
     problem = source.problem()
     low, high = (float(end) for end in estimate.interval(level, "profile", name)[0])
-    values = _values(estimate, natural, centre, (low, high), n_points)
+    values = _curve_values(estimate, natural, centre, (low, high), n_points)
     upward, downward = values[values >= centre], values[values < centre][::-1]
     start = source.optimum.point.psi
     below = profile_along(problem, natural, downward, start)[::-1]
@@ -83,7 +85,7 @@ def profile_curve(
     return ProfileCurve(name, values, np.array(below + above), centre, low, high)
 
 
-def _named(estimate: Estimate, name: str) -> Natural:
+def _natural_named(estimate: Estimate, name: str) -> Natural:
     known = {natural.name: natural for natural in natural_parameters(estimate.model)}
     if name not in known:
         raise DataError(
@@ -93,7 +95,7 @@ def _named(estimate: Estimate, name: str) -> Natural:
     return known[name]
 
 
-def _values(
+def _curve_values(
     estimate: Estimate,
     natural: Natural,
     centre: float,

@@ -18,8 +18,11 @@ from penchant.inference.profile.profiles import Profiles
 # Share of its range below which learnt values are proportional to a rate: after some hundred trials
 # the next term is a tenth of it.
 SMALL_RATE = 1e-3
-MAX_MULTIPLIED_RATE = 0.1  # share of its range up to which a rate is multiplied: beyond, no ridge
-MAX_RATE_LOW = 1e-6  # share of its range: a parameter with such a lower end is a rate from 0
+# Share of its range up to which a rate is multiplied: beyond it values are not proportional to it.
+MAX_MULTIPLIED_RATE = 0.1
+# Share of its range by which a rate may begin above 0: other ranges have no such ridge.
+MAX_RATE_LOW = 1e-6
+# Half powers of ten: neighbours are near enough on a ridge that is straight in the logarithm.
 MULTIPLES = 10.0 ** np.arange(0.5, 7.1, 0.5)
 
 

@@ -24,11 +24,11 @@ from penchant.inference.identifiability import (
     divergence_message,
     few_decisions_note,
     has_unpenalised_direction,
-    have_diverged,
-    identified_shape_parameters,
     near_unpenalised_separation,
     penalises_weights,
+    prior_expectations_diverged,
     separated_advice,
+    shape_identified_despite_separation,
     unpenalised_separation,
     weakly_identified,
 )
@@ -45,7 +45,7 @@ from penchant.inference.search.grid import Grid, GridSource, evaluated_grids
 from penchant.inference.search.optima import (
     Optima,
     Optimum,
-    at_bounds,
+    bounds_message,
     bounds_reached,
     pseudoinverse,
 )
@@ -70,10 +70,12 @@ from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separ
 # Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
 # only together with psi: half-way between 0, independent, and 1, proportional.
 MIN_ELASTICITY = 0.5
-# log-likelihood that a 95 % interval gives away: half the chi-square quantile of one parameter
+# Log-units by which a profile falls at the ends of a 95 % interval: flatter grids exclude no value.
 INTERVAL_DROP = 1.92
-MAX_RIDGE_GAIN = 0.01  # log-units that the remaining gradient may gain along a flat ridge
-ZERO_WEIGHT_TOL = 1e-12  # weights that must be positive and are below count as 0
+# Log-units that an end on a flat ridge may still gain: with more the search stopped too early.
+MAX_RIDGE_GAIN = 0.01
+# Weights that must be positive count as 0 below this: the solver holds them at 0 but for rounding.
+ZERO_WEIGHT_TOL = 1e-12
 
 
 def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -> Matrix:
@@ -99,8 +101,8 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     without[:, profiles.positive] |= touched
     without[:, :d] |= _artefacts(profiles, optima)
     covariance[without[:, :, None] | without[:, None, :]] = np.nan
-    flat = ~_positive_definite(np.where(closed, np.eye(q), curvature))
-    covariance[flat | ~_positive_definite(information)] = np.nan
+    flat = ~_are_positive_definite(np.where(closed, np.eye(q), curvature))
+    covariance[flat | ~_are_positive_definite(information)] = np.nan
     return covariance
 
 
@@ -123,7 +125,7 @@ def _artefacts(profiles: Profiles, optima: Optima) -> BoolVector:
     return decided
 
 
-def _positive_definite(matrices: Matrix) -> BoolVector:
+def _are_positive_definite(matrices: Matrix) -> BoolVector:
     fine = np.asarray(np.isfinite(matrices).all(axis=(1, 2)))
     diagonal = matrices.diagonal(0, 1, 2)
     fine &= (diagonal > MIN_INFORMATION).all(axis=1)
@@ -166,7 +168,8 @@ class ExistenceCertificates:
         n, d = points.theta.shape
         memo = np.zeros((n, 5))
         memo[:, 2] = points.decrement
-        codes = np.isfinite(points.decrement).astype(np.int64)  # 1: converged
+        # Without a decrement nothing is certified: such a point must not pass for converged.
+        codes = np.isfinite(points.decrement).astype(np.int64)
         batch = Batch(
             points.theta,
             points.information,
@@ -218,7 +221,8 @@ class ExistenceCertificates:
 
 
 REACHED = "The maximum exists and was reached."
-WITHOUT_ESTIMATE = ("not identified", "separated", "stopped early")  # statuses without errors
+# Statuses without standard errors: a remark on errors would be wrong.
+WITHOUT_ESTIMATE = ("not identified", "separated", "stopped early")
 
 
 def _kink_message() -> str:
@@ -236,15 +240,16 @@ def lacks_finite_maximum(profiles: Profiles, points: Evaluations) -> BoolVector:
         return lost
     newton_certificates = ExistenceCertificates.of(profiles, points, thorough=False)
     doubtful = np.flatnonzero(~newton_certificates.exists)
-    for k, choices, _ in _described_at(profiles, points, doubtful, False):
-        with suppress(UnsolvedProgramError):  # undecided: the search goes on, and its end decides
+    for k, choices, _ in _choices_at(profiles, points, doubtful, False):
+        # An undecided program is no failure: the search goes on, and its end is checked again.
+        with suppress(UnsolvedProgramError):
             lost[k] = not has_maximum(
                 choices, profiles.limits, newton_certificates.identified(points, k)
             )
     return lost
 
 
-def _described_at(
+def _choices_at(
     profiles: Profiles, points: Evaluations, which: IntVector, with_derivatives: bool
 ) -> Iterator[tuple[int, Choices, Matrix | None]]:
     """Yield the decisions of some points with their variables, computed in one call.
@@ -273,17 +278,15 @@ def _solve_weights(
     if found is None:
         start = near if known is not None and np.isfinite(near).all() else None
         found = maximum_likelihood(choices, start=start, threads=1)
-    allowed = bool((found.theta[problem.profiles.positive] > 0).all())  # infinite, if separated
+    # Separated weights are infinite: -inf is not allowed, and needs the constrained solver.
+    allowed = bool((found.theta[problem.profiles.positive] > 0).all())
     if found.recession is None or allowed:
         return found
     return maximum_likelihood(choices, problem.positive, threads=1)
 
 
 def estimates_at(
-    profiles: Profiles,
-    grids: GridSource,
-    optima: Optima,
-    subjects: Sequence[Any],
+    profiles: Profiles, grids: GridSource, optima: Optima, subjects: Sequence[Any]
 ) -> list[Estimate]:
     """Estimates of all subjects at their optima."""
     some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
@@ -334,7 +337,7 @@ def make_estimate(
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
     null = -n_decisions * math.log(profiles.n_options)
     whose = {episode.subject for episode in episodes}
-    n_subjects = len(whose)  # episodes without a subject count as one
+    n_subjects = len(whose)  # episodes without a subject share None, and count as one person
     if subject is None and n_subjects == 1:
         (subject,) = whose
     return _estimate(
@@ -370,7 +373,7 @@ def _estimate(
     model, prior = source.model, source.prior
     return Estimate(
         status=status,
-        message=advised(message, model, checks) if status == "not identified" else message,
+        message=with_advice(message, model, checks) if status == "not identified" else message,
         names=names,
         theta=theta,
         covariance=covariance,
@@ -387,7 +390,7 @@ def _estimate(
     )
 
 
-def advised(message: str, model: Any, diagnostics: Diagnostics) -> str:
+def with_advice(message: str, model: Any, diagnostics: Diagnostics) -> str:
     """Replace advice for a table of variables by advice for a model.
 
     A model may know why one of its weights is not identified: it then has `unidentified`, a mapping
@@ -476,13 +479,13 @@ class DiagnosisBatch:
         flat = _have_flat_profile(grids)
         loose = _loose_parameters(profiles, optima)
         doubtful = touched.any(axis=1) | optima.at_bound.any(axis=1) | flat | loose.any(axis=1)
-        doubtful |= have_diverged(profiles, optima) | (towards >= 0)
+        doubtful |= prior_expectations_diverged(profiles, optima) | (towards >= 0)
         plain = newton_certificates.good & optima.converged & ~optima.kinked & ~doubtful
         return cls(
             profiles, optima, newton_certificates, touched, unmoved, flat, loose, towards, plain
         )
 
-    def plain(self, k: int) -> Diagnosis:
+    def default_diagnosis(self, k: int) -> Diagnosis:
         """Diagnosis of a maximum that exists and was reached."""
         points, checks = (
             self.optima.points,
@@ -501,16 +504,16 @@ class DiagnosisBatch:
                 self.profiles.for_subject(k),
                 (choices, slopes),
                 self.optima[k],
-                self.plain(k),
+                self.default_diagnosis(k),
                 self._identified(k),
                 int(self.towards[k]),
             )
-            for k, choices, slopes in _described_at(
+            for k, choices, slopes in _choices_at(
                 self.profiles, self.optima.points, doubtful, self.profiles.n_shape > 0
             )
         }
         return [
-            self.plain(k) if plain else self._diagnose(k, looked_into.get(k))
+            self.default_diagnosis(k) if plain else self._diagnose(k, looked_into.get(k))
             for k, plain in enumerate(self.is_plain.tolist())
         ]
 
@@ -526,8 +529,8 @@ class DiagnosisBatch:
         `found`: the diagnosis of the weights, if that is not plain.
         """
         profiles, optimum = self.profiles, self.optima[k]
-        found = self.plain(k) if found is None else found
-        held = _bounds(profiles, optimum, self.touched[k], self.unmoved[k])
+        found = self.default_diagnosis(k) if found is None else found
+        held = _bounds_reached(profiles, optimum, self.touched[k], self.unmoved[k])
         checks = replace(found.checks, bounds=held, iterations=optimum.n_steps)
         inner = found.status, found.message
         status, message = self._status_and_message(k, inner, held)
@@ -538,8 +541,7 @@ class DiagnosisBatch:
     def _status_and_message(
         self, k: int, inner: tuple[Status, str], held: tuple[str, ...]
     ) -> tuple[Status, str]:
-        # in this order: without finite weights psi means nothing; a bound or a ridge says more than
-        # that the errors are large
+        # From the gravest: without finite weights psi means nothing; a ridge explains large errors.
         status, sentence = inner
         optimum = self.optima[k]
         names = " and ".join(shape.name for shape in self.profiles.shape)
@@ -564,7 +566,7 @@ class DiagnosisBatch:
                 "a maximum. Look at `profile`."
             )
         if held:
-            return "at a bound", at_bounds(self.profiles, optimum, held)
+            return "at a bound", bounds_message(self.profiles, optimum, held)
         if self.flat[k]:
             return "weakly identified", (
                 f"The profile over {names} is flat: it varies by less than {INTERVAL_DROP} "
@@ -607,7 +609,7 @@ def _diagnose_weights(
     choices, slopes = described
     has_prior = penalises_weights(problem)
     solution = _inner_solution(problem, choices, optimum, identified)
-    # a linear program may take differences for 0 that still count with weights as large as these
+    # With weights so large even differences count that a linear program takes for 0.
     reached = optimum.point.log_likelihood
     if towards >= 0 and (solution.recession is None or solution.log_likelihood < reached):
         solution = separated_solution(solution, choices, optimum.point.theta, reached)
@@ -617,7 +619,7 @@ def _diagnose_weights(
         message = separated_advice(message, problem)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
-    known = identified_shape_parameters(problem, choices, slopes, solution)
+    known = shape_identified_despite_separation(problem, choices, slopes, solution)
     if towards >= 0:
         known[towards] = True
     return Diagnosis(status, message, solution.theta, known, solution.log_likelihood, checks)
@@ -666,7 +668,7 @@ def _inner_solution(
     )
 
 
-def _bounds(
+def _bounds_reached(
     profiles: Profiles, optimum: Optimum, touched: BoolVector, unmoved: BoolVector
 ) -> tuple[str, ...]:
     found = [
@@ -692,7 +694,7 @@ def _have_flat_profile(grids: GridSource) -> BoolVector:
     if known is None:
         return flat
     highest = np.fmax.reduce(known.values, axis=1, keepdims=True)
-    # cells outside the domain do not count; one that has fallen far decides for most subjects
+    # Cells outside the domain do not count; one that has fallen far decides for most subjects.
     fallen = (known.values <= highest - INTERVAL_DROP) & (known.values > -np.inf)
     some = np.flatnonzero(~fallen.any(axis=1))
     there = np.isfinite(known.values[some])

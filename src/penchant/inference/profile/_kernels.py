@@ -132,10 +132,10 @@ def moments(
     gradient[...] = 0.0
     information[...] = 0.0
     _moments(x, (chosen, order, bounds), theta, sums, gradient, information, workspace)
-    _mirror(information)
+    _fill_upper_triangle(information)
 
 
-def _mirror(lower: Matrix) -> None:
+def _fill_upper_triangle(lower: Matrix) -> None:
     for a in range(1, lower.shape[-1]):
         lower[:, :a, a] = lower[:, a, :a]
 
@@ -456,11 +456,11 @@ def _moments(x, scored, theta, sums, gradient, information, workspace):
                 gradient[k, a] -= mean[a]
 
 
-MAX_ACTIVE_SET_ROUNDS = 8  # changes of the weights held at 0, before the general solver is asked
-# Squared decrements that a maximum may still be above the current value; a step gains half of one.
+# Changes of the weights held at 0: more mean cycling, and the general solver takes over.
+MAX_ACTIVE_SET_ROUNDS = 8
+# Squared decrements that a maximum may be above a value: four times what a Newton step gains.
 MAX_DECREMENT_GAIN = 2.0
-# Quadratic convergence: a squared decrement below the first, and below the second of the one
-# before, is squared by the last step. Where weights diverge it falls by 1 / e each step only.
+# Squared decrements below both, the second relative to the one before, converge quadratically.
 MAX_QUADRATIC_DECREMENT = 1e-12
 MAX_QUADRATIC_RATIO = 1e-3
 
@@ -524,7 +524,7 @@ def pack_any(x, row, size, chosen, places, events, values):
 def pack_two(x, row, d, chosen, places, values):
     """The other of two options less the one chosen, where every event is scored; whole blocks."""
     first, n_blocks, place = places
-    if d == ONE:  # lanes of blocks are decisions, one after another
+    if d == ONE:  # a plain loop over decisions: blocks of one variable have the same layout
         for j in range(n_blocks * WIDE):
             apart = x[TWO * (row + j) + ONE] - x[TWO * (row + j)]
             values[place + j] = -apart if chosen[first + j] else apart
@@ -592,7 +592,7 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
             sum_moments(problem, trial, workspace)
             if moments[0] != moments[0]:
                 return np.nan
-        # Armijo's condition with a quarter of the slope, but for rounding
+        # Armijo's condition with a quarter of the predicted gain, but for rounding at a maximum.
         if not moments[0] >= best + 0.25 * fraction * squared - 1e-12 * (1.0 + abs(best)):
             fraction *= 0.5
             for a in range(d):
@@ -608,7 +608,8 @@ def solve_on_face(problem, ends, least, theta, state, workspace):
                     both = 1.0 if a == c else 0.0
                 information[a, c] = information[c, a] = both
         for a in range(d):
-            if information[a, a] == 0.0:  # a variable that does not vary: leave its weight
+            # A variable that does not vary has no information: leave its weight, or divide by 0.
+            if information[a, a] == 0.0:
                 information[a, a], gradient[a] = 1.0, 0.0
         before = squared
         if d == 1:
@@ -647,14 +648,14 @@ def solve_one_weight(problem, ends, least, positive, theta, workspace):
             theta[0] = 0.0
             sum_moments(problem, theta, workspace)
         if positive and theta[0] <= 0.0 and moments[1] >= 0.0:
-            return moments[0]  # concave, and falling at 0: the maximum
+            return moments[0]  # concave and falling at 0: no positive weight can be higher
         if not moments[0] >= best + 0.25 * fraction * squared - 1e-12 * (1.0 + abs(best)):
             if moments[0] != moments[0]:
                 return np.nan
             fraction *= 0.5
         else:
             best, fraction, at, before = moments[0], 1.0, theta[0], squared
-            # a variable that does not vary: leave its weight
+            # A variable that does not vary has no information: leave its weight, or divide by 0.
             step = -moments[1] / moments[2] if moments[2] != 0.0 else 0.0
             squared = -moments[1] * step
             if not squared >= 0.0:
@@ -767,22 +768,21 @@ def _solve_weights(
             highest = values[k]
 
 
-# Steps of Newton's method on profiles, one row after another: none depends on others. Matrices have
-# as many rows as a model has weights, or shape parameters: so few that Jacobi's rotations tell
-# their eigenvalues.
-
-MAX_JACOBI_SWEEPS = 30  # convergence is quadratic: a handful is enough
-MIN_INFORMATION = 1e-290  # of choices so certain that its inverse would overflow: taken as none
-MAX_SECANT_ERROR = 1e100  # error of a gradient beyond which its square overflows: no update
-# Eigenvalue of a matrix with a unit diagonal below which a direction carries no information: about
-# a hundred times the rounding of its entries.
+# Jacobi's rotations converge quadratically, in a handful of sweeps: this only ends those on NaN.
+MAX_JACOBI_SWEEPS = 30
+# Information below which it counts as none: choices are so certain that its inverse would overflow.
+MIN_INFORMATION = 1e-290
+MAX_SECANT_ERROR = 1e100  # error of a gradient beyond which its square overflows: update skipped
+# Eigenvalue of a matrix with a unit diagonal below which a direction counts as carrying no
+# information: about a hundred times the rounding of its entries.
 MIN_EIGENVALUE = 1e-14
-SMALLEST_NORMAL = 2.2250738585072014e-308  # smallest double with all its digits
-MIN_RELATIVE_CURVATURE = 1e-6  # of the largest eigenvalue: flatter directions get no longer steps
+SMALLEST_NORMAL = 2.2250738585072014e-308  # numbers below lose digits: not to be divided by
+# Share of the largest eigenvalue given to flatter directions, whose steps would be far too long.
+MIN_RELATIVE_CURVATURE = 1e-6
 
 
 @fast_inner
-def _eigen(a, n, vectors):
+def _jacobi_eigenvalues(a, n, vectors):
     """Diagonalise the symmetric matrix a (n, n), in place; its eigenvectors are columns."""
     for i in range(n):
         for j in range(n):
@@ -822,14 +822,14 @@ def _eigen(a, n, vectors):
 
 
 @fast_inner
-def _clear(a, held, d):
+def _zero_held_rows(a, held, d):
     for i in range(d):
         a[i, held] = 0.0
         a[held, i] = 0.0
 
 
 @fast_inner
-def _invert(information, theta, k, positive, given, j, workspace):
+def _invert_information(information, theta, k, positive, given, j, workspace):
     """Fill the third array of the workspace with the inverse information of the free weights.
 
     A pseudoinverse after scaling to a unit diagonal; 0 along directions without information.
@@ -850,10 +850,10 @@ def _invert(information, theta, k, positive, given, j, workspace):
             a[i, j] = information[k, i, j]
     for i in range(d):
         if i == fixed_weight:
-            _clear(a, i, d)
+            _zero_held_rows(a, i, d)
     for e in range(len(positive)):
         if theta[k, positive[e]] <= 0.0:
-            _clear(a, positive[e], d)
+            _zero_held_rows(a, positive[e], d)
     for i in range(d):
         for j in range(d):
             fine = fine and math.isfinite(a[i, j])
@@ -863,7 +863,7 @@ def _invert(information, theta, k, positive, given, j, workspace):
     for i in range(d):
         for j in range(d):
             a[i, j] = a[i, j] / scale[i] / scale[j]
-    _eigen(a, d, vectors)
+    _jacobi_eigenvalues(a, d, vectors)
     for c in range(d):
         if a[c, c] > MIN_EIGENVALUE:
             for i in range(d):
@@ -898,14 +898,14 @@ def _sr1_update(curvature, k, path, change, i, miss):
             miss[a] -= curvature[k, a, b] * path[i, b]
         if not abs(miss[a]) <= largest:
             largest = abs(miss[a])
-    # gradients of nearly certain choices have squares that overflow: no update
+    # Gradients of nearly certain choices have squares that overflow: keep the curvature as it is.
     if not largest < MAX_SECANT_ERROR:
         return
     for a in range(q):
         size += miss[a] * path[i, a]
         of_miss += miss[a] * miss[a]
         of_step += path[i, a] * path[i, a]
-    # the usual safeguard of SR1: skip an update whose denominator is negligible
+    # Safeguard of SR1 (Nocedal & Wright 2006, eq. 6.26): else the curvature could blow up.
     if size == 0.0 or not abs(size) >= 1e-8 * math.sqrt(of_miss) * math.sqrt(of_step):
         return
     for a in range(q):
@@ -928,7 +928,7 @@ def expected_curvature(points, given, positive, drift, curvature, growth, worksp
     inverse = workspace[2]
     d, q = mixed.shape[1], mixed.shape[2]
     for k in range(len(theta)):
-        _invert(information, theta, k, positive, given, k, workspace)
+        _invert_information(information, theta, k, positive, given, k, workspace)
         _profile_information(mixed, fisher, k, inverse, curvature, k)
         size, farthest = 0.0, 0.0
         for i in range(d):
@@ -968,7 +968,7 @@ def update_curvatures(
     q = path.shape[1]
     for i in range(len(rows)):
         k = rows[i]
-        _invert(information, theta, k, positive, given, i, workspace)
+        _invert_information(information, theta, k, positive, given, i, workspace)
         _profile_information(mixed, fisher, k, inverse, expected, i)
         for a in range(q):
             for b in range(q):
@@ -997,11 +997,11 @@ def projected_newton_step(rows, u, gradient, curvature, bounds, fixed, reach, st
     for i in range(len(rows)):
         k, again = rows[i], True
         for c in range(q):
-            # what is held has neither curvature nor gradient
+            # Parameters held take no part: clipping a step of all would leave the ridge.
             held = fixed[k, c] or _leads_out(u[k, c], bounds, c, gradient[k, c])
             along[c] = 0.0 if held else 1.0
         while again:
-            _step(k, i, gradient, curvature, reach[k], steps, workspace)
+            _newton_step(k, i, gradient, curvature, reach[k], steps, workspace)
             again = False
             for c in range(q):
                 if steps[i, c] != 0.0 and _leads_out(u[k, c], bounds, c, steps[i, c]):
@@ -1016,7 +1016,7 @@ def _leads_out(u, bounds, c, way):
 
 
 @fast_inner
-def _step(k, i, gradient, curvature, reach, steps, workspace):
+def _newton_step(k, i, gradient, curvature, reach, steps, workspace):
     """Newton step of row k, the i-th of those given, along parameters that are not held.
 
     Absolute eigenvalues make it an ascent direction where the curvature is not positive.
@@ -1033,7 +1033,7 @@ def _step(k, i, gradient, curvature, reach, steps, workspace):
         steps[i, c] = 0.0
         for e in range(q):
             a[c, e] = a[c, e] if fine else 0.0
-    _eigen(a, q, vectors)
+    _jacobi_eigenvalues(a, q, vectors)
     for c in range(q):
         if abs(a[c, c]) > largest:
             largest = abs(a[c, c])
@@ -1070,7 +1070,8 @@ def quadratic_maxima(rows, u, gradient, curvature, bounds, found):
         found[i, 1] = u[k, 1] + (first * gradient[k, 1] - both * gradient[k, 0]) / area
         for c in range(2):
             inside = min(max(found[i, c], bounds[c, 0]), bounds[c, 1])
-            if inside != found[i, c]:  # along the end of the range it optima elsewhere
+            # With one parameter on its bound, the quadratic's maximum in the other one moves.
+            if inside != found[i, c]:
                 rest = gradient[k, 1 - c] - both * (inside - u[k, c])
                 found[i, c] = inside
                 found[i, 1 - c] = u[k, 1 - c] + rest / curvature[k, 1 - c, 1 - c]
@@ -1129,7 +1130,7 @@ def accept_steps(rows, target, trial, points, converged, state, flags, path, cha
             path[i, a] = target[i, a] - u[k, a]
             change[i, a] = points[GRADIENT][k, a] - trial[GRADIENT][i, a]
         gained[i], known[i], first[i] = after - before, finite, n_steps[k] < 0
-        # where variables nearly vanish, weights may be so large that gradients overflow: reject
+        # Weights of nearly vanishing variables may be so large that gradients overflow: reject.
         accepted[i] = first[i] or (finite and after >= before - 1e-12 * (1.0 + abs(before)))
         if not accepted[i]:
             continue
@@ -1176,7 +1177,8 @@ def update_step_sizes(rows, gradient, steps, outcome, lengths, fraction, converg
         if smooth and shortened and step_length[moved] > expansion * length:
             fraction[k] = expansion * length / step_length[moved]
         converged[k] = step_length[moved] < converged_step
-        if not smooth:  # steps are short beside a kink too, where the slope jumps
+        # Steps are short beside a kink too, which is no maximum: the bundle method follows it.
+        if not smooth:
             far = expected_length[moved] > kink_step
             if (converged[k] and far) or (shortened and gained[i] < min_gain):
                 fraction[k], converged[k] = 0.0, False
@@ -1191,7 +1193,7 @@ def _backtracking_factor(promised, gained):
 
 
 @fast_inner
-def _is_near(places, k, j, u, i, c, reach, steps):
+def _is_near_optimum(places, k, j, u, i, c, reach, steps):
     """Whether point j of k lies within `reach` steps of point c of i, along every parameter."""
     near = True
     for q in range(len(steps)):
@@ -1209,7 +1211,7 @@ def near_optima(optima, which, subjects, u, reach, steps, found):
         found[i] = False
         for j in range(optima.shape[1]):
             if which[subjects[i], j] and not found[i]:
-                found[i] = _is_near(optima, subjects[i], j, u, i, INDEX_ZERO, reach, steps)
+                found[i] = _is_near_optimum(optima, subjects[i], j, u, i, INDEX_ZERO, reach, steps)
 
 
 @fast
@@ -1226,17 +1228,14 @@ def choose_cells(subjects, at_once, alone, waiting, cells, reach, optima, steps,
         for c in range(cells.shape[1]):
             free = waiting[k, c]
             for j in range(optima.shape[1]):
-                if free and _is_near(optima, k, j, cells, k, c, reach[k, c], steps):
+                if free and _is_near_optimum(optima, k, j, cells, k, c, reach[k, c], steps):
                     waiting[k, c] = free = False
             for j in range(c):
                 if free and not at_once[i] and chosen[i, j]:
-                    free = not _is_near(cells, k, j, cells, k, c, reach[k, c], steps)
+                    free = not _is_near_optimum(cells, k, j, cells, k, c, reach[k, c], steps)
             if free and not (some and none_yet and alone[i]):
                 chosen[i, c] = some = True
                 waiting[k, c] = False
-
-
-# Grids of many subjects: values (n, n_psi), of points that lie in lines along several axes.
 
 
 @fast_inner
@@ -1268,7 +1267,7 @@ def best_cells(values, dimensions, cells, maxima):
         size, place = 0, 0
         for cell in range(values.shape[1]):
             height = values[k, cell]
-            # most are below a neighbour in their line: no need to look further
+            # Most cells are below a neighbour in their line: comparing these first saves time.
             top = place == 0 or height >= values[k, cell - 1]
             place = place + 1 if place < last - 1 else 0
             top = top and (place == 0 or height >= values[k, cell + 1])
@@ -1354,7 +1353,8 @@ def _is_resolved(values, k, cell, dimensions, bent):
         n = dimensions[axis]
         below, above = _neighbour(cell, stride, n, False), _neighbour(cell, stride, n, True)
         bend = values[k, below] + values[k, above] - 2.0 * values[k, cell]
-        fine = fine and below != cell and above != cell  # no second difference at an end
+        # At an end of the axis there is no second difference to judge by: refine.
+        fine = fine and below != cell and above != cell
         fine = fine and abs(bend) < bent
         stride *= n
     return fine
@@ -1372,7 +1372,8 @@ def mark_cells_to_refine(values, solved, dimensions, limits, found):
         best, lowest = -math.inf, math.inf
         for cell in range(values.shape[1]):
             best, lowest = max(best, values[k, cell]), min(lowest, values[k, cell])
-        even = best - lowest < close  # on a plateau a small bend does not exclude a narrow maximum
+        # On a plateau small second differences do not exclude a narrow maximum between cells.
+        even = best - lowest < close
         for cell in range(values.shape[1]):
             below = best - values[k, cell]
             found[k, cell] = (

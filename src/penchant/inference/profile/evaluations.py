@@ -295,7 +295,7 @@ def best_weights(
     inside = None
     if limits is not None:
         inside = replace(limits, matrix=limits.matrix * unit).restricted_to(origin, basis)
-    found = _best(plane, within, inside)
+    found = _maximize_on_hyperplane(plane, within, inside)
     own = unit * (origin + basis @ found.theta)
     if limits is not None:
         held = limits.matrix.any(axis=0)
@@ -324,7 +324,7 @@ def _scaled_problem(
         np.asarray(likelihood.largest_values_and_differences)[1],
         np.sqrt(np.diag(quadratic.precision)),
     )
-    # powers of 2: scaling by them is exact
+    # Scaling by powers of 2 is exact: results do not depend on units but for the weights' own.
     unit = np.exp2(-np.round(np.log2(np.where(size > 0, size, 1.0))))
     own = Quadratic(quadratic.precision * unit * unit[:, None], quadratic.linear * unit)
     return likelihood.in_units(unit), own, unit
@@ -339,7 +339,9 @@ def _hyperplane(row: Vector, value: float) -> tuple[Vector, Matrix]:
     return origin, np.delete(basis, eliminated, axis=1)
 
 
-def _best(plane: RestrictedLikelihood, quadratic: Quadratic, limits: Constraints | None) -> Maximum:
+def _maximize_on_hyperplane(
+    plane: RestrictedLikelihood, quadratic: Quadratic, limits: Constraints | None
+) -> Maximum:
     d = plane.n_parameters
     found = maximise_on_plane(plane, quadratic, np.zeros(d), np.eye(d))
     if limits is None or (limits.matrix @ found.theta >= limits.bound).all():
@@ -351,21 +353,23 @@ def _best(plane: RestrictedLikelihood, quadratic: Quadratic, limits: Constraints
 class DensityNewtonOptions:
     """Settings of Newton's method on the weights under a density of natural parameters."""
 
-    max_steps: int = 100
-    max_idle_steps: int = 3  # in a row that gain nothing but rounding: the maximum is reached
-    decrement_tol: float = 1e-9  # in standard errors: the next step would be its square
-    max_utility_change: float = 100.0  # by a step: beyond, probabilities are 0 or 1, and flat
-    min_fraction: float = 1e-12  # of a step: below it rounding decides
-    value_rounding: float = 1e-13  # relative: two equal objectives may differ by as much
-    min_eigenvalue: float = (
-        1e-10  # of the scaled information: flatter directions get no longer steps
-    )
+    max_steps: int = 100  # densities need not be concave, and steps are often shortened
+    # Steps in a row that gain no more than rounding: the maximum is reached.
+    max_idle_steps: int = 3
+    # Newton decrement, in standard errors, at which to stop: the next one would be its square.
+    decrement_tol: float = 1e-9
+    # Change of a utility by one step: beyond, all probabilities are 0 or 1, and gradients vanish.
+    max_utility_change: float = 100.0
+    min_fraction: float = 1e-12  # shorter fractions of a step change values by rounding only
+    value_rounding: float = 1e-13  # relative: equal objectives, summed differently, differ by it
+    # Least eigenvalue of the scaled information: flatter directions would get endless steps.
+    min_eigenvalue: float = 1e-10
 
 
 DENSITY_NEWTON = DensityNewtonOptions()
 
 
-class NewtonEnds(NamedTuple):
+class NewtonResults(NamedTuple):
     """Ends of Newton's method: weights, objective, log-likelihood, minus Hessian, certificate."""
 
     theta: Matrix
@@ -400,7 +404,7 @@ def solve_under_density(
     psi: Matrix,
     near: Matrix | None,
     constraint: LinearConstraint | None,
-) -> NewtonEnds:
+) -> NewtonResults:
     """Highest end of Newton's method from the usual starts, or from weights near by."""
     objective = Objective(x, rows, prior, psi)
     n, d = len(rows.bounds) - 1, x.shape[2]
@@ -409,10 +413,10 @@ def solve_under_density(
     starts = [np.where(np.isnan(near), typical, near)]
     if np.isnan(near).any():
         estimated = fit_table(x, rows.chosen, rows.grouping, ScaledPrior()).theta
-        # a weight of 0 may lie at the edge of a density of its logarithm: use the typical one
+        # No gradient leads away from 0 in a density of a logarithm: start from the typical weight.
         estimated = np.where(np.abs(estimated) > 1e-8, estimated, typical)
         starts.append(np.where(np.isnan(near), estimated, near))
-    best: NewtonEnds | None = None
+    best: NewtonResults | None = None
     for start in starts:
         valid = np.isfinite(prior.on_weights(start, psi)[0])
         start = np.where(valid[:, None], start, typical)
@@ -431,7 +435,9 @@ def solve_under_density(
     return best
 
 
-def _newton(objective: Objective, start: Matrix, constraint: LinearConstraint | None) -> NewtonEnds:
+def _newton(
+    objective: Objective, start: Matrix, constraint: LinearConstraint | None
+) -> NewtonResults:
     n = len(start)
     everyone = np.arange(n)
     theta = start.copy()
@@ -440,20 +446,20 @@ def _newton(objective: Objective, start: Matrix, constraint: LinearConstraint | 
     active, n_idle = everyone, np.zeros(n, dtype=np.int64)
     size = _sizes(objective.x, objective.rows)
     for _ in range(DENSITY_NEWTON.max_steps):
-        step, squared = _step(gradient[active], information[active], constraint, active)
+        step, squared = _newton_step(gradient[active], information[active], constraint, active)
         decrement[active] = np.sqrt(np.maximum(squared, 0.0))
         converged[active] = decrement[active] < DENSITY_NEWTON.decrement_tol
         moving = ~converged[active]
         active, step = active[moving], step[moving]
         if not len(active):
             break
-        step = _bounded(step, theta[active], size[active])
+        step = _limit_utility_change(step, theta[active], size[active])
         before = value.copy()
         active = _advance(objective, theta, value, likelihood, gradient, information, active, step)
-        gained = value[active] > before[active] + _rounding(before[active])
+        gained = value[active] > before[active] + _rounding_error(before[active])
         n_idle[active] = np.where(gained, 0, n_idle[active] + 1)
         active = active[n_idle[active] < DENSITY_NEWTON.max_idle_steps]
-    return NewtonEnds(theta, value, likelihood, information, converged, decrement)
+    return NewtonResults(theta, value, likelihood, information, converged, decrement)
 
 
 def _sizes(x: Matrix, rows: DecisionIndex) -> Matrix:
@@ -465,14 +471,14 @@ def _sizes(x: Matrix, rows: DecisionIndex) -> Matrix:
     return sizes
 
 
-def _bounded(step: Matrix, theta: Matrix, size: Matrix) -> Matrix:
+def _limit_utility_change(step: Matrix, theta: Matrix, size: Matrix) -> Matrix:
     """Shorten steps that would carry utilities to where the likelihood is flat."""
     most = DENSITY_NEWTON.max_utility_change + 2 * (np.abs(theta) * size).sum(axis=1)
     length = (np.abs(step) * size).sum(axis=1)
     return np.asarray(step * np.minimum(1.0, most / np.maximum(length, 1e-300))[:, None])
 
 
-def _rounding(value: Vector) -> Vector:
+def _rounding_error(value: Vector) -> Vector:
     return np.asarray(
         DENSITY_NEWTON.value_rounding * (1 + np.abs(np.where(np.isfinite(value), value, 0.0)))
     )
@@ -495,7 +501,7 @@ def _advance(
         mine = active[left]
         trial = theta[mine] + fraction * step[left]
         found = objective.at(trial, mine)
-        up = found[0] >= value[mine] - _rounding(value[mine])
+        up = found[0] >= value[mine] - _rounding_error(value[mine])
         taken = mine[up]
         theta[taken] = trial[up]
         for into, what in zip((value, likelihood, gradient, information), found, strict=True):
@@ -506,7 +512,7 @@ def _advance(
     return np.sort(np.concatenate(moved)) if moved else active[:0]
 
 
-def _step(
+def _newton_step(
     gradient: Matrix, information: Matrix, constraint: LinearConstraint | None, which: IntVector
 ) -> tuple[Matrix, Vector]:
     """Newton steps, uphill also where the objective is not concave; squared decrements."""
@@ -517,11 +523,10 @@ def _step(
         gradient = np.einsum("kar,ka->kr", basis, gradient)
         information = basis.transpose(0, 2, 1) @ information @ basis
     size_of = np.abs(information.diagonal(0, 1, 2))
-    scale = np.sqrt(
-        np.where(size_of > 1e-100, size_of, 1.0)
-    )  # no information: leave the scale at 1
+    # Directions without information are left unscaled: dividing by 0 would spoil the others.
+    scale = np.sqrt(np.where(size_of > 1e-100, size_of, 1.0))
     values, vectors = np.linalg.eigh(information / scale[:, :, None] / scale[:, None, :])
-    # absolute eigenvalues turn a step that would lead down along negative curvature
+    # Absolute eigenvalues turn a step around that would lead down along negative curvature.
     size = np.maximum(np.abs(values), DENSITY_NEWTON.min_eigenvalue)
     along = np.einsum("kab,ka->kb", vectors, gradient / scale)
     step = np.einsum("kab,kb->ka", vectors, along / size) / scale

@@ -49,12 +49,15 @@ class InnerOptions:
     The last step leaves about the square of its squared decrement, in log-units.
     """
 
-    exact_decrement: float = 1e-20  # gradients of the profile are asked for: all digits count
-    value_decrement: float = 1e-8  # values alone: what is left is below rounding
-    compare_decrement: float = 1e-3  # values that are only compared with a height
-    max_start: float = 1e6  # |weights| beyond which a start makes all choices certain: begin at 0
-    max_steps: int = 25  # after which the maximum may lie far out: the general solver decides
-    max_steps_one_weight: int = 60  # of a single weight, where a step costs next to nothing
+    # For gradients of the profile, to which errors of the weights add in first order.
+    exact_decrement: float = 1e-20
+    value_decrement: float = 1e-8  # for values alone: the error that is left is below rounding
+    compare_decrement: float = 1e-3  # for values only compared with a height: 1e-6 does not matter
+    # |weights| beyond which a start makes all choices certain, and Newton's method cannot move.
+    max_start: float = 1e6
+    # Steps after which the maximum may lie at infinity: the general solver decides.
+    max_steps: int = 25
+    max_steps_one_weight: int = 60  # steps of one weight cost less than calling that solver
 
 
 INNER = InnerOptions()
@@ -139,7 +142,8 @@ def solve_nonnegative_pairs(
     points.theta[done], points.value[done] = theta[found], sums[found]
     points.information[done] = information[found]
     points.converged[done] = True
-    points.decrement[done] = np.inf  # on a boundary the decrement certifies nothing
+    # A decrement proves that a maximum exists only where all weights are free, not on a boundary.
+    points.decrement[done] = np.inf
     return found
 
 
@@ -159,7 +163,7 @@ def _solve_face(
     theta = np.zeros((len(which), d))
     converged = np.ones(len(which), dtype=bool)
     if len(free):
-        prior = _prior_of(profiles.weight_prior, free, d)
+        prior = _free_prior(profiles.weight_prior, free, d)
         face = fit_table(x[:, :, free], rows.chosen, mine.grouping, prior)
         theta[:, free], converged = face.theta, face.converged
     n = len(which)
@@ -170,7 +174,7 @@ def _solve_face(
     points.value[which] = sums + profiles.prior_value(theta, spread)
     points.information[which] = information + profiles.precision(spread)
     points.converged[which] = converged
-    points.decrement[which] = np.inf  # on a boundary the decrement certifies nothing
+    points.decrement[which] = np.inf  # on a boundary it does not prove that a maximum exists
     slope = gradient[:, held]
     if isinstance(profiles.weight_prior, GaussianPrior):
         quadratic = profiles.weight_prior.quadratic(d, None)
@@ -210,7 +214,7 @@ def _solve_with_fixed_weight(
     points.theta[:], points.log_likelihood[:] = theta, sums
     points.value[:] = sums + profiles.prior_value(theta, spread)
     points.information[:] = information + profiles.precision(spread)
-    points.decrement[:] = np.inf  # no certificate
+    points.decrement[:] = np.inf  # under a constraint it does not prove that a maximum exists
     allowed: BoolVector = np.all(theta[:, profiles.positive] > 0, axis=1)
     points.converged[:] = converged & np.isfinite(sums) & allowed
     return points.converged.copy()
@@ -224,7 +228,7 @@ def _spread_of(column: Matrix, rows: DecisionIndex) -> Vector:
     return np.asarray(np.diff(total[rows.bounds]) / np.maximum(counts, 1))
 
 
-def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
+def _free_prior(prior: ParameterPrior | None, free: IntVector, d: int) -> ParameterPrior | None:
     if not isinstance(prior, GaussianPrior):
         return prior
     quadratic = prior.quadratic(d, None)
@@ -236,8 +240,7 @@ def _prior_of(prior: ParameterPrior | None, free: IntVector, d: int) -> Paramete
 # Numbers of explanatory variables evaluated in one call: about what the processor's cache holds.
 # Smaller portions are up to 15 % slower, larger ones up to 9 %.
 NUMBERS_AT_ONCE = 400_000
-# Step of numerical derivatives, relative to the range: between the truncation error of central
-# differences, which grows with its square, and rounding.
+# Step of numerical derivatives, a share of the range: balances truncation and rounding errors.
 RELATIVE_DIFFERENCE_STEP = 1e-5
 MODEL_ATTRIBUTES = ("shape", "weights", "positive", "limits", "natural", "density", "bounds")
 
@@ -272,8 +275,6 @@ class Profiles:
         found = Problem(self.model, self.groups[k], self.prior)
         found.__dict__["profiles"] = self.with_data((self.groups[k],))
         return found
-
-    # -- scales of psi -----------------------------------------------------------------------------
 
     @cached_property
     def shape(self) -> tuple[Shape, ...]:
@@ -349,8 +350,6 @@ class Profiles:
             found[:, q] = getattr(shape, method)(values[:, q])
         return found
 
-    # -- data --------------------------------------------------------------------------------------
-
     @cached_property
     def record(self) -> Record:
         """Events of all episodes, subject after subject."""
@@ -402,7 +401,7 @@ class Profiles:
     def _scored_of(self, subject: IntVector) -> compiled.ScoredDecisions:
         """Decisions of pairs, as indices into those of their subjects."""
         chosen, first_event, order, first = self.decisions
-        row = _offsets(self.n_events[subject])[:-1]
+        row = _cumulative_offsets(self.n_events[subject])[:-1]
         counts = self.n_decisions[subject]
         return compiled.ScoredDecisions(
             chosen, order, first[subject], counts, row, first_event[subject]
@@ -442,7 +441,10 @@ class Profiles:
         return found
 
     def _rows(self, subject: IntVector) -> DecisionIndex:
-        events, bounds = _offsets(self.n_events[subject]), _offsets(self.n_decisions[subject])
+        events, bounds = (
+            _cumulative_offsets(self.n_events[subject]),
+            _cumulative_offsets(self.n_decisions[subject]),
+        )
         chosen, order = np.empty(events[-1], np.int64), np.empty(bounds[-1], np.int64)
         places = self._option_ranks, self.first_event, self._scored
         compiled.copy_decisions(*places, np.ascontiguousarray(subject), chosen, order)
@@ -527,8 +529,6 @@ class Profiles:
         low[:, q] = np.maximum(u[:, q] - step, self.bounds[q, 0])
         high[:, q] = np.minimum(u[:, q] + step, self.bounds[q, 1])
         return self.from_unconstrained(low), self.from_unconstrained(high)
-
-    # -- evaluation --------------------------------------------------------------------------------
 
     def solve(
         self,
@@ -670,7 +670,8 @@ class Profiles:
         given = *pairs, no_start_pair, ends[0], positive, points.value, theta
         n_steps = INNER.max_steps_one_weight if self.n_weights == 1 else INNER.max_steps
         compiled.solve_weights(*given, fixed_weight, n_steps, ends[1])
-        left = np.isnan(points.value)  # not solved, or NaN variables: outside the domain
+        # NaN is either an unconverged point or one outside the domain, with NaN variables.
+        left = np.isnan(points.value)
         unsolved = bool(left.any())
         outside = self.outside_domain(x, slopes, subject, left) if unsolved else left
         points.converged[:] = ~left
@@ -704,7 +705,7 @@ class Profiles:
         self, subject: IntVector, with_derivatives: bool = False
     ) -> Iterator[tuple[int, int]]:
         """Split pairs into ranges whose variables, and derivatives if asked for, fit the cache."""
-        size = self._numbers[subject] * (1 + self.n_shape * with_derivatives)
+        size = self._variables_per_subject[subject] * (1 + self.n_shape * with_derivatives)
         if size.sum() < NUMBERS_AT_ONCE:
             yield 0, len(subject)
             return
@@ -713,7 +714,7 @@ class Profiles:
         yield from zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)
 
     @cached_property
-    def _numbers(self) -> IntVector:
+    def _variables_per_subject(self) -> IntVector:
         return self.n_events * self.n_options * max(self.n_weights, 1)
 
     def _solve(
@@ -856,7 +857,7 @@ class Profiles:
             start = np.where(near_enough[:, None], near, 0.0)
         batch = fit_table(x, rows.chosen, rows.grouping, self.weight_prior, start)
         if start is not None:
-            # The start was so far out that every choice is certain: begin at 0 instead.
+            # From a start so far out that every choice is certain no step leads back: begin at 0.
             unsolved = np.flatnonzero(~batch.converged & start.any(axis=1))
             if len(unsolved):
                 batch.put(
@@ -882,15 +883,13 @@ class Profiles:
                 hypothesis = Hypothesis(constraint.row[k : k + 1], constraint.value[k : k + 1])
             try:
                 found = best_weights(choices, self.limits, self.weight_prior, hypothesis)
-            except InfeasibleError:  # no allowed weights satisfy the constraint
+            except InfeasibleError:  # without allowed weights on the constraint the profile is -inf
                 points.value[k], points.converged[k] = -np.inf, False
                 continue
             points.theta[k], points.value[k] = found.theta, found.value
             points.information[k] = found.information
             points.converged[k] = found.ending in ("converged", "fixed")
-            points.decrement[k] = np.inf  # no certificate
-
-    # -- the prior ---------------------------------------------------------------------------------
+            points.decrement[k] = np.inf  # a supremum at infinity: no proof of a maximum
 
     def precision(self, spread: Matrix) -> Matrix:
         """Precision of the prior on the weights, at each pair: (n, n_weights, n_weights)."""
@@ -937,7 +936,7 @@ class Profiles:
         compiled.to_unconstrained_derivatives(self.stretch(psi), gradient, *curvature[:3])
 
 
-def _offsets(lengths: IntVector) -> IntVector:
+def _cumulative_offsets(lengths: IntVector) -> IntVector:
     found = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=found[1:])
     return found

@@ -7,13 +7,14 @@ import numpy as np
 
 from penchant.inference.profile._kernels import fast, fast_inner
 
-MAX_QP_ROUNDS = 60  # of the active-set method: each cut enters and leaves a few times at most
+# Changes of the active set: each cut enters and leaves a few times; more is cycling by rounding.
+MAX_QP_ROUNDS = 60
 # Least linearisation error of a cut, as a share of the quadratic term between its point and the
 # current one (Lewis & Wylie 2019): a cut from far away that happens to pass through the current
 # value would otherwise count as if it had been taken here.
 MIN_LINEARIZATION_ERROR = 0.2
 QP_TOL = 1e-13  # relative to the largest diagonal entry: smaller reduced gradients are rounding
-QP_RIDGE = 1e-14  # relative: keeps the system of two equal cuts regular
+QP_RIDGE = 1e-14  # relative to the same: without it the system of two equal cuts is singular
 
 
 @fast_inner
@@ -73,7 +74,8 @@ def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
     for i in range(n):
         lambda_[i], active[i] = 0.0, 0
     lambda_[0], active[0], size = 1.0, 0, 1
-    scale = 1e-300  # positive: the bordered system stays regular without gradients
+    # Positive also where all gradients are 0, so that the ridge keeps the system regular.
+    scale = 1e-300
     for i in range(n):
         scale = max(scale, products[i, i])
     for _ in range(MAX_QP_ROUNDS):
@@ -85,7 +87,8 @@ def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
             level += lambda_[i] * reduced
             if reduced < least:
                 least, best = reduced, i
-        if least >= level - QP_TOL * scale:  # Karush-Kuhn-Tucker: no cut would lower it
+        # Karush-Kuhn-Tucker conditions: no cut outside the active set would lower the objective.
+        if least >= level - QP_TOL * scale:
             return
         for k in range(size):
             if active[k] == best:
@@ -124,7 +127,8 @@ def _solve_dual_qp(products, errors, n, lambda_, active, system, right):
             size = kept
             if fraction == 1.0 or size == 0:
                 break
-        if size == 0:  # rounding dropped all of them: begin again
+        # Multipliers must sum to 1: if rounding dropped all, begin again with the current cut.
+        if size == 0:
             lambda_[0], active[0], size = 1.0, 0, 1
 
 
@@ -177,7 +181,7 @@ def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
                 for e in range(q):
                     free = fixed[c] == 0.0 and fixed[e] == 0.0
                     a[c, e] = proximal_weight[k] * curvature[k, c, e] if free else 0.0
-                # a small ridge: the expected curvature may vanish in a direction
+                # A small ridge: the expected curvature may vanish in a direction, and is inverted.
                 a[c, c] += 1e-8 * largest if fixed[c] == 0.0 else 1.0
             _invert(a, q, inverse)
             for i in range(n):
@@ -211,7 +215,8 @@ def bundle_step(rows, state, range_, bundle, steps, predicted, workspace):
                     out = True
             if not out:
                 break
-        longest = 1.0  # unconstrained unit: the model is not trusted further away
+        # The model of the profile is not trusted further than one unconstrained unit away.
+        longest = 1.0
         for c in range(q):
             if not abs(steps[r, c]) <= longest:
                 longest = abs(steps[r, c])
@@ -257,7 +262,7 @@ def update_bundle(rows, trial, found, state, bundle, moved, best, options):
     for i in range(len(rows)):
         k, best_j, best_gain = rows[i], 0, -math.inf
         gain_of_full_step = -math.inf
-        # the oldest cuts fall off the end; the current point's stays first
+        # The oldest cuts, furthest away, fall off the end; the current point's must stay first.
         for j in range(bundle[1].shape[1] - 1, m, -1):
             _copy_cut(bundle, k, j, j - m, q)
         for j in range(m):
@@ -266,7 +271,7 @@ def update_bundle(rows, trial, found, state, bundle, moved, best, options):
                 bundle[0][k, 1 + j, a] = points[i, j, a]
                 bundle[2][k, 1 + j, a] = gradients[i * m + j, a]
                 if not math.isfinite(gradients[i * m + j, a]):
-                    new_value = math.nan  # no cut without a gradient
+                    new_value = math.nan  # a cut needs a gradient: the point cannot be used
             bundle[1][k, 1 + j] = new_value
             gain = new_value - value[k] if new_value == new_value else -math.inf
             if gain > best_gain:

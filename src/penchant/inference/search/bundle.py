@@ -24,28 +24,35 @@ from penchant.inference.search.optima import Optima, expected_curvature_at
 # Fractions of a step that are evaluated in one call: a longer one finds out whether the proximal
 # weight holds the step back, the shorter ones stay on this side of a kink that the step crosses.
 STEP_FRACTIONS = np.array([3.0, 1.0, 0.25, 0.03])
-FULL_STEP = 1  # index of the step itself, whose increase is compared with the predicted one
+FULL_STEP = 1  # index of the step itself: only its increase is comparable with the predicted one
 
 
 @dataclass(frozen=True, slots=True)
 class BundleOptions:
     """Settings of the bundle method; increases are in log-units."""
 
-    # cuts kept: the current point and three rounds of fractions, about what a kink of two or three
-    # parameters needs; older ones lie too far away to describe the kinks around the point
+    # Cuts kept: the current point and three rounds of fractions, about what a kink of two or three
+    # parameters needs; older ones lie too far away to describe the kinks around the point.
     bundle_size: int = 13
-    max_rounds: int = 30
-    max_null_steps: int = 6  # in a row: by then the proximal weight has grown 4096-fold
+    max_rounds: int = 30  # smaller: maxima along long kinks are missed; larger: more evaluations
+    # Null steps in a row: by then the proximal weight has grown 4096-fold, and steps are tiny.
+    max_null_steps: int = 6
     # Stop below this predicted increase. With 1e-8, which saves 2 % of the time, 6 people of five
     # models were called weakly identified who are not (benchmarks/MODELS.md).
     predicted_increase_tol: float = 1e-10
     value_rounding: float = 1e-13  # relative: smaller increases of a log-likelihood are rounding
-    proximal_increase: float = 4.0  # factor of the proximal weight after a null step
-    proximal_decrease: float = 0.25  # factor after a step that gained more than predicted
-    over_predicted: float = 1.3  # times the predicted increase: the model is too cautious
-    sufficient_increase: float = 0.1  # of the predicted one: relax a weight that is above 1
-    min_rounds: int = 5  # before an iteration is dropped for a better one of the same subject
-    dominated_factor: float = 10.0  # times its predicted increase, that it can still make up for
+    # Factor of the proximal weight after a null step: shorter steps stay where the cuts hold.
+    proximal_increase: float = 4.0
+    # Factor after a step that gained more than predicted: one success takes back one null step.
+    proximal_decrease: float = 0.25
+    # Ratio of actual to predicted increase from which on the model counts as too cautious.
+    over_predicted: float = 1.3
+    # Share of the predicted increase that lets a proximal weight raised above 1 fall again.
+    sufficient_increase: float = 0.1
+    # Rounds before an iteration may be dropped: first predictions, from few cuts, are too high.
+    min_rounds: int = 5
+    # Times its predicted increase that an iteration may gain: those further below are dropped.
+    dominated_factor: float = 10.0
     # Growth of the weights along one unit of psi, relative to their size: psi is near an edge of
     # the domain, where variables vanish and weights diverge; beyond the second there is no way on.
     near_divergence: float = 1e3
@@ -229,13 +236,14 @@ def bundle_search(
         n_steps[mine] += 1
         over = np.zeros(len(rows), dtype=bool)
         over[moved] = growth > BUNDLE.diverged
-        # under a constraint every row is an end of an interval of its own: none replaces another
+        # Under a constraint every row is the end of another interval: none may be dropped.
         if k >= BUNDLE.min_rounds and constraint is None:
             over |= state.dominated(rows, subject)
         rows = rows[~over]
     low, high = profiles.bounds.T
     at_bound = ((state.u <= low) | (state.u >= high)) & ~held
-    undecided = np.zeros((2, n), dtype=bool)  # converged, kinked
+    # Converged and kinked are left False: the probes of the caller decide both.
+    undecided = np.zeros((2, n), dtype=bool)
     return Optima(at, state.u, state.curvature, drift, at_bound, n_steps, *undecided)
 
 

@@ -28,13 +28,16 @@ from penchant.models.model import Declared
 class ExtraStartOptions:
     """Placement of extra starts, and which are worth an iteration; heights in log-units."""
 
-    max_steps: int = 200  # values of one person; of more, as many are taken at equal ranks
-    n_starts: int = 8  # local maxima from which Newton's method begins
-    max_deficit: float = 6.0  # below the best value found: Newton's method gains no more
-    # Most points at small rates lie on the slope of an optimum already found: ask for more.
+    # Steps of a profile looked at, at equal ranks: each is combined with a grid of the others.
+    max_steps: int = 200
+    n_starts: int = 8  # local maxima started from. Fewer: a higher one is missed; more: longer
+    max_deficit: float = 6.0  # below the best value found: Newton steps rarely gain more than this
+    # Most points at small rates lie on the slope of an optimum already found: be stricter there.
     max_deficit_small_rates: float = 2.0
-    small_rates: tuple[float, ...] = (0.01, 0.05, 0.25)  # grid steps from 0
-    coarsening: int = 4  # every how manyth point of the other axes is combined with small rates
+    # Grid steps from 0: ridges of small rates are straight in a logarithm that the grid misses.
+    small_rates: tuple[float, ...] = (0.01, 0.05, 0.25)
+    # Only every fourth point of the other axes is combined with small rates, to bound the cost.
+    coarsening: int = 4
 
 
 EXTRA_STARTS = ExtraStartOptions()
@@ -49,10 +52,10 @@ def newton_from_steps(profiles: Profiles, grids: Grids, subjects: IntVector, bes
         for q, shape in enumerate(profiles.shape):
             values = [one[shape.name] for one in found if shape.name in one]
             if values:
-                values_ = _values_and_midpoints(
+                axis_values = _values_and_midpoints(
                     np.unique(np.concatenate(values)), shape.low, shape.high
                 )
-                _newton_from_values(profiles, grids, subject, q, values_, best)
+                _newton_from_values(profiles, grids, subject, q, axis_values, best)
 
 
 def _values_and_midpoints(values: Vector, low: float, high: float) -> Vector:
@@ -64,10 +67,10 @@ def _values_and_midpoints(values: Vector, low: float, high: float) -> Vector:
 
 
 def _newton_from_values(
-    profiles: Profiles, grids: Grids, subject: int, q: int, values_: Vector, best: Optima
+    profiles: Profiles, grids: Grids, subject: int, q: int, axis_values: Vector, best: Optima
 ) -> None:
     axes = [shape.grid()[::2] for shape in profiles.shape]
-    axes[q] = values_
+    axes[q] = axis_values
     dimensions = tuple(len(axis) for axis in axes)
     psi = np.stack([m.ravel() for m in np.meshgrid(*axes, indexing="ij")], axis=1)
     top = float(best.points.value[subject])
@@ -124,7 +127,7 @@ def newton_from_small_rates(
         > best.points.value[subjects, None] - EXTRA_STARTS.max_deficit_small_rates
     )
     cell = cells[row, rank]
-    # the others are points of the grid, from which the search has started already
+    # Points without a small rate are on the grid itself, from which the search has started already.
     small = np.any(rates & (psi[cell] < steps), axis=1)
     row, cell = row[small], cell[small]
     if len(row):

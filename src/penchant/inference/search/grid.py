@@ -91,7 +91,7 @@ class Grids:
         return cls(grids[0].psi, values, theta, grids[0].dimensions, solved)
 
 
-# Grids of subjects; one far below its optimum may be a function that computes it on demand.
+# A grid far below its optimum is rarely needed: an item may be a function that computes it.
 GridSource = Grids | Sequence[Grid | Callable[[], Grid]]
 
 
@@ -213,7 +213,7 @@ class CoarseGrid:
         number = np.ravel_multi_index(np.moveaxis(places, 2, 0), self.dimensions, mode="clip")
         return np.where(inside, number, -1)
 
-    def filled(self, values: Matrix) -> Matrix:
+    def interpolated(self, values: Matrix) -> Matrix:
         """Values (n, n_coarse, ...) at all points of the whole grid, by linear interpolation."""
         found, behind = np.ascontiguousarray(values), math.prod(values.shape[2:])
         for known, n in reversed(list(zip(self.axes, self.dimensions, strict=True))):
@@ -232,11 +232,12 @@ class GridOptions:
     Squared Newton decrements are those before the last step, which leaves their square.
     """
 
-    exact_decrement: float = 1e-7  # squared: one step more is exact to rounding
-    # Squared: right to a hundredth after one step more, mostly far better; enough for a search.
+    exact_decrement: float = 1e-7  # one more step squares it: exact to rounding
+    # One more step leaves an error of a hundredth at most: enough to choose cells to start from.
     rough_decrement: float = 1e-3
-    rough_error: float = 0.01  # of a rough value near the best
-    # Suprema this close to the best are solved to their end, where weights diverge.
+    # Error allowed for in rough values: cells closer than this are solved again to compare.
+    rough_error: float = 0.01
+    # Suprema this close to the best are solved to their end: diverging weights may gain as much.
     solve_suprema_within: float = 0.5
     # Refine around all points this close to the best. With 2, 5 of 1,500 people end lower, by up
     # to 1.9, and cells fall by 1 to 20 % only.
@@ -248,8 +249,9 @@ class GridOptions:
     # A smooth profile that bends less around a point is wider than a grid step: what lies between
     # is found by Newton's method. Of 12,000 people 2 end lower by it, by up to 5e-5.
     max_bend: float = 1.0
-    flat_tol: float = 1e-6  # between neighbours where no choice probability differs any more
-    n_refinements: int = 2
+    # Difference of neighbours of a flat profile: no probability differs, gradients are rounding.
+    flat_tol: float = 1e-6
+    n_refinements: int = 2  # halvings of the coarsest step; with more it would overlook maxima
 
 
 GRID = GridOptions()
@@ -275,7 +277,7 @@ def search_grids(profiles: Profiles) -> Grids:
     local maxima; and again. In between values and weights are linear.
     """
     psi, dimensions = grid_points(profiles.model)
-    grids, rough = _refined(profiles, psi, dimensions, GRID.n_refinements if dimensions else 0)
+    grids, rough = _refine_grids(profiles, psi, dimensions, GRID.n_refinements if dimensions else 0)
     _resolve_ties(profiles, grids)
     subject, cell = np.nonzero(rough)
     near = (
@@ -302,21 +304,21 @@ def _resolve_ties(profiles: Profiles, grids: Grids) -> None:
     grids.values[subject, cell], grids.theta[subject, cell] = exact[:2]
 
 
-def _refined(
+def _refine_grids(
     profiles: Profiles, psi: Matrix, dimensions: tuple[int, ...], rounds: int
 ) -> tuple[Grids, BoolVector]:
     """Refine recursively from a coarser grid; second, which points are rough suprema."""
     if rounds == 0 or min(dimensions) < MIN_POINTS_TO_COARSEN.get(
         len(dimensions), MIN_POINTS_TO_COARSEN_MANY
     ):
-        n_last = dimensions[-1] if dimensions else 1
+        n_per_line = dimensions[-1] if dimensions else 1
         values, theta, rough = _solve_lines(
-            profiles, psi, n_last, GRID.rough_decrement, GRID.local_maxima_within
+            profiles, psi, n_per_line, GRID.rough_decrement, GRID.local_maxima_within
         )
         return Grids(psi, values, theta, dimensions, np.ones(values.shape, dtype=bool)), rough
     coarse = CoarseGrid.of(dimensions)
-    found, rough_found = _refined(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
-    values, theta = coarse.filled(found.values), coarse.filled(found.theta)
+    found, rough_found = _refine_grids(profiles, psi[coarse.cells], coarse.shape, rounds - 1)
+    values, theta = coarse.interpolated(found.values), coarse.interpolated(found.theta)
     solved = np.zeros(values.shape, dtype=bool)
     solved[:, coarse.cells] = found.solved
     rough = np.zeros_like(solved)
@@ -353,13 +355,17 @@ def _is_compiled(profiles: Profiles) -> bool:
 
 
 def _solve_lines(
-    profiles: Profiles, psi: Matrix, n_last: int, enough: float, deep: float = np.inf
+    profiles: Profiles,
+    psi: Matrix,
+    n_per_line: int,
+    decrement_tol: float,
+    rough_below: float = np.inf,
 ) -> tuple[Matrix, Matrix, BoolVector]:
     """Objective (n_subjects, n_psi) and weights (n_subjects, n_psi, n_weights) of all subjects.
 
-    psi (n_psi, n_shape) lie in lines of n_last neighbours each; `enough`: the squared Newton
-    decrement before the last step; `deep`: how far below others points are solved roughly. Third,
-    which are rough: suprema that Newton's method may have stopped below.
+    psi (n_psi, n_shape) lie in lines of n_per_line neighbours each; `decrement_tol`: of squared
+    Newton decrements before the last step; `rough_below`: how far below others points are rough.
+    Third, which are rough: suprema that Newton's method may have stopped below.
     """
     n, d = len(profiles.groups), profiles.n_weights
     values, theta = np.empty((n, len(psi))), np.empty((n, len(psi), d))
@@ -371,10 +377,12 @@ def _solve_lines(
     for who, some in _cache_portions(profiles, len(psi)):
         n_who, n_some = who.stop - who.start, some.stop - some.start
         subject = np.repeat(everyone[who], n_some)
-        near = _start_pairs(n_some, n_last, n_who)
+        near = _start_pairs(n_some, n_per_line, n_who)
         best = np.zeros((len(subject), d))
         pairs = subject, np.tile(psi[some], (n_who, 1))
-        found, doubts = _solve(profiles, *pairs, near, best, (enough, compiled.NO_FLOOR, deep))
+        found, doubts = _solve_pairs(
+            profiles, *pairs, near, best, (decrement_tol, compiled.NO_FLOOR, rough_below)
+        )
         values[who, some] = found.reshape(n_who, n_some)
         theta[who, some] = best.reshape(n_who, n_some, d)
         rough[who, some] = doubts.reshape(n_who, n_some)
@@ -386,7 +394,7 @@ def _solve_each(
     subject: IntVector,
     psi: Matrix,
     start: Matrix,
-    enough: float,
+    decrement_tol: float,
     floor: Vector | None = None,
 ) -> tuple[Vector, Matrix, BoolVector]:
     """Objective and weights of pairs, each from its own start; third, which are rough.
@@ -403,13 +411,13 @@ def _solve_each(
     if floor is None:
         floor = np.full(len(subject), -np.inf)
     parts = [
-        _solve(
+        _solve_pairs(
             profiles,
             subject[some],
             psi[some],
             afresh[some],
             theta[some],
-            (enough, floor[some], np.inf),
+            (decrement_tol, floor[some], np.inf),
         )
         for some in (slice(*ends) for ends in profiles.portions(subject))
     ]
@@ -437,15 +445,15 @@ def _cache_portions(profiles: Profiles, n_psi: int) -> Iterator[tuple[slice, sli
         first = last
 
 
-def _start_pairs(n_psi: int, n_last: int, n_subjects: int) -> IntVector:
+def _start_pairs(n_psi: int, n_per_line: int, n_subjects: int) -> IntVector:
     """Index of the pair each starts from: the one before in its line, or the last line's first."""
     point = np.arange(n_psi)
-    before = point - np.where(point % n_last, 1, n_last)
+    before = point - np.where(point % n_per_line, 1, n_per_line)
     first = n_psi * np.arange(n_subjects)[:, None]
     return np.asarray(np.where(before >= 0, before + first, -1).ravel())
 
 
-def _solve(
+def _solve_pairs(
     profiles: Profiles,
     subject: IntVector,
     psi: Matrix,
@@ -475,7 +483,7 @@ def _solve(
     lost, rough = np.isnan(values), np.zeros(len(subject), dtype=bool)
     nowhere = profiles.outside_domain(x, None, subject, lost)
     values[nowhere] = -np.inf
-    # compiled steps return NaN where the weights diverge: the general solver finds the supremum
+    # Compiled steps give NaN where the weights diverge: only the general solver finds the supremum.
     left = np.flatnonzero(lost & ~nowhere)
     if len(left):
         pairs = subject[left], psi[left]

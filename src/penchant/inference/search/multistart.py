@@ -44,11 +44,12 @@ from penchant.models.model import Declared
 class SeparatedOptions:
     """Settings of the search where weights diverge; heights are in log-units."""
 
-    max_halvings: int = 14  # of the pattern, from half a grid step: psi to four digits
+    # Halvings of the pattern, from half a grid step: psi to four digits, at some cost for each.
+    max_halvings: int = 14
     # A choice that is not certain any more costs log 2 = 0.69 at once: half-way marks the interval.
     interval_drop: float = 0.5
-    max_bisections: int = 30  # of a grid step: the end of an interval to nine digits
-    min_gain: float = 1e-4  # for which psi is moved; suprema are known a little better than that
+    max_bisections: int = 30  # halvings of a grid step: ends to nine digits, more than are shown
+    min_gain: float = 1e-4  # smaller gains may be errors of suprema, and would move psi at random
 
 
 SEPARATED = SeparatedOptions()
@@ -99,7 +100,7 @@ def maximize_separated_profile(
         up = moving[higher]
         u[up], reached[up] = neighbours[row, best][higher], values[row, best][higher]
         step[moving[~higher]] /= 2
-        # at 0 every choice is certain: no gain is possible; nor where all neighbours are level
+        # At 0 every choice is certain, and level neighbours stay level: nothing is left to gain.
         done = (reached[moving] > -min_gain) | (np.abs(gain) <= min_gain).all(axis=1)
         moving = moving[~done & (step[moving] > 2.0**-SEPARATED.max_halvings)]
     return profiles.from_unconstrained(u)
@@ -141,7 +142,7 @@ def separated_interval(
         )
         limit = bounds[side]
         outside = sign * np.minimum(sign * (inside[:, index] + sign * steps[index]), sign * limit)
-        found = _last(profiles, suprema, inside, outside, index)
+        found = _bisect_interval_end(profiles, suprema, inside, outside, index)
         ends[:, side] = np.where(sign * found >= sign * limit, sign * np.inf, found)
     return ends
 
@@ -153,7 +154,7 @@ def _outermost(cells: Matrix, reached: BoolVector, u: Vector, sign: float, index
     return np.asarray(cells[further[np.argmax(sign * cells[further, index])]])
 
 
-def _last(
+def _bisect_interval_end(
     profiles: Profiles, suprema: Vector, inside: Matrix, outside: Vector, index: int
 ) -> Vector:
     subjects = np.arange(len(inside))
@@ -178,33 +179,40 @@ def _last(
     return low
 
 
-N_STARTS = {0: 1, 1: 3, 2: 8}  # cells to start from, by the number of shape parameters
-N_STARTS_MANY = 16  # in more dimensions, where grid steps are long
+# Cells to start from, by number of shape parameters: fewer lose maxima (benchmarks/MODELS.md).
+N_STARTS = {0: 1, 1: 3, 2: 8}
+N_STARTS_MANY = 16  # in more dimensions, where grid steps are long and cells far from their maxima
 
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
     """Settings of the multistart search; heights in log-units, distances in grid steps."""
 
-    plateau_tol: float = 0.05  # cells this close to the best may share a supremum none reaches
+    # Cells this close to the best may belong to one plateau, whose supremum none of them reaches.
+    plateau_tol: float = 0.05
     # Nonsmooth profiles have maxima of their own close together: cells nearly as high as the best
     # are started from unless very close to a known maximum. Of 300 people with two rates 10 ended
     # lower by up to 0.05 without this, 3 by up to 0.002 with it.
     nonsmooth_height: float = 0.1
     nonsmooth_distance: float = 0.5
-    # Drop an iteration that comes this close to the end of another one, ...
+    # An iteration this close to the end of another one would end there too, and is dropped.
     same_optimum: float = 0.25
-    # ... or whose next step or quadratic model leads this close to a maximum; smooth profiles of
-    # two shape parameters only: with more the grid steps are long, with one it saves nothing.
+    # It is also dropped if its next step or quadratic model leads this close to a maximum: only in
+    # two dimensions, as grid steps of more are long, and in one nothing is saved.
     leads_to_optimum: float = 1.0
-    head_start: int = 6  # rounds of the best cell's iteration before others join in,
-    max_wait: int = 40  # and after which cells that lie close together are all started
-    max_continuations: int = 4  # of an iteration that did not converge, each as long as the first,
-    min_gain: float = 1e-6  # if the last one led up by this much
-    max_bundle_deficit: float = 2.0  # below the best: the bundle method does not make up for more
-    smooth_gain: float = 1e-8  # predicted for Newton's last steps at a smooth maximum
-    probe_gain: float = 1e-9  # of a probe beside a maximum: worth another iteration
-    tie_tol: float = 1e-6  # between suprema of the best cell and of the plateau's centre
+    # Rounds of the best cell's iteration before others join in: most then turn out to lead there.
+    head_start: int = 6
+    # Rounds after which close cells are all started: waiting longer only prolongs the search.
+    max_wait: int = 40
+    # Continuations of an unconverged iteration, each if the last gained min_gain: for long ridges.
+    max_continuations: int = 4
+    min_gain: float = 1e-6  # smaller gains are the tolerance of the inner solver
+    max_bundle_deficit: float = 2.0  # further below the best the bundle method rarely catches up
+    # Predicted gain of last steps at a smooth maximum: beside a kink gradients predict more.
+    smooth_gain: float = 1e-8
+    probe_gain: float = 1e-9  # a probe this much higher than its maximum is worth an iteration
+    # Suprema that differ by less are the same, and the plateau's centre is taken.
+    tie_tol: float = 1e-6
     # Distances of probes around maxima of nonsmooth profiles; without the one at 0.06, 4 of 4,000
     # people ended lower. The closest only where the maximum seems to lie on a kink.
     probe_distances: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125, 0.06, 0.03, 0.015, 0.007, 0.003)
@@ -265,10 +273,11 @@ def best_optima(
         newton_from_small_rates(profiles, grids, bounded, best)
     if Declared(profiles.model).smooth:
         _continue_unconverged(profiles, grids, bounded[~best.converged[bounded]], best)
-        if Declared(profiles.model).outside:  # the domain may end inside the range
+        # Where the domain ends inside the range gradients are missing: compare values only.
+        if Declared(profiles.model).outside:
             _pattern_search(profiles, bounded[~best.converged[bounded]], best)
     if not Declared(profiles.model).smooth and len(bounded):
-        _local_probe(profiles, bounded, best)
+        _restart_from_higher_probes(profiles, bounded, best)
         _newton_polish(profiles, bounded[~best.converged[bounded]], best)
     newton = BatchNewton.at(profiles, best)
     newton.finish()
@@ -519,7 +528,7 @@ def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> I
     best: IntVector = values.argmax(axis=1)
     tied = values > values[np.arange(len(subjects)), best][:, None] - SEARCH.plateau_tol
     u, steps = profiles.to_unconstrained(grids.psi), grid_steps(profiles.shape)
-    middle = np.array([_middle(np.flatnonzero(near), u, steps) for near in tied])
+    middle = np.array([_central_cell(np.flatnonzero(near), u, steps) for near in tied])
     undecided = np.flatnonzero(middle != best)
     if not len(undecided):
         return best
@@ -533,12 +542,12 @@ def _plateau_centres(profiles: Profiles, subjects: IntVector, grids: Grids) -> I
     return best
 
 
-def _middle(cells: IntVector, u: Matrix, steps: Vector) -> int:
+def _central_cell(cells: IntVector, u: Matrix, steps: Vector) -> int:
     away = ((u[cells] - u[cells].mean(axis=0)) / steps) ** 2
     return int(cells[np.argmin(away.sum(axis=1))])
 
 
-def _local_probe(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
+def _restart_from_higher_probes(profiles: Profiles, subjects: IntVector, best: Optima) -> None:
     not_closer = [share for share in SEARCH.probe_distances if share >= SEARCH.min_smooth_probe]
     for _ in SEARCH.probe_distances:
         smooth = best.converged[subjects]

@@ -35,21 +35,24 @@ class NewtonOptions:
     benchmarks/MODELS.md.
     """
 
-    # differences of gradients that make a Hessian: wide where the profile is smooth, so that
-    # rounding of the gradients matters less than the fourth-order error; close beside a kink
+    # Steps of u between the gradients that make a Hessian: wide where the profile is smooth,
+    # against rounding; close beside a kink, which they must not cross.
     difference_step: float = 3e-3
     close_difference_step: float = 3e-5
-    converged_step: float = 1e-6  # of u: changes the height of a maximum by less than rounding
-    step_tol: float = 1e-9  # of u: shorter steps change no reported digit
-    kink_step: float = 1e-3  # of u: a smooth profile asks for no such step at its maximum
+    converged_step: float = 1e-6  # of u; changes the height of a maximum by less than rounding
+    step_tol: float = 1e-9  # of u; shorter steps change no reported digit
+    # Step of u that gives a kink away: at a smooth maximum no gradient asks for one so long.
+    kink_step: float = 1e-3
     max_final_steps: int = 3  # Newton converges quadratically: one is nearly always enough
-    min_fraction: float = 1e-9  # of a step: below it there is no ascent
-    # where gradients jump the bundle method goes on much better than short steps do: stop early
+    min_fraction: float = 1e-9  # shorter fractions of a step change values by rounding only
+    # Where gradients jump, short steps and small gains are left early to the bundle method.
     min_fraction_nonsmooth: float = 0.2
-    min_gain_nonsmooth: float = 1e-5  # of a shortened step
-    expansion: float = 4.0  # a step after a shortened one may lead this many times as far
-    max_step: float = 4.0  # of u; first steps of 2 or 3 lost maxima, so lengths are doubled
-    no_ascent: float = 1e-8  # predicted by a step that fails at every length: a maximum
+    min_gain_nonsmooth: float = 1e-5
+    # Growth of a step's length after a shortened one: what made the last step fail may be near.
+    expansion: float = 4.0
+    max_step: float = 4.0  # of u; with 2 or 3 first steps stopped short, and maxima were lost
+    # Predicted gain below which a step that fails at every length proves a maximum: it is rounding.
+    no_ascent: float = 1e-8
     # Steps after which the Hessian is measured again. Every 16 steps saves 15 % of the time of
     # restless filters, but 8 of 120 of their maxima are lost.
     refresh_every: int = 8
@@ -57,14 +60,16 @@ class NewtonOptions:
     # If the weights take back this many times what is left of the curvature, following them along
     # a straight line is too inexact, and they are solved anew.
     max_cancellation: float = 30.0
-    # Early decision whether a target height is reached:
-    short_step: float = 1e-3  # of u: the gradient does not change along it
-    long_step: float = 0.5  # of u: the gradient may well change
-    spare_height: float = 0.5  # added to `spare_gains` predicted gains that a row may still make
+    # Where a target height is all that matters: predicted gains hold for short steps of u only.
+    short_step: float = 1e-3
+    long_step: float = 0.5
+    # Height that a row may still gain: spare_gains predicted gains, and spare_height for errors.
+    spare_height: float = 0.5
     spare_gains: float = 4.0
-    max_bundle_deficit: float = 2.0  # below the target: the bundle method does not gain more
-    stall_evaluations: int = 12  # evaluations after which the gain is looked at,
-    stall_factor: float = 25.0  # and this many times as much will not be gained any more
+    max_bundle_deficit: float = 2.0  # further below the target the bundle method is not worth a try
+    # Rows stop whose target is further than stall_factor times their gain in so many evaluations.
+    stall_evaluations: int = 12
+    stall_factor: float = 25.0
 
 
 NEWTON = NewtonOptions()
@@ -140,7 +145,8 @@ class BatchNewton:
         self._correction = np.zeros((n, q, q))
         self.n_steps = np.zeros(n, dtype=np.int64)
         self.converged, self.active = np.zeros((2, n), dtype=bool)
-        self._certify = certify or max_steps == 0  # else the ends are certified in `finish`
+        # Only ends need certificates, which `finish` adds; without steps there is no `finish`.
+        self._certify = certify or max_steps == 0
 
     @classmethod
     def at(cls, profiles: Profiles, optima: Optima) -> BatchNewton:
@@ -353,7 +359,7 @@ class BatchNewton:
         if not q:
             return
         everyone = np.arange(n)
-        self.final_step()  # before the Hessian is measured: it then belongs to the end
+        self.final_step()  # first, so that the Hessian is measured at the end that is reported
         self._measure_curvature(everyone)
         self._step = self._newton_steps(everyone, self.curvature)
         going = self._nearly_converged
@@ -370,7 +376,7 @@ class BatchNewton:
             at = self.points.take(rows)
             constraint = None if self.constraint is None else self.constraint.take(rows)
             found = self.profiles.solve(at.subject, at.psi, at.theta, constraint=constraint)
-            # a cold solve may end lower by its own tolerance; never exchange a better end for it
+            # Another solve may end lower by its tolerance: never exchange a better end for it.
             same = found.value >= at.value - 1e-9 * (1 + np.abs(at.value))
             self.points.put(rows[same], found.take(same))
 
@@ -392,7 +398,7 @@ class BatchNewton:
             return np.zeros_like(going)
         target = self.targets(rows)
         trial, value = self._evaluate(rows, target), self.points.value[rows]
-        # equal but for rounding: at a maximum no step can gain
+        # At a maximum no step can gain, but gradients improve: accept equal values too.
         up = trial.value >= value - 1e-12 * (1 + np.abs(value))
         up &= np.isfinite(trial.gradient).all(axis=1)
         mine = rows[up]
@@ -421,8 +427,6 @@ class BatchNewton:
             nothing,
         )
 
-    # -- curvature ---------------------------------------------------------------------------------
-
     def _free_inverse(self, points: Evaluations, rows: IntVector) -> Matrix:
         constraint = None if self.constraint is None else self.constraint.take(rows)
         return free_inverse(self.profiles, points, constraint)
@@ -435,9 +439,8 @@ class BatchNewton:
         """
         at = self.points.take(rows)
         self.drift[rows] = drift = self._free_inverse(at, rows) @ at.cross
-        if (
-            self.profiles.density is not None
-        ):  # C lacks its part: hold the weights, and add what they take back
+        # C lacks the density's part: hold the weights, and add what they would take back.
+        if self.profiles.density is not None:
             held = self._differences(rows, at, np.zeros_like(drift), approximate)
             self._set_curvature(rows, held + at.cross.transpose(0, 2, 1) @ drift)
             return
@@ -479,10 +482,8 @@ class BatchNewton:
         smooth = self._smooth and not approximate
         stencils = [_stencil(u[:, a], profiles.bounds[a], smooth) for a in range(q)]
         m = len(stencils[0][0])
-        # points of one subject side by side: the model runs its recursion for all of them at once
-        beside = np.tile(
-            u[:, None, None], (1, q, m, 1)
-        )  # along each parameter, at each point of the stencil
+        # Points of one subject side by side: the model runs its recursion for all at once.
+        beside = np.tile(u[:, None, None], (1, q, m, 1))
         for a, (nodes, _) in enumerate(stencils):
             beside[:, a, :, a] = nodes.T
         away = np.stack([beside[:, a, :, a] - u[:, a, None] for a in range(q)], axis=1)

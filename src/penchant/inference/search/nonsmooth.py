@@ -22,7 +22,8 @@ from penchant.inference.search.optima import Optima, expected_curvature_at, valu
 class NonsmoothOptions:
     """Settings of the check for maxima at kinks; distances are in unconstrained units."""
 
-    max_rounds: int = 12  # of probing and moving on: more than two are rare
+    # Rounds of probing and moving on: more than two are rare; the limit ends moves by rounding.
+    max_rounds: int = 12
     # No point may be higher at these distances: the first finds another maximum in the same grid
     # cell, the last one the ascent that the bundle method's tolerance leaves.
     probe_distances: tuple[float, ...] = (1e-1, 1e-3, 1e-5)
@@ -56,7 +57,7 @@ def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima)
 
     Where the bundle method has made no step before, later rounds only move to the highest probe.
     """
-    directions = _directions(profiles.n_shape, 4 * profiles.n_shape)
+    directions = _probe_directions(profiles.n_shape, 4 * profiles.n_shape)
     offsets = np.concatenate([distance * directions for distance in NONSMOOTH.probe_distances])
     productive = np.ones(len(optima), dtype=bool)
     for _ in range(NONSMOOTH.max_rounds):
@@ -78,7 +79,7 @@ def _restart_from_probes(profiles: Profiles, subject: IntVector, optima: Optima)
     return subject
 
 
-def _values(profiles: Profiles, subject: IntVector, optima: Optima, u: Matrix) -> Matrix:
+def _probe_values(profiles: Profiles, subject: IntVector, optima: Optima, u: Matrix) -> Matrix:
     """Profile values at several points (n, n_points, n_shape) of each subject, inside the range."""
     n_points = u.shape[1]
     inside = np.clip(u, *profiles.bounds.T).reshape(-1, profiles.n_shape)
@@ -99,12 +100,13 @@ def _are_kinks(profiles: Profiles, subject: IntVector, optima: Optima) -> BoolVe
     their range stay there.
     """
     directions = (
-        _directions(profiles.n_shape, 2 * profiles.n_shape) * ~optima.at_bound[subject][:, None]
+        _probe_directions(profiles.n_shape, 2 * profiles.n_shape)
+        * ~optima.at_bound[subject][:, None]
     )
     jumps = []
     for distance in NONSMOOTH.slope_distances:
         u = optima.u[subject][:, None] + distance * directions
-        fall = _values(profiles, subject, optima, u) - optima.points.value[subject, None]
+        fall = _probe_values(profiles, subject, optima, u) - optima.points.value[subject, None]
         jumps.append(
             -fall.reshape(len(subject), 2, directions.shape[1] // 2).sum(axis=1) / distance
         )
@@ -118,11 +120,11 @@ def _set_expected_curvature(profiles: Profiles, optima: Optima) -> None:
     optima.drift[kinked], optima.curvature[kinked], _ = expected_curvature_at(profiles, points)
 
 
-def _directions(n: int, more: int) -> Matrix:
+def _probe_directions(n: int, more: int) -> Matrix:
     """Unit vectors along all axes and `more` random ones, followed by their opposites."""
     if n == 1:
         return np.array([[1.0], [-1.0]])
-    # axes alone miss a kink that runs diagonally; the seed keeps fits reproducible
+    # Axes alone miss a kink that runs diagonally; a fixed seed keeps fits reproducible.
     normal = np.random.default_rng(0).normal(size=(more, n))
     directions = np.concatenate([np.eye(n), normal / np.linalg.norm(normal, axis=1)[:, None]])
     return np.concatenate([directions, -directions])

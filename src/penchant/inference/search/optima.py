@@ -180,9 +180,9 @@ class LimitOptions:
     max_distance: float = 0.15
     # A limit may be this much lower than the optimum beside it: far less than any interval shows.
     height_tol: float = 1e-5
-    other_height_tol: float = 1e-8  # of points along the other parameters, which are not flat
-    # Search units around the limit that are looked at: from a grid step down to where the weights'
-    # rounding hides everything.
+    # Tolerance along the other parameters: stricter, because profiles are not flat there.
+    other_height_tol: float = 1e-8
+    # Unconstrained units probed around the limit: from a grid step to where rounding hides all.
     probe_distances: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
 
 
@@ -206,12 +206,14 @@ def move_to_limits(profiles: Profiles, optima: Optima, lost: BoolVector) -> Opti
             end = profiles.bounds[q, int(upper)]
             away = np.abs(optima.u[:, q] - end)
             near = (away < LIMITS.max_distance * width[q]) & ~lost & ~optima.kinked
-            near &= (away > 0) | ~optima.converged  # else it is there already
-            _move(profiles, optima, np.flatnonzero(near), q, upper)
+            near &= (away > 0) | ~optima.converged  # a converged one at the limit needs no move
+            _move_if_as_high(profiles, optima, np.flatnonzero(near), q, upper)
     return optima
 
 
-def _move(profiles: Profiles, optima: Optima, rows: IntVector, q: int, upper: bool) -> None:
+def _move_if_as_high(
+    profiles: Profiles, optima: Optima, rows: IntVector, q: int, upper: bool
+) -> None:
     if not len(rows):
         return
     u = optima.u[rows].copy()
@@ -222,14 +224,16 @@ def _move(profiles: Profiles, optima: Optima, rows: IntVector, q: int, upper: bo
     as_high = points.value >= optima.points.value[rows] - LIMITS.height_tol
     unconverged = np.flatnonzero(as_high & ~optima.converged[rows])
     if len(unconverged):
-        ended = _nothing_is_higher(profiles, points.take(unconverged), u[unconverged], q)
+        ended = _no_neighbour_is_higher(profiles, points.take(unconverged), u[unconverged], q)
         as_high[unconverged], optima.converged[rows[unconverged]] = ended, ended
     optima.points.put(rows[as_high], points.take(as_high))
     optima.u[rows[as_high]] = u[as_high]
     optima.at_bound[rows[as_high], q] = True
 
 
-def _nothing_is_higher(profiles: Profiles, points: Evaluations, u: Matrix, q: int) -> BoolVector:
+def _no_neighbour_is_higher(
+    profiles: Profiles, points: Evaluations, u: Matrix, q: int
+) -> BoolVector:
     """Whether no point beside rows is higher, along all parameters.
 
     Along parameter q, which is at its limit, the coarser tolerance applies.
@@ -281,7 +285,7 @@ def parameters_undefined_at_limits(shape: Sequence[Shape], optimum: Optimum) -> 
     return frozenset(name for limit in reached for name in limit.lost)
 
 
-def at_bounds(profiles: Profiles, optimum: Optimum, held: Sequence[str]) -> str:
+def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) -> str:
     """Message of an estimate at a bound or a limit, and what it means there."""
     reached = list(bounds_reached(profiles.shape, optimum))
     point = optimum.point
@@ -308,7 +312,7 @@ def at_bounds(profiles: Profiles, optimum: Optimum, held: Sequence[str]) -> str:
     return " ".join(said)
 
 
-# Weights that move by more times their size per unconstrained unit do not follow a straight line.
+# Multiples of their size that weights may move per unit of u: faster ones are no straight line.
 MAX_EXTRAPOLATION = 3.0
 
 

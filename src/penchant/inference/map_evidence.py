@@ -34,27 +34,34 @@ from penchant.models.spatial.ucl import UCL
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 
-# Widths of the prior on a map are in standard deviations (sd) of the rewards.
+# Widths of a map's prior, in sd of the rewards: a narrower one leaves no map, a wider one is flat.
 WIDTH_RANGE = (0.2, 5.0)
-CV_WIDTHS = np.geomspace(0.02, 2.0, 7)  # widths compared by cross-validation over plays
+# Widths compared by cross-validation, from practically no map on, which may predict best.
+CV_WIDTHS = np.geomspace(0.02, 2.0, 7)
 # Log-normal prior on the width: a map varies about as much as the rewards, within a factor of two.
 WIDTH_PRIOR_MEDIAN = 1.2
 WIDTH_PRIOR_LOG_SD = np.log(2.0)
-WIDTH_RATIO = 1.6  # between widths averaged by their evidence: finer ones change no average
-MAX_EVIDENCE_DEFICIT = 4.0  # log-units below the likeliest width: e^-4 of its weight does not count
-BASIS_SIZES = (0, 4, 9, 16, 25, 36, 49)  # numbers of basis functions compared: squares of a grid
-START_PRIOR_SDS = np.geomspace(20.0, 0.05, 8)  # prior sd of an option to start from, in sd
-START_LENGTHS = (1.0, 2.5, 6.0)  # length scales to start from, in units of 5 lower bounds
-NU_TOL = 1.25  # factor within which nu of the map agrees with the one plugged in
-MAX_NU_ROUNDS = 4  # fixed-point iterations of nu and width; two are usual
+# Ratio of widths averaged by evidence: finer ones change no average, but each is a fit.
+WIDTH_RATIO = 1.6
+# Log-units below the likeliest width at which widths are left out: they have e^-4 of its weight.
+MAX_EVIDENCE_DEFICIT = 4.0
+# Numbers of basis functions compared: squares, because they lie on a square grid.
+BASIS_SIZES = (0, 4, 9, 16, 25, 36, 49)
+# Starts of an option's prior sd, in sd of the rewards: too narrow a range biases the level.
+START_PRIOR_SDS = np.geomspace(20.0, 0.05, 8)
+# Starts of the length scale, in five lower bounds: profiles may have several maxima along it.
+START_LENGTHS = (1.0, 2.5, 6.0)
+# Factor within which nu of the map must agree with the prior's. Smaller: more fits; larger: bias.
+NU_TOL = 1.25
+MAX_NU_ROUNDS = 4  # fixed-point iterations of nu and width: two are usual, and they may alternate
 
 
-def fit_map(
+def fit_map_by_evidence(
     episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Any = None
 ) -> tuple[Estimate, tuple[MapFit, ...]]:
     """Estimate with the most evidence, and the map of every width of the prior."""
     check_map(model)
-    spread = _spread(episodes)
+    spread = _reward_sd(episodes)
     if prior.sd == "prediction":
         prior = replace(prior, sd=_predictive_width(episodes, model, prior, spread))
     sizes = [model.prior_map.n]
@@ -72,7 +79,7 @@ def fit_map(
     return found[best][0], fits
 
 
-def _spread(episodes: Sequence[Any]) -> float:
+def _reward_sd(episodes: Sequence[Any]) -> float:
     rewards = rewards_of(episodes)
     return (float(np.std(rewards)) if len(rewards) else 0.0) or 1.0
 
@@ -107,7 +114,8 @@ def _predictive_width(
     (the one-standard-error rule of Breiman et al. 1984).
     """
     scored = [episode for episode in episodes if len(episode.scored_options)]
-    if len(scored) < 2:  # no play is left to predict
+    # Cross-validation leaves a play out: of a single one none would be left to fit.
+    if len(scored) < 2:
         return "evidence"
     nu, psi = _fit_without_map(scored, model, prior, spread)
     bare = Problem(model, tuple(scored), ScaledPrior(prior.others))
@@ -129,12 +137,7 @@ def _predictive_width(
 
 
 def _fit_widths(
-    episodes: Sequence[Any],
-    model: UCL,
-    prior: MapPrior,
-    spread: float,
-    nu: float,
-    subject: Any,
+    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float, nu: float, subject: Any
 ) -> list[tuple[Estimate, MapFit]]:
     is_known = prior.sd != "evidence" or not model.n_functions
     middle = float(prior.sd) if prior.sd != "evidence" else spread
@@ -154,14 +157,15 @@ def _fit_widths(
     if is_known:
         return found
 
-    def at(width: float) -> tuple[Estimate, MapFit]:
+    def fit_of_width(width: float) -> tuple[Estimate, MapFit]:
         other, newton = _maximize_at_width(episodes, model, prior, width, nu, optimum)
         newton.finish()
         return _fit_at_width(other, newton.optima()[0], width, nu, prior_spread, subject)
 
     while True:
         evidence = [fit.log_evidence for _, fit in found]
-        if not np.isfinite(evidence).all():  # no finite estimate: widths cannot be compared
+        # Without a finite estimate there is no evidence, and widths cannot be compared.
+        if not np.isfinite(evidence).all():
             return found
         beyond = (
             (_extrapolate_evidence(evidence), found[0][1].sd / WIDTH_RATIO),
@@ -171,7 +175,7 @@ def _fit_widths(
         likely = [width for width in likely if WIDTH_RANGE[0] <= width / spread <= WIDTH_RANGE[1]]
         if not likely:
             return found
-        found = sorted([*found, *map(at, likely)], key=lambda of_width: of_width[1].sd)
+        found = sorted([*found, *map(fit_of_width, likely)], key=lambda of_width: of_width[1].sd)
 
 
 def _extrapolate_evidence(evidence: list[float]) -> float:
@@ -260,7 +264,7 @@ def _maximize_at_width(
 
 
 def _start_psi(episodes: Sequence[Any], model: UCL) -> Matrix:
-    spread = _spread(episodes)
+    spread = _reward_sd(episodes)
     delta = model.noise_variance / (spread * START_PRIOR_SDS) ** 2
     delta = np.clip(delta, model.precision_range[0] * 1.001, model.precision_range[1] / 1.001)
     if model.length_scale is not None:
@@ -290,5 +294,6 @@ def _log_evidence(estimate: Estimate, prior: GaussianPrior) -> float:
     sd = np.sqrt(np.diag(inside))
     _, determinant = np.linalg.slogdet(inside / np.outer(sd, sd))
     wide = 0.5 * (determinant + 2 * np.log(sd).sum() + known.sum() * np.log(2 * np.pi))
-    constant = prior.quadratic(estimate.n_weights, None).constant  # objectives leave it out
+    # Objectives leave out the prior's normalising constant, which differs between widths.
+    constant = prior.quadratic(estimate.n_weights, None).constant
     return float(estimate.log_posterior + constant + wide)
