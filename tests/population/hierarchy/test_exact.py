@@ -57,7 +57,7 @@ def test_every_number_of_nodes_gives_normal_likelihoods_the_same_value(k):
 @pytest.mark.parametrize("fixed", [(), (0,), (1,)])
 def test_gradient_and_hessian_equal_differences(fixed):
     _, choices = mixed_choices(9, 12, np.random.default_rng(1), covariance=((2, 0.2), (0.2, 3)))
-    people = ChoiceLikelihoods(choices, Coordinates.of_variables(choices.names))
+    people = ChoiceLikelihoods(choices, coordinates=Coordinates.of_variables(choices.names))
     design = np.zeros((9, 2, 3))
     design[:, 0, 0] = design[:, 1, 1] = 1.0
     design[:, 1, 2] = np.linspace(-1.3, 0.9, 9)

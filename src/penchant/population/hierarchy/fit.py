@@ -659,7 +659,7 @@ def build_likelihoods(
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
         coordinates = Coordinates.of_variables(data.names, links)
-        return ChoiceLikelihoods(data, coordinates, threads), None
+        return ChoiceLikelihoods(data, coordinates=coordinates, threads=threads), None
     episodes = as_episodes(data)
     if model is None:
         raise DataError(
@@ -687,7 +687,9 @@ def build_likelihoods(
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
         profiles = Profiles(model, groups)
-        return EpisodeLikelihoods(profiles, coordinates, tuple(by_subject), threads), None
+        return EpisodeLikelihoods(
+            profiles, tuple(by_subject), coordinates=coordinates, threads=threads
+        ), None
     likelihoods, conditions = stack_conditions(
         episodes, model, coordinates, within, varying, threads
     )
