@@ -77,8 +77,6 @@ def test_gradient_and_hessian_equal_differences(fixed):
             near, far = (difference(what, direction, step) for step in (1e-4, 2e-4))
             refined = (4 * near - far) / 3  # error of order step^4
             np.testing.assert_allclose(slope, refined, rtol=1e-6, atol=1e-6)
-    on_beta = -known.hessian[:3, :3]
-    np.testing.assert_allclose(marginal.information_on_beta(x), on_beta, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("order", [(), (2, 0, 1)])

@@ -125,7 +125,7 @@ def log_likelihoods(table, pairs, theta, values, gradient, information):
 
 @compiled
 def node_moments(
-    log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, detail, out
+    log_mass, nodes, centre, precisions, constants, group, extra, coordinate_pairs, out
 ):
     """Evidence of each subject under a normal population; moments of its nodes afterwards.
 
@@ -134,15 +134,13 @@ def node_moments(
     precisions, constants : (n_groups, r, r) and (n_groups,), of the normal density
     group : (n,); extra : (n, J, f), more functions of the nodes
     coordinate_pairs : (m, 2), coordinates whose products are wanted: where precisions are not 0
-    detail : 0: evidence; 1: means of u = (e, e_a e_b of the pairs, extra), with e = node - centre,
-        too; 2: its covariances too; 3: as 2, of (e, extra) alone
-    out : evidence (n,), probability of each node (n, J), means (n, K), covariances (n, K, K)
+    out : evidence (n,), probability of each node (n, J); means (n, K) and covariances (n, K, K) of
+        u = (e, e_a e_b of the pairs, extra), e = node - centre, or empty ones: K = 0
     """
     evidence, probabilities, means, covariances = out
     n, n_nodes, r = nodes.shape
     f = extra.shape[2]
-    n_pairs = len(coordinate_pairs) if detail < 3 else 0
-    size = r + n_pairs + f
+    n_pairs, size = len(coordinate_pairs), means.shape[1]
     e, p = np.empty((r, n_nodes)), np.empty(n_nodes)
     u, weighted = np.empty((size, n_nodes)), np.empty(n_nodes)
     for i in range(n):
@@ -181,7 +179,7 @@ def node_moments(
         evidence[i] = highest + math.log(total) if total > 0 else -np.inf
         for j in range(n_nodes):
             probabilities[i, j] /= max(total, MIN_TOTAL)
-        if detail == 0:
+        if size == 0:
             continue
         # Most nodes of a product rule have no probability: skipping them saves most of the time.
         n_kept = 0
@@ -198,8 +196,6 @@ def node_moments(
             n_kept += 1
         for a in range(size):
             means[i, a] = dot(p, u[a], n_kept)
-        if detail == 1:
-            continue
         for a in range(size):
             for j in range(n_kept):
                 u[a, j] -= means[i, a]
