@@ -32,9 +32,9 @@ from penchant.output import (
     make_frame,
     to_json_numbers,
 )
-from penchant.population.group_tests import adjusted_p_values
+from penchant.population.group_tests import adjusted_p_values, t_test
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
-from penchant.tails import chi_square_sf, t_isf, t_sf
+from penchant.tails import chi_square_sf
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
 
@@ -314,9 +314,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
     difference = row @ fit.coefficients
     error = np.sqrt(np.einsum("ab,bc,ac->a", row, fit.covariance, row))
     whose = np.abs(row).argmax(axis=1)  # a row mixes coefficients: the heaviest one's df
-    df = fit.degrees_of_freedom[whose]
-    half = t_isf((1 - level) / 2, df) * error
-    t = difference / error
+    found = t_test(difference, error, fit.degrees_of_freedom[whose], level)
     return Contrast(
         factor,
         str(words),
@@ -324,11 +322,11 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
         tuple(str(base.each[a].link) for a in used),
         difference,
         error,
-        difference - half,
-        difference + half,
-        t,
-        df,
-        np.asarray(2 * t_sf(np.abs(t), df)),
+        found.low,
+        found.high,
+        found.statistic,
+        found.degrees_of_freedom,
+        found.p_value,
     )
 
 

@@ -111,16 +111,15 @@ class Design:
             names = [f"{before}:{after}" if before else after for before in names for after in own]
         return names
 
-    def matrix(self, values: Mapping[str, Vector], n: int) -> Matrix:
-        """Design matrix (n, n_parameters, n_coefficients) for given values of the covariates."""
+    def _rows(self, coded: Mapping[str, Matrix], n: int) -> Matrix:
+        """Rows (n, n_parameters, n_coefficients) of people with these columns of covariates."""
         blocks = []
         for terms in self.terms:
             columns = [np.ones((n, 1))]
             for term in terms:
                 product = np.ones((n, 1))
                 for name in term:
-                    own = self.variables[name].coded(values[name])
-                    product = (product[:, :, None] * own[:, None, :]).reshape(n, -1)
+                    product = (product[:, :, None] * coded[name][:, None, :]).reshape(n, -1)
                 columns.append(product)
             blocks.append(np.hstack(columns))
         whole = np.zeros((n, len(self.terms), sum(b.shape[1] for b in blocks)))
@@ -131,8 +130,8 @@ class Design:
         return whole
 
     def subject_rows(self, n: int) -> Matrix:
-        """Design matrix of the subjects that were fitted."""
-        return self.matrix({name: v.values for name, v in self.variables.items()}, n)
+        """Rows (n, n_parameters, n_coefficients) of the subjects that were fitted."""
+        return self._rows({name: v.coded(v.values) for name, v in self.variables.items()}, n)
 
     def person_rows(self, given: Mapping[str, Any]) -> Matrix:
         """Rows (n_parameters, n_coefficients) of a person, average in covariates not given."""
@@ -143,27 +142,11 @@ class Design:
                     f"{name} must be a covariate of the population; got {name!r}, but they are "
                     f"{known}.{closest_match_hint(name, self.variables) or ' Correct it.'}"
                 )
-        blocks = []
-        for terms in self.terms:
-            row = [1.0]
-            for term in terms:
-                product = np.ones(1)
-                for name in term:
-                    product = np.outer(product, self._coded_value(name, given)).ravel()
-                row += product.tolist()
-            blocks.append(np.array(row))
-        whole = np.zeros((len(self.terms), sum(map(len, blocks))))
-        first = 0
-        for a, block in enumerate(blocks):
-            whole[a, first : first + len(block)] = block
-            first += len(block)
-        return whole
-
-    def _coded_value(self, name: str, given: Mapping[str, Any]) -> Vector:
-        variable = self.variables[name]
-        if name not in given:
-            return variable.average
-        return np.asarray(variable.coded(np.array([variable.value(given[name])]))[0])
+        coded = {
+            name: v.coded(np.array([v.value(given[name])])) if name in given else v.average[None]
+            for name, v in self.variables.items()
+        }
+        return self._rows(coded, 1)[0]
 
     def factor(self, asked: str) -> Variable:
         """The factor that `spread="by ..."` names."""

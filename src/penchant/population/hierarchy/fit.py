@@ -421,8 +421,14 @@ def _sd_upper_limit(
     c = random.index(a)
     order = (c, *(b for b in range(len(random)) if b != c))
     spread = LogCholesky(s.spread.size, s.spread.correlated, s.spread.n_groups, order)
-    own = SearchProblem(
-        problem.likelihoods, s._replace(spread=spread), min(problem.k, 5), False, 32, step_tol=0.05
+    own = replace(
+        problem,
+        structure=s._replace(spread=spread),
+        k=min(problem.k, 5),
+        n_draws=32,
+        restricted=False,
+        with_spread_prior=False,
+        step_tol=0.05,
     )
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_per_group] = True

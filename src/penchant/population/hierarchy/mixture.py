@@ -9,7 +9,7 @@ fitted by `search`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -266,14 +266,7 @@ class _Component:
         """Maximize the population's likelihood with weighted subjects, from the last optimum."""
         problem = self.plan.problem(self.plan.differing)
         structure = problem.structure._replace(subject_weights=subject_weights)
-        self.problem = SearchProblem(
-            problem.likelihoods,
-            structure,
-            problem.k,
-            False,
-            problem.n_draws,
-            step_tol=MIXTURE.step_tol,
-        )
+        self.problem = replace(problem, structure=structure, step_tol=MIXTURE.step_tol)
         start = self.start
         if self.optimum is not None:
             x, n_beta = self.optimum.x, structure.n_beta

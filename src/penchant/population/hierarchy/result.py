@@ -427,7 +427,7 @@ class PopulationFit(FrameExport):
             return float(self.stored["maximum_log_likelihood"])
         if self.estimator == "ml":
             return self.log_likelihood
-        return inferences.maximum_likelihood(self.source.optimum)[0]
+        return inferences.maximum_log_likelihood(self.source.optimum)
 
     @property
     def prior(self) -> PopulationPrior:
