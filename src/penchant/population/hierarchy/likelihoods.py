@@ -417,7 +417,7 @@ class ConditionLikelihoods:
         return Derivatives(value, gradient, information)
 
 
-def chunk_slices(size: Vector, threads: int) -> Iterator[slice]:
+def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
     """Slices of pairs whose attributes fit into memory together, at least one per thread."""
     if not len(size):
         return
