@@ -5,10 +5,11 @@ import pytest
 
 import penchant as pn
 from penchant.inference.profile.evaluations import LinearConstraint, best_weights
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search import grid as grid_profile
 from penchant.inference.search.grid import full_grids, grid_points, search_grids
 from penchant.softmax.hypotheses import Hypothesis
+from profile_problem import Problem
 
 MODELS = {
     "one rate": pn.QLearning(3, initial_value=None, stickiness=True),

@@ -110,7 +110,7 @@ def test_an_end_beyond_the_range_is_infinite_or_zero():
 
 def test_the_ends_of_two_shape_parameters_are_the_constrained_maxima():
     """Each end, checked on a fine grid of the other shape parameter."""
-    from penchant.inference.profile.profiles import Problem
+    from profile_problem import Problem
 
     model = played.ucl(length_scale=None)
     estimate = pn.fit(EPISODE, model)
@@ -251,7 +251,7 @@ def test_intervals_of_many_subjects_are_those_of_each():
 
 def direct(episode, model, natural, value, n_points=80):
     """Highest log-likelihood with a ratio of weights held, on a fine grid of psi, by Newton."""
-    from penchant.inference.profile.profiles import Problem
+    from profile_problem import Problem
 
     problem = Problem(model, (episode,))
     (low, high) = problem.bounds[0]

@@ -7,7 +7,7 @@ from scipy import optimize, special, stats
 import penchant as pn
 import played
 from penchant.inference.profile.evaluations import LinearConstraint
-from penchant.inference.profile.profiles import Problem
+from profile_problem import Problem
 
 EPISODE = played.ucl_episode(seed=1)
 UCL_PRIOR = {

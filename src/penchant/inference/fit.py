@@ -15,7 +15,7 @@ from penchant.choices.scan_protocols import Chunks, SubjectScan
 from penchant.errors import DataError, argument, prior_argument
 from penchant.inference.map_evidence import fit_map_by_evidence
 from penchant.inference.model_estimate import ModelSource
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.multistart import best_optima, grid_search
 from penchant.inference.search.newton import newton_batch
@@ -247,13 +247,13 @@ def fit_model(
     if isinstance(parameter_prior, MapPrior):
         return _fit_with_map(tuple(episodes), model, parameter_prior, strict, subject)
     check_prior(model, parameter_prior)
-    problem = Problem(model, tuple(episodes), parameter_prior)
-    if not len(problem.chosen):
+    profiles = Profiles(model, (tuple(episodes),), parameter_prior)
+    if not profiles.n_decisions[0]:
         raise DataError(
             "episodes must hold at least one decision that is scored; got none. Check "
             f"{argument('is_choice')} and {argument('scored')}."
         )
-    (estimate,) = fit_profiles(problem.profiles, [subject])
+    (estimate,) = fit_profiles(profiles, [subject])
     if strict:
         raise_if_wrong(estimate)
     return estimate
@@ -303,7 +303,9 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     ]
 
 
-def _at_least_best_cell(problem: Problem, grid: Grid, estimate: Estimate, n_steps: int) -> Estimate:
+def _at_least_best_cell(
+    profiles: Profiles, grid: Grid, estimate: Estimate, n_steps: int
+) -> Estimate:
     """Estimate at the best cell of the grid, if that is higher than the one given.
 
     n_steps : those of the search that led to the latter.
@@ -314,7 +316,7 @@ def _at_least_best_cell(problem: Problem, grid: Grid, estimate: Estimate, n_step
     psi = grid.psi[[int(grid.values.argmax())]]
     whose = np.zeros(1, dtype=np.int64)
     # No step is taken from the cell: the gradients that misled the search are the same here.
-    newton = newton_batch(problem.profiles, whose, psi, max_steps=0, finish=False)
+    newton = newton_batch(profiles, whose, psi, max_steps=0, finish=False)
     newton.n_steps[:] = n_steps
-    other = estimate_at(problem, grid, newton.optima()[0], estimate.subject)
+    other = estimate_at(profiles, grid, newton.optima()[0], estimate.subject)
     return other if other.log_likelihood > estimate.log_likelihood else estimate

@@ -17,7 +17,7 @@ from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import DataError
 from penchant.inference.fit import History, check_prior, fit_model, fit_profiles, prior_for_choices
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
@@ -213,8 +213,8 @@ def fit_each_model(
     # one.
     for subject, mine in by_subject.items():
         if subject not in found:
-            problem = Problem(model, tuple(mine), parameter_prior)
-            found[subject] = estimate_without_data(problem, subject)
+            profiles = Profiles(model, (tuple(mine),), parameter_prior)
+            found[subject] = estimate_without_data(profiles, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 
@@ -241,8 +241,8 @@ def _fit_maps_of_subjects(
     found = dict(zip(with_scored, fits, strict=True))
     for subject, mine in by_subject.items():
         if subject not in found:
-            problem = Problem(model, tuple(mine), ScaledPrior(prior.others))
-            found[subject] = estimate_without_data(problem, subject)
+            profiles = Profiles(model, (tuple(mine),), ScaledPrior(prior.others))
+            found[subject] = estimate_without_data(profiles, subject)
     return Estimates.of_each(list(by_subject), [found[s] for s in by_subject])
 
 

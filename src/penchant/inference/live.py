@@ -12,7 +12,7 @@ from penchant.errors import DataError
 from penchant.inference.fit import History, fit_model
 from penchant.inference.map_evidence import check_map
 from penchant.inference.precompilation import compile_fits
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
@@ -84,7 +84,7 @@ def fit_so_far(
     if any(one.n_decisions for one in played):
         return fit_model(played, model, parameter_prior=prior)
     others = ScaledPrior(prior.others) if isinstance(prior, MapPrior) else prior
-    return estimate_without_data(Problem(model, played, others))
+    return estimate_without_data(Profiles(model, (played,), others))
 
 
 class Live(Result):

@@ -23,7 +23,7 @@ from penchant.inference.calibrated import calibrated_intervals
 from penchant.inference.intervals import natural_values_at, profile_intervals, profile_positions
 from penchant.inference.predict import PosteriorSample, draw_posterior_sample
 from penchant.inference.profile.evaluations import LinearConstraint
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import newton_from, separated_interval
 from penchant.inference.search.optima import Optimum, parameters_undefined_at_limits, psi_at_limits
@@ -114,14 +114,14 @@ class ModelSource(EstimateSource):
             return self.searched
         return full_grids(Profiles(self.model, (self.data,), self.prior))[0]
 
-    def problem(self) -> Problem:
+    def profiles(self) -> Profiles:
         """Profile problem of these episodes."""
         if self.data is None:
             raise DataError(
                 "episodes must be at hand for profile intervals and predictions of the data; got "
                 "none, as they are not stored with an estimate. Fit again."
             )
-        return Problem(self.model, self.data, self.prior)
+        return Profiles(self.model, (self.data,), self.prior)
 
     def natural(self, found: EstimateFields) -> tuple[tuple[str, ...], Vector, Matrix]:
         """Natural parameters: names, values, covariance."""
@@ -284,7 +284,7 @@ class ModelSource(EstimateSource):
         """Sandwich covariance by subject, or by labels of the decisions scored."""
         scores = self._scores(found, "clustered()")
         if cluster is None:
-            cluster = [e.subject for e in self.problem().episodes for _ in range(e.n_decisions)]
+            cluster = [e.subject for e in self.profiles().episodes for _ in range(e.n_decisions)]
             if None in cluster:
                 raise DataError(
                     "cluster must be given where episodes have no subject; got None. "
@@ -295,7 +295,7 @@ class ModelSource(EstimateSource):
 
     def _scores(self, found: EstimateFields, what: str) -> Matrix:
         """Derivatives of every decision's log-probability in theta: (n_decisions, n_parameters)."""
-        episodes, errors = self.problem().episodes, np.sqrt(np.diag(found.inverse_information))
+        episodes, errors = self.profiles().episodes, np.sqrt(np.diag(found.inverse_information))
         if not (np.isfinite(found.theta).all() and np.isfinite(errors).all()):
             raise DataError(
                 f"{what} must have a finite estimate with standard errors; got status "
@@ -344,7 +344,7 @@ class ModelSource(EstimateSource):
         centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
         start = self.optimum.point.psi
-        held = profile_along(self.problem(), natural, path, start)[-1]
+        held = profile_along(self.profiles(), natural, path, start)[-1]
         statistic = max(2 * (found.log_likelihood - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
@@ -366,12 +366,12 @@ class ModelSource(EstimateSource):
             work = predict.ProfileAveragePredictor(self.model, self.profile, self.optimum)
         if isinstance(data, SubjectScan):
             return data.map_subjects(work, "Predicting")
-        return work(self.problem().episodes if data is None else data)
+        return work(self.profiles().episodes if data is None else data)
 
     @cached_property
     def posterior_sample(self) -> PosteriorSample:
         """Posterior sample of the parameters under the population that is the prior."""
-        profiles = self.problem().profiles
+        profiles = self.profiles()
         assert isinstance(profiles.density, OnLinks)
         return draw_posterior_sample(profiles, profiles.density, self.profile, self.optimum)
 
@@ -380,7 +380,7 @@ class ModelSource(EstimateSource):
         if isinstance(data, SubjectScan):
             work = predict.ChosenOptionPredictor(self.model, *self._working(found))
             return data.map_subjects(work, "Predicting")
-        episodes = self.problem().episodes if data is None else record.as_episodes(data)
+        episodes = self.profiles().episodes if data is None else record.as_episodes(data)
         return predict.decision_log_likelihoods(self.model, episodes, *self._working(found))
 
     def _working(self, found: EstimateFields) -> tuple[Vector, Vector]:
@@ -412,18 +412,18 @@ def model_source(estimate: Estimate) -> ModelSource:
     return estimate.source
 
 
-def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
+def profile_along(profiles: Profiles, natural: Natural, values: Vector, psi: Vector) -> list[float]:
     """Profile log-likelihood at values of a path that starts from the estimate at psi."""
     found = []
-    fixed = np.zeros(problem.n_shape, dtype=bool)
+    fixed = np.zeros(profiles.n_shape, dtype=bool)
     fixed[natural.index if natural.is_shape else []] = True
     for value in values:
         start, asked = psi.copy(), None
         if natural.is_shape:
             natural.put(float(value), np.empty(0), start)
         else:
-            asked = LinearConstraint.of(natural, np.array([value]), len(problem.model.weights))
-        optimum = newton_from(problem, start, fixed=fixed, constraint=asked)
+            asked = LinearConstraint.of(natural, np.array([value]), profiles.n_weights)
+        optimum = newton_from(profiles, start, fixed=fixed, constraint=asked)
         psi = optimum.point.psi
         found.append(optimum.point.value)
     return found
@@ -485,7 +485,7 @@ def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], leve
 
 
 def _profiles_of(found: Sequence[Estimate]) -> Profiles:
-    groups = tuple(_source(e).problem().episodes for e in found)
+    groups = tuple(_source(e).profiles().episodes for e in found)
     first = _source(found[0])
     return Profiles(first.model, groups, first.prior)
 

@@ -29,7 +29,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.optima import Optimum
 from penchant.models.model import Model
@@ -291,19 +291,19 @@ def _log_probabilities(
 class _ScoredDecisions:
     """Decisions to predict, with their variables at one psi."""
 
-    problem: Problem
+    profiles: Profiles
     choices: Choices
 
     @classmethod
     def of(cls, model: Model, episodes: Sequence[Episode], psi: Vector) -> _ScoredDecisions:
-        problem = Problem(model, tuple(episodes))
-        return cls(problem, problem.choices(psi))
+        profiles = Profiles(model, (tuple(episodes),))
+        return cls(profiles, profiles.choices_at(psi))
 
     def log_probabilities(self, theta: Vector) -> Matrix:
         """Probability of every option at every decision scored."""
-        choices, episodes = self.choices, self.problem.episodes
+        choices, episodes = self.choices, self.profiles.episodes
         log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
-        record = self.problem.profiles.record
+        record = self.profiles.record
         if record.shown is None:
             return log_p
         scored = np.concatenate([episode.scored for episode in episodes])

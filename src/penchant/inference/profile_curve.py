@@ -75,13 +75,12 @@ def profile_curve(
     if not defined or estimate.episodes is None:
         why = f"status {estimate.status!r}" if not defined else "an estimate without its episodes"
         raise DataError(f"estimate must have a profile of {name}; got {why}. Fit other data.")
-    problem = source.problem()
     low, high = (float(end) for end in estimate.interval(level, "profile", name)[0])
     values = _curve_values(estimate, natural, centre, (low, high), n_points)
     upward, downward = values[values >= centre], values[values < centre][::-1]
     start = source.optimum.point.psi
-    below = profile_along(problem, natural, downward, start)[::-1]
-    above = profile_along(problem, natural, upward, start)
+    below = profile_along(source.profiles(), natural, downward, start)[::-1]
+    above = profile_along(source.profiles(), natural, upward, start)
     return ProfileCurve(name, values, np.array(below + above), centre, low, high)
 
 

@@ -40,7 +40,7 @@ from penchant.inference.joint_separation import (
 from penchant.inference.model_estimate import ModelSource
 from penchant.inference.profile._kernels import MIN_INFORMATION
 from penchant.inference.profile.evaluations import Evaluations, decisions_of
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.grid import Grid, GridSource, evaluated_grids
 from penchant.inference.search.optima import (
     Optima,
@@ -268,7 +268,7 @@ def _choices_at(
 
 
 def _solve_weights(
-    problem: Problem, choices: Choices, known: Identification | None, near: Vector
+    profiles: Profiles, choices: Choices, known: Identification | None, near: Vector
 ) -> Solution:
     """Solve the weights at one psi; separation counts only along allowed directions.
 
@@ -279,10 +279,10 @@ def _solve_weights(
         start = near if known is not None and np.isfinite(near).all() else None
         found = maximum_likelihood(choices, start=start, threads=1)
     # Separated weights are infinite: -inf is not allowed, and needs the constrained solver.
-    allowed = bool((found.theta[problem.profiles.positive] > 0).all())
+    allowed = bool((found.theta[profiles.positive] > 0).all())
     if found.recession is None or allowed:
         return found
-    return maximum_likelihood(choices, problem.positive, threads=1)
+    return maximum_likelihood(choices, profiles.limits, threads=1)
 
 
 def estimates_at(
@@ -421,10 +421,10 @@ def _single_weight(direction: Any) -> str | None:
 
 
 def estimate_at(
-    problem: Problem, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Any = None
+    profiles: Profiles, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Any = None
 ) -> Estimate:
     """Estimate of one subject at its optimum."""
-    return estimates_at(problem.profiles, [grid], optimum.alone(), [subject])[0]
+    return estimates_at(profiles, [grid], optimum.alone(), [subject])[0]
 
 
 @dataclass(frozen=True)
@@ -594,7 +594,7 @@ def _notes(profiles: Profiles, episodes: Sequence[Any], n_decisions: int) -> tup
 
 
 def _diagnose_weights(
-    problem: Problem,
+    profiles: Profiles,
     described: tuple[Choices, Matrix | None],
     optimum: Optimum,
     found: Diagnosis,
@@ -607,26 +607,26 @@ def _diagnose_weights(
     towards : shape parameter to whose end the likelihood rises while weights diverge, or -1
     """
     choices, slopes = described
-    has_prior = penalises_weights(problem)
-    solution = _inner_solution(problem, choices, optimum, identified)
+    has_prior = penalises_weights(profiles)
+    solution = _inner_solution(profiles, choices, optimum, identified)
     # With weights so large even differences count that a linear program takes for 0.
     reached = optimum.point.log_likelihood
     if towards >= 0 and (solution.recession is None or solution.log_likelihood < reached):
         solution = separated_solution(solution, choices, optimum.point.theta, reached)
     checks = diagnostics_of(solution, choices, has_prior=has_prior)
-    status, message = status_of(solution, checks, problem.model.weights, has_prior)
+    status, message = status_of(solution, checks, profiles.model.weights, has_prior)
     if status == "weakly identified":
-        message = separated_advice(message, problem)
+        message = separated_advice(message, profiles)
     if status != "separated":
         return replace(found, status=status, message=message, weights=solution.theta, checks=checks)
-    known = shape_identified_despite_separation(problem, choices, slopes, solution)
+    known = shape_identified_despite_separation(profiles, choices, slopes, solution)
     if towards >= 0:
         known[towards] = True
     return Diagnosis(status, message, solution.theta, known, solution.log_likelihood, checks)
 
 
 def _inner_solution(
-    problem: Problem, choices: Choices, optimum: Optimum, known: Identification | None
+    profiles: Profiles, choices: Choices, optimum: Optimum, known: Identification | None
 ) -> Solution:
     """Solution of the weights at the best psi, with its existence decided.
 
@@ -637,20 +637,20 @@ def _inner_solution(
     likelihood, identified = prepared(choices, 1)
     near, ending = None, "converged"
     if has_unpenalised_direction(
-        problem, point.theta, np.asarray(likelihood.largest_values_and_differences)[1]
+        profiles, point.theta, np.asarray(likelihood.largest_values_and_differences)[1]
     ):
-        found = _solve_weights(problem, choices, known, point.theta)
-        if not penalises_weights(problem):
+        found = _solve_weights(profiles, choices, known, point.theta)
+        if not penalises_weights(profiles):
             finite = np.isfinite(found.theta).all()
             return replace(found, theta=point.theta, point=point.theta) if finite else found
         if found.recession is not None or found.ending == UNDECIDED:
             try:
-                separated = unpenalised_separation(problem, choices, found, point.theta)
+                separated = unpenalised_separation(profiles, choices, found, point.theta)
             except UnsolvedProgramError:
                 separated, ending = None, UNDECIDED
             if separated is not None:
                 return replace(separated, log_likelihood=point.log_likelihood)
-        near = near_unpenalised_separation(problem, choices, point.theta, point.information)
+        near = near_unpenalised_separation(profiles, choices, point.theta, point.information)
     inverse, condition = scaled_inverse(point.information)
     return Solution(
         theta=point.theta,
@@ -713,16 +713,16 @@ def _loose_parameters(profiles: Profiles, optima: Optima) -> BoolVector:
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
 
 
-def estimate_without_data(problem: Problem, subject: Any = None) -> Estimate:
+def estimate_without_data(profiles: Profiles, subject: Any = None) -> Estimate:
     """Estimate before any decision."""
-    d, n = len(problem.model.weights), problem.n_shape
+    d, n = profiles.n_weights, profiles.n_shape
     nowhere = Grid(
         np.zeros((0, n)), np.zeros(0), np.zeros((0, d)), (0,) * n, np.zeros(0, dtype=bool)
     )
-    optimum = Optima.none(problem.profiles, 1)[0]
+    optimum = Optima.none(profiles, 1)[0]
     return _estimate(
-        ModelSource(problem.model, problem.episodes, nowhere, optimum, problem.prior),
-        (*problem.profiles.weights, *(shape.name for shape in problem.profiles.shape)),
+        ModelSource(profiles.model, profiles.episodes, nowhere, optimum, profiles.prior),
+        (*profiles.weights, *(shape.name for shape in profiles.shape)),
         "not identified",
         "No decision has been made that could tell anything. Observe some.",
         np.full(d + n, np.nan),

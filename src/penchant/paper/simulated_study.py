@@ -34,7 +34,7 @@ from penchant.bandit.landscape import (
     landscape_b,
 )
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
 from penchant.output import progress
@@ -120,7 +120,7 @@ def homogeneity_tests(
 def _linearized(plays: Sequence[Episode], threads: int | None) -> Ensemble:
     model = model_of_high()
     psi, ratios = nominal_point(model, replace(NOMINALS["high"], length_scale=None))
-    x = [linearized_choices(Problem(model, (play,)), psi, ratios).explanatory for play in plays]
+    x = [linearized_choices(Profiles(model, ((play,),)), psi, ratios).explanatory for play in plays]
     columns = np.stack(x).reshape(len(plays), EXPERIMENT_DECISIONS, -1, 3)
     chosen = np.stack([play.chosen for play in plays])
     return fitted(columns, chosen, np.full(3, np.nan), threads)
@@ -290,7 +290,7 @@ def compared_length_scales(
         model = _model(scale)
         psi, ratios = nominal_point(model, replace(NOMINALS[performance], length_scale=None))
         x = [
-            linearized_choices(Problem(model, (e,)), psi, ratios).explanatory.reshape(
+            linearized_choices(Profiles(model, ((e,),)), psi, ratios).explanatory.reshape(
                 e.n_events, -1, 3
             )
             for e in episodes

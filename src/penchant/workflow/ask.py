@@ -21,7 +21,7 @@ from penchant.arguments import check_level, whole_number
 from penchant.errors import DataError, argument, closest_match_hint
 from penchant.files.output import read_document, write_json
 from penchant.inference.fit import fit
-from penchant.inference.profile.profiles import Problem
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.status import estimate_without_data
 from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.attributes import Attributes
@@ -422,7 +422,9 @@ class Asker(Result):
         answers = self.answered()
         if answers is None:
             record = unanswered_record({n: v[:1] for n, v in self._belief.scaling.offers.items()})
-            return estimate_without_data(Problem(self.model, record.episodes, parameter_prior))
+            return estimate_without_data(
+                Profiles(self.model, (tuple(record.episodes),), parameter_prior)
+            )
         return fit(answers, self.model, parameter_prior=parameter_prior)
 
     def table(self) -> Table:

@@ -9,7 +9,7 @@ Compiled Newton steps solve most pairs; `softmax` solves those whose maximum is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -38,7 +38,6 @@ from penchant.models.record import Record
 from penchant.softmax.constraints import Constraints, InfeasibleError
 from penchant.softmax.fit_each import Batch, fit_table
 from penchant.softmax.hypotheses import Hypothesis
-from penchant.softmax.newton import Maximum
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -270,11 +269,34 @@ class Profiles:
         found.__dict__.update(known)
         return found
 
-    def for_subject(self, k: int) -> Problem:
+    def for_subject(self, k: int) -> Profiles:
         """Problem of one of the subjects alone."""
-        found = Problem(self.model, self.groups[k], self.prior)
-        found.__dict__["profiles"] = self.with_data((self.groups[k],))
-        return found
+        return self.with_data((self.groups[k],))
+
+    @property
+    def episodes(self) -> tuple[Any, ...]:
+        """Episodes of all subjects."""
+        return tuple(episode for group in self.groups for episode in group)
+
+    def scored_variables(
+        self, psi: Vector, with_derivatives: bool = False
+    ) -> tuple[Matrix, Matrix | None]:
+        """Variables of the first subject's scored decisions, with derivatives if asked for."""
+        whose = np.zeros(1, dtype=np.int64)
+        x, slopes = self.variables(whose, np.asarray(psi, np.float64)[None], with_derivatives)
+        scored = self.rows(whose).order
+        return x[scored], None if slopes is None else slopes[:, scored]
+
+    @property
+    def scored_options(self) -> IntVector:
+        """Options that the first subject chose, counted among those that could be chosen."""
+        rows = self.rows(np.zeros(1, dtype=np.int64))
+        return np.asarray(rows.chosen[rows.order])
+
+    def choices_at(self, psi: Vector) -> Choices:
+        """The first subject's scored decisions with the variables of this psi."""
+        x, _ = self.scored_variables(psi)
+        return Choices.from_arrays(x, self.scored_options, names=self.weights)
 
     @cached_property
     def shape(self) -> tuple[Shape, ...]:
@@ -353,15 +375,11 @@ class Profiles:
     @cached_property
     def record(self) -> Record:
         """Events of all episodes, subject after subject."""
-        return Record.of(self._episodes)
-
-    @cached_property
-    def _episodes(self) -> tuple[Any, ...]:
-        return tuple(episode for group in self.groups for episode in group)
+        return Record.of(self.episodes)
 
     @cached_property
     def _chosen(self) -> IntVector:
-        return np.concatenate([episode.chosen for episode in self._episodes])
+        return np.concatenate([episode.chosen for episode in self.episodes])
 
     @cached_property
     def _option_ranks(self) -> IntVector:
@@ -388,7 +406,7 @@ class Profiles:
 
     @cached_property
     def _scored(self) -> BoolVector:
-        return np.concatenate([episode.scored for episode in self._episodes])
+        return np.concatenate([episode.scored for episode in self.episodes])
 
     @cached_property
     def decisions(self) -> tuple[IntVector, IntVector, IntVector, IntVector]:
@@ -940,122 +958,3 @@ def _cumulative_offsets(lengths: IntVector) -> IntVector:
     found = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=found[1:])
     return found
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Inner solution at one psi."""
-
-    psi: Vector
-    theta: Vector
-    value: float
-    log_likelihood: float
-    gradient: Vector
-    information: Matrix
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Profile problem of one subject: episodes that share parameters, a model, and a prior."""
-
-    model: Model
-    episodes: tuple[Any, ...]
-    prior: Prior | None = None
-
-    @cached_property
-    def profiles(self) -> Profiles:
-        """Batch of this problem alone."""
-        return Profiles(self.model, (self.episodes,), self.prior)
-
-    @cached_property
-    def chosen(self) -> IntVector:
-        """Options of all decisions scored, counted among those that could be chosen."""
-        record = self.profiles.record
-        if record.shown is not None:
-            return np.asarray(self.profiles._option_ranks[self.profiles._scored])
-        return np.concatenate([episode.scored_options for episode in self.episodes])
-
-    @property
-    def n_shape(self) -> int:
-        """Number of shape parameters."""
-        return self.profiles.n_shape
-
-    def to_unconstrained(self, psi: Sequence[float] | Vector) -> Vector:
-        """Psi in unconstrained units."""
-        return np.asarray(
-            self.profiles.to_unconstrained(np.asarray(psi, dtype=np.float64)[None])[0]
-        )
-
-    def from_unconstrained(self, u: Vector) -> Vector:
-        """Psi in its own units."""
-        return np.asarray(self.profiles.from_unconstrained(np.asarray(u)[None])[0])
-
-    @property
-    def bounds(self) -> Matrix:
-        """Range of psi in unconstrained units: (n_shape, 2)."""
-        return self.profiles.bounds
-
-    def stretch(self, psi: Vector) -> Vector:
-        """Derivative of psi in its unconstrained units."""
-        return np.asarray(self.profiles.stretch(np.asarray(psi)[None])[0])
-
-    def variables(self, psi: Vector) -> Matrix:
-        """Explanatory variables of all decisions scored: (n_decisions, n_options, n_weights)."""
-        return self._scored_variables(psi, False)[0]
-
-    def variables_and_slopes(self, psi: Vector) -> tuple[Matrix, Matrix]:
-        """Variables, and their derivatives in psi: the model's own, or by differences."""
-        x, slopes = self._scored_variables(psi, True)
-        assert slopes is not None
-        return x, slopes
-
-    def _scored_variables(
-        self, psi: Vector, with_derivatives: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        whose = np.zeros(1, dtype=np.int64)
-        x, slopes = self.profiles.variables(
-            whose, np.asarray(psi, dtype=np.float64)[None], with_derivatives
-        )
-        scored = self.profiles.rows(whose).order
-        if len(scored) < len(x):
-            x = x[scored]
-            slopes = None if slopes is None else slopes[:, scored]
-        return x, slopes
-
-    def choices(self, psi: Vector) -> Choices:
-        """Scored decisions with the variables of this psi."""
-        return Choices.from_arrays(self.variables(psi), self.chosen, names=self.model.weights)
-
-    @property
-    def positive(self) -> Constraints | None:
-        """Positivity of the weights as constraints."""
-        return self.profiles.limits
-
-    def values(self, psis: Matrix) -> tuple[Vector, Matrix]:
-        """Profile at many psi (n, n_shape), and the weights there."""
-        whose = np.zeros(len(psis), dtype=np.int64)
-        points = self.profiles.solve(whose, psis, with_derivatives=False, follow_unconverged=False)
-        return points.value, points.theta
-
-    def inner(self, choices: Choices) -> Maximum:
-        """Weights that maximise the objective at fixed psi, positive where they must be."""
-        return best_weights(choices, self.positive, self.profiles.weight_prior)
-
-    def at(
-        self, psi: Vector, constraint: LinearConstraint | None = None, near: Vector | None = None
-    ) -> Evaluation:
-        """Inner solution and the profile's gradient in unconstrained units (envelope theorem).
-
-        `near` are weights to start from, of a psi near by.
-        """
-        start = None if near is None else near[None]
-        whose = np.zeros(1, dtype=np.int64)
-        points = self.profiles.solve(whose, psi[None], start, constraint=constraint)
-        return Evaluation(
-            psi,
-            points.theta[0],
-            float(points.value[0]),
-            float(points.log_likelihood[0]),
-            points.gradient[0],
-            points.information[0],
-        )

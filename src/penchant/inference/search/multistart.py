@@ -20,7 +20,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Problem, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.inference.search.bundle import bundle_search, near_divergence
 from penchant.inference.search.extra_starts import newton_from_small_rates, newton_from_steps
 from penchant.inference.search.grid import (
@@ -239,7 +239,7 @@ def grid_search(profiles: Profiles) -> tuple[Grids, Evaluations]:
 
 
 def newton_from(
-    problem: Problem,
+    profiles: Profiles,
     psi: Vector,
     max_steps: int = 40,
     fixed: BoolVector | None = None,
@@ -248,7 +248,7 @@ def newton_from(
     """Maximize one profile from psi: see `newton_batch`."""
     subjects = np.zeros(1, dtype=np.int64)
     held = None if fixed is None else fixed[None]
-    newton = newton_batch(problem.profiles, subjects, psi[None], None, max_steps, held, constraint)
+    newton = newton_batch(profiles, subjects, psi[None], None, max_steps, held, constraint)
     return newton.optima()[0]
 
 
@@ -593,8 +593,3 @@ def _newton_polish(profiles: Profiles, subjects: IntVector, best: Optima) -> Non
         newton.converged & (newton.points.value > at.points.value - SEARCH.smooth_gain)
     )
     best.put(smooth_ones[there], newton.optima().take(there))
-
-
-def best_optimum(problem: Problem, grid: Grid) -> Optimum:
-    """Highest optimum of one subject."""
-    return best_optima(problem.profiles, Grids.single(grid), np.zeros(1, dtype=bool))[0]

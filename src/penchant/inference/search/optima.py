@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import argument, either, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Evaluation, Profiles
+from penchant.inference.profile.profiles import Profiles
 from penchant.models.natural import Limit, Shape
 
 
@@ -114,6 +114,17 @@ class Optima:
             self.put(rows[higher], others.take(which[higher]))
 
 
+class Point(NamedTuple):
+    """Inner solution at one psi."""
+
+    psi: Vector
+    theta: Vector
+    value: float
+    log_likelihood: float
+    gradient: Vector
+    information: Matrix
+
+
 @dataclass(frozen=True)
 class Optimum:
     """A view of one row of `Optima`."""
@@ -122,10 +133,10 @@ class Optimum:
     row: int
 
     @property
-    def point(self) -> Evaluation:
+    def point(self) -> Point:
         """The inner solution there."""
         points, k = self.optima.points, self.row
-        return Evaluation(
+        return Point(
             points.psi[k],
             points.theta[k],
             float(points.value[k]),

@@ -146,7 +146,7 @@ class Design:
             name: v.coded(np.array([v.value(given[name])])) if name in given else v.average[None]
             for name, v in self.variables.items()
         }
-        return self._rows(coded, 1)[0]
+        return np.asarray(self._rows(coded, 1)[0])
 
     def factor(self, asked: str) -> Variable:
         """The factor that `spread="by ..."` names."""

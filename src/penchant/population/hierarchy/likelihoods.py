@@ -309,7 +309,7 @@ class ChoiceLikelihoods(LogitLikelihoods):
     @cached_property
     def n_decisions(self) -> IntVector:
         """Decisions of each subject."""
-        return np.diff(self._decisions_by_subject[1])
+        return np.asarray(np.diff(self._decisions_by_subject[1]))
 
     @cached_property
     def typical_range(self) -> TypicalRange:
