@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import FINITE_VALUES, Profiles
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Problem:
     def values(self, psis):
         """Profile at many psi (n, n_shape), and the weights there."""
         whose = np.zeros(len(psis), dtype=np.int64)
-        points = self.profiles.solve(whose, psis, with_derivatives=False, follow_unconverged=False)
+        points = self.profiles.solve(whose, psis, accuracy=FINITE_VALUES)
         return points.value, points.theta
 
     def at(self, psi, constraint=None, near=None):

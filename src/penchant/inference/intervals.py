@@ -18,7 +18,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import SCREENING, Profiles
 from penchant.inference.search.grid import GRID, Grid, Grids, grid_steps
 from penchant.inference.search.newton import WarmStart, newton_batch
 from penchant.inference.search.optima import Optima, Optimum
@@ -567,9 +567,7 @@ class _EndSearch:
                 self.subjects[task],
                 psi,
                 near,
-                with_derivatives=False,
-                follow_unconverged=not self.coarse,
-                certify=False,
+                accuracy=replace(SCREENING, suprema=not self.coarse),
             ).value
         else:
             values = self._cell_values(task, cell, constraint)
@@ -613,8 +611,9 @@ class _EndSearch:
             at, there = task[which], cell[which]
             pairs = self.subjects[at], self.grids.psi[there], self.grids.theta[at, there]
             place = self.subjects[at] * len(self.grids.psi) + there
-            on = constraint.take(which), not self.coarse, place
-            values[which] = self.line.profiles.values_on_constraint(*pairs, *on, floor[at])
+            accuracy = replace(SCREENING, suprema=not self.coarse, floor=floor[at])
+            on = constraint.take(which), place, accuracy
+            values[which] = self.line.profiles.values_on_constraint(*pairs, *on)
 
         first = np.ones(len(task), dtype=bool)
         if self.coarse:

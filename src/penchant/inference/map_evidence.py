@@ -20,7 +20,7 @@ from scipy.optimize import brentq
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.predict import decision_log_likelihoods
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import FINITE_VALUES, VALUES, Profiles
 from penchant.inference.search.grid import Grid, full_grids
 from penchant.inference.search.multistart import grid_search
 from penchant.inference.search.newton import BatchNewton, WarmStart, newton_batch
@@ -127,7 +127,7 @@ def _predictive_width(
         for k, left_out in enumerate(scored):
             others = tuple(scored[:k] + scored[k + 1 :])
             profiles = Profiles(model, (others,), weights)
-            points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], with_derivatives=False)
+            points = profiles.solve(np.zeros(1, dtype=np.int64), psi[None], accuracy=VALUES)
             score.append(decision_log_likelihoods(model, (left_out,), points.theta[0], psi))
         scores.append(np.concatenate(score))
     every = np.array(scores)
@@ -253,7 +253,7 @@ def _maximize_at_width(
     start = None if near is None else WarmStart.of(near)
     if near is None:
         subjects = np.zeros(len(psi), dtype=np.int64)
-        points = profiles.solve(subjects, psi, with_derivatives=False, follow_unconverged=False)
+        points = profiles.solve(subjects, psi, accuracy=FINITE_VALUES)
         psi = psi[[int(np.nanargmax(points.value))]]
     only = np.zeros(1, dtype=np.int64)
     newton = newton_batch(profiles, only, psi, start, finish=False)

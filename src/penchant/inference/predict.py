@@ -29,7 +29,7 @@ from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import DecisionIndex
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import VALUES, Profiles
 from penchant.inference.search.grid import Grid
 from penchant.inference.search.optima import Optimum
 from penchant.models.model import Model
@@ -125,7 +125,7 @@ def draw_posterior_sample(
     h_shape, density, near = _propose_shape_points(known, grid, optimum)
     psi, _ = coordinates.psi(h_shape)
     subject = np.zeros(len(psi), dtype=np.int64)
-    points = profiles.solve(subject, psi, near, with_derivatives=False)
+    points = profiles.solve(subject, psi, near, accuracy=VALUES)
     h = coordinates.from_parts(points.theta, psi)
     # psi is clipped to its range, but the proposal's density belongs to the point that was drawn.
     h[:, :q] = h_shape

@@ -10,7 +10,7 @@ Compiled Newton steps solve most pairs; `softmax` solves those whose maximum is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -60,6 +60,44 @@ class InnerOptions:
 
 
 INNER = InnerOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """What is computed of inner problems, and how exactly.
+
+    Attributes
+    ----------
+    derivatives
+        Of the profile in psi.
+    certificate
+        What certifies a maximum, and the information also without derivatives; points on the way to
+        a maximum do not need it.
+    suprema
+        Pairs on which Newton's method did not converge are solved one by one to their supremum.
+    unbounded
+        Where weights are held at 0 and others diverge, the value is accepted that Newton's method
+        reached.
+    floor
+        Heights of pairs (n,) below which values that are not certified may be inexact.
+    """
+
+    derivatives: bool = True
+    certificate: bool = True
+    suprema: bool = True
+    unbounded: bool = False
+    floor: Vector | None = None
+
+    def take(self, rows: Any) -> Accuracy:
+        """Select pairs."""
+        return self if self.floor is None else replace(self, floor=self.floor[rows])
+
+
+CERTIFIED = Accuracy()
+ITERATE = Accuracy(certificate=False)  # of a search: derivatives, but no proof
+VALUES = Accuracy(derivatives=False)
+FINITE_VALUES = Accuracy(derivatives=False, suprema=False)  # suprema at infinity need not be exact
+SCREENING = Accuracy(derivatives=False, suprema=False, certificate=False)  # to be compared only
 
 
 def enforce_positive(
@@ -554,37 +592,26 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None = None,
         *,
-        with_derivatives: bool = True,
-        follow_unconverged: bool = True,
+        accuracy: Accuracy = CERTIFIED,
         constraint: LinearConstraint | None = None,
-        certify: bool = True,
-        allow_unbounded: bool = False,
-        floor: Vector | None = None,
     ) -> Evaluations:
         """Solve the weights of every (subject, psi) pair, free or under a constraint.
 
-        `near` are weights to start from, NaN where none are known. `follow_unconverged`: solve
-        pairs on which Newton's method did not converge one by one to their supremum. `certify`:
-        compute what certifies a maximum, and the information also without derivatives; points on
-        the way to a maximum do not need it. `allow_unbounded`: where weights are held at 0 and
-        others diverge, accept the value that Newton's method reached. `floor`: heights of pairs
-        below which values that are not certified may be inexact.
+        `near` are weights to start from, NaN where none are known.
         """
         parts = []
-        for begin, end in self.portions(subject, with_derivatives):
+        for begin, end in self.portions(subject, accuracy.derivatives):
             portion = slice(begin, end)
             start = None if near is None or np.isnan(near[portion]).all() else near[portion]
             plane = None if constraint is None else constraint.take(portion)
-            if not certify and self._has_fast_solver(plane):
+            if not accuracy.certificate and self._has_fast_solver(plane):
                 pairs = subject[portion], psi[portion]
-                described = self.variables(*pairs, with_derivatives)
-                how, ends = (with_derivatives, follow_unconverged), None
-                if floor is not None:
-                    ends = INNER.value_decrement, floor[portion]
-                parts.append(self._solve_fast(*described, *pairs, start, plane, how, ends))
+                described = self.variables(*pairs, accuracy.derivatives)
+                own = accuracy.take(portion)
+                parts.append(self._solve_fast(*described, *pairs, start, plane, own))
                 continue
             x, slopes = self.variables(
-                subject[portion], psi[portion], with_derivatives and self.n_shape > 0
+                subject[portion], psi[portion], accuracy.derivatives and self.n_shape > 0
             )
             rows = self.rows(subject[portion])
             outside = self.outside_domain(x, slopes, subject[portion])
@@ -593,9 +620,9 @@ class Profiles:
             if self.density is not None:
                 self._solve_under_density(self.density, points, x, rows, start, plane)
             elif plane is None:
-                self._solve(points, x, rows, start, follow_unconverged, allow_unbounded)
+                self._solve(points, x, rows, start, accuracy)
             else:
-                self._solve_on_constraint(points, x, rows, plane, start, follow_unconverged)
+                self._solve_on_constraint(points, x, rows, plane, start, accuracy)
             if slopes is not None:
                 self._differentiate(points, x, slopes, np.empty_like(points.information))
             points.value[outside] = points.log_likelihood[outside] = -np.inf
@@ -618,9 +645,8 @@ class Profiles:
         psi: Matrix,
         near: Matrix,
         constraint: LinearConstraint,
-        follow_unconverged: bool,
         place: IntVector,
-        floor: Vector,
+        accuracy: Accuracy,
     ) -> Vector:
         """Profile values under a constraint, at pairs of which two may share their variables.
 
@@ -628,15 +654,8 @@ class Profiles:
         computed once. Right to a thousandth above the floor: enough to compare with a height.
         """
         if Declared(self.model).outside or not self._has_fast_solver(constraint):
-            return self.solve(
-                subject,
-                psi,
-                near,
-                with_derivatives=False,
-                follow_unconverged=follow_unconverged,
-                constraint=constraint,
-                certify=False,
-            ).value
+            screened = replace(accuracy, floor=None)
+            return self.solve(subject, psi, near, accuracy=screened, constraint=constraint).value
         order = np.argsort(place, kind="stable")
         repeated = np.diff(place[order], prepend=-1) == 0
         two = np.append(repeated[1:], False)
@@ -648,9 +667,8 @@ class Profiles:
                 if len(which):
                     mine = x[: int(self.n_events[subject[which]].sum())]
                     pairs = subject[which], psi[which], near[which], constraint.take(which)
-                    how = False, follow_unconverged
-                    ends = INNER.compare_decrement, floor[which]
-                    found[which] = self._solve_fast(mine, None, *pairs, how, ends).value
+                    own = accuracy.take(which), INNER.compare_decrement
+                    found[which] = self._solve_fast(mine, None, *pairs, *own).value
         return found
 
     def _solve_fast(
@@ -661,10 +679,9 @@ class Profiles:
         psi: Matrix,
         near: Matrix | None,
         constraint: LinearConstraint | None,
-        how: tuple[bool, bool],
-        ends: tuple[float, Vector] | None = None,
+        accuracy: Accuracy,
+        decrement: float | None = None,
     ) -> Evaluations:
-        with_derivatives, follow_unconverged = how
         points = self.blank(subject, psi)
         fixed_weight = -1 if constraint is None else constraint.fixed_weight
         theta = points.theta
@@ -680,14 +697,13 @@ class Profiles:
             np.full(len(subject), -1),
             self.positive[self.positive != fixed_weight],
         )
-        if ends is None:
-            ends = (
-                INNER.exact_decrement if with_derivatives else INNER.value_decrement,
-                compiled.NO_FLOOR,
-            )
-        given = *pairs, no_start_pair, ends[0], positive, points.value, theta
+        if decrement is None:
+            exact = accuracy.derivatives
+            decrement = INNER.exact_decrement if exact else INNER.value_decrement
+        floor = compiled.NO_FLOOR if accuracy.floor is None else accuracy.floor
+        given = *pairs, no_start_pair, decrement, positive, points.value, theta
         n_steps = INNER.max_steps_one_weight if self.n_weights == 1 else INNER.max_steps
-        compiled.solve_weights(*given, fixed_weight, n_steps, ends[1])
+        compiled.solve_weights(*given, fixed_weight, n_steps, floor)
         # NaN is either an unconverged point or one outside the domain, with NaN variables.
         left = np.isnan(points.value)
         unsolved = bool(left.any())
@@ -704,8 +720,7 @@ class Profiles:
                 subject[rest],
                 psi[rest],
                 None if near is None else near[rest],
-                with_derivatives=with_derivatives,
-                follow_unconverged=follow_unconverged,
+                accuracy=replace(accuracy, certificate=True, floor=None),
                 constraint=None if constraint is None else constraint.take(rest),
             )
             points.put(rest, found)
@@ -741,8 +756,7 @@ class Profiles:
         x: Matrix,
         rows: DecisionIndex,
         near: Matrix | None,
-        follow_unconverged: bool,
-        allow_unbounded: bool,
+        accuracy: Accuracy,
     ) -> None:
         batch = self._fit(x, rows, near)
         points.theta[:], points.value[:] = batch.theta, batch.value
@@ -750,12 +764,12 @@ class Profiles:
         points.decrement[:], points.largest[:] = batch.decrement, batch.largest
         points.spread[:] = batch.spread
         points.converged[:] = batch.converged & np.isfinite(batch.value)
-        left = ~points.converged if follow_unconverged else ~np.isfinite(points.value)
+        left = ~points.converged if accuracy.suprema else ~np.isfinite(points.value)
         rest = np.flatnonzero(left)
         self.solve_to_supremum(
             points, rest[~solve_nonnegative_pairs(self, points, rest, x, rows)], x, rows
         )
-        enforce_positive(self, points, x, rows, batch, left, allow_unbounded)
+        enforce_positive(self, points, x, rows, batch, left, accuracy.unbounded)
         points.log_likelihood[:] = points.value - self.prior_value(points.theta, batch.spread)
 
     def _solve_under_density(
@@ -780,7 +794,7 @@ class Profiles:
         rows: DecisionIndex,
         constraint: LinearConstraint,
         near: Matrix | None,
-        follow_unconverged: bool,
+        accuracy: Accuracy,
     ) -> None:
         everyone = np.arange(len(points))
         if self.prior is not None:
@@ -795,7 +809,7 @@ class Profiles:
         points.theta[:], points.value[:], points.information[:] = theta, value, information
         allowed: BoolVector = np.all(theta[:, self.positive] > 0, axis=1)
         points.converged[:] = converged & np.isfinite(value) & allowed
-        left = ~points.converged if follow_unconverged else ~(np.isfinite(value) & allowed)
+        left = ~points.converged if accuracy.suprema else ~(np.isfinite(value) & allowed)
         self.solve_to_supremum(points, everyone[left], x, rows, constraint)
         points.log_likelihood[:] = points.value
 

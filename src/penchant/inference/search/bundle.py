@@ -16,7 +16,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import ITERATE, Profiles
 from penchant.inference.search import _kernels as compiled
 from penchant.inference.search.optima import Optima, expected_curvature_at
 
@@ -237,7 +237,7 @@ def _solved(
     constraint: LinearConstraint | None,
 ) -> Evaluations:
     psi = profiles.from_unconstrained(u)
-    return profiles.solve(subject, psi, near, constraint=constraint, certify=False)
+    return profiles.solve(subject, psi, near, constraint=constraint, accuracy=ITERATE)
 
 
 def near_divergence(profiles: Profiles, points: Evaluations) -> BoolVector:

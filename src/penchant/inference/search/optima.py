@@ -8,7 +8,7 @@ curvature is the Schur complement of the joint expected information of weights a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.errors import argument, either, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
-from penchant.inference.profile.profiles import Profiles
+from penchant.inference.profile.profiles import FINITE_VALUES, SCREENING, Profiles
 from penchant.models.natural import Limit, Shape
 
 
@@ -264,8 +264,7 @@ def _no_neighbour_is_higher(
         np.repeat(points.subject, m),
         profiles.from_unconstrained(probes.reshape(n * m, n_shape)),
         np.repeat(points.theta, m, axis=0),
-        with_derivatives=False,
-        follow_unconverged=False,
+        accuracy=FINITE_VALUES,
     )
     return np.asarray((found.value.reshape(n, m) <= points.value[:, None] + tolerance).all(axis=1))
 
@@ -372,10 +371,7 @@ def values_near_optima(
         np.repeat(subject, m),
         profiles.from_unconstrained(u.reshape(n * m, q)),
         near.reshape(n * m, near.shape[2]),
-        with_derivatives=False,
-        follow_unconverged=False,
-        certify=False,
-        floor=np.repeat(at.value, m),
+        accuracy=replace(SCREENING, floor=np.repeat(at.value, m)),
     )
 
 
