@@ -377,14 +377,19 @@ def laplace_posterior(
         return Posterior(np.zeros((len(h), 0)), np.zeros((len(h), 0, 0)))
     found = find_modes(likelihoods, np.arange(len(h)), h, means[:, s.random], precision, s.random)
     information = found.information[:, s.random][:, :, s.random] + precision
-    return Posterior(found.h[:, s.random], _cholesky_of_inverses(information))
+    return Posterior(found.h[:, s.random], cholesky_of_inverses(information))
 
 
-def _cholesky_of_inverses(information: Matrix) -> Matrix:
-    """Lower Cholesky factors of the inverses; unidentified directions get a finite width."""
-    scale = np.sqrt(np.einsum("naa->na", information))
+def cholesky_of_inverses(
+    information: Matrix, min_relative: float = QUADRATURE.min_information
+) -> Matrix:
+    """Lower Cholesky factors of the inverses; unidentified directions get a finite width.
+
+    `min_relative`: least eigenvalue of an information scaled to unit diagonal.
+    """
+    scale = np.sqrt(np.maximum(np.einsum("naa->na", information), 1e-300))
     values, vectors = np.linalg.eigh(information / (scale[:, :, None] * scale[:, None, :]))
-    inside = np.maximum(values, QUADRATURE.min_information)
+    inside = np.maximum(values, min_relative)
     inverse = (vectors / inside[:, None, :]) @ np.swapaxes(vectors, 1, 2)
     return np.asarray(np.linalg.cholesky(inverse) / scale[:, :, None], dtype=np.float64)
 
@@ -491,7 +496,7 @@ def _place_importance_draws(
     information = modes.information[:, s.random[q:]][:, :, s.random[q:]] + precision
     d = conditional_mean.shape[2]
     mode = modes.h[:, s.random[q:]].reshape(n, n_psi, d)
-    factor = _cholesky_of_inverses(information).reshape(n, n_psi, d, d)
+    factor = cholesky_of_inverses(information).reshape(n, n_psi, d, d)
     population_factor = np.repeat(np.linalg.cholesky(conditional)[:, None], n_psi, axis=1)
     rotations = random_rotations(len(likelihoods.subjects), d)[subject_indices]
     draws, log_weights = rule.importance_draws(
