@@ -15,7 +15,6 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "ORL",
     "PVL",
     "QLearning",
-    "StayRegression",
     "Successor",
     "TwoStep",
     "VPP",

@@ -119,30 +119,6 @@ def stage_1(value, best0, best1, common, known, x):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def stay(chosen, rewards, state, starts, which, win_above, x):
-    """1, reward, transition and their product, at the option of the last first-stage choice."""
-    row = 0
-    for k in range(len(which)):
-        last, first, won, usual = -1, -1, 0.0, 0.0
-        for t in range(starts[which[k]], starts[which[k] + 1]):
-            s, j, r = state[t], chosen[t], rewards[t]
-            if s == 0:
-                if last >= 0:
-                    x[row, last, 0] = 1.0
-                    x[row, last, 1] = won
-                    x[row, last, 2] = usual
-                    x[row, last, 3] = won * usual
-                first = j
-            elif s > 0:
-                if first >= 0 and j >= 0 and np.isfinite(r):
-                    last = first
-                    won = 1.0 if r > win_above else -1.0
-                    usual = 1.0 if s - 1 == first else -1.0
-                first = -1
-            row += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
 def prospect_traces(
     chosen, rewards, log_size, is_choice, starts, which, psi, rule, felt, value, slope, x, dx
 ):

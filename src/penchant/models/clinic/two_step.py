@@ -34,17 +34,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.clinic._kernels import stay, two_step
+from penchant.models.clinic._kernels import two_step
 from penchant.models.clinic.recursion import column, in_turn
 from penchant.models.model import finite, positive, share, softmax
 from penchant.models.natural import Natural, Shape
-from penchant.models.record import Record, blank_variables, known_number
+from penchant.models.record import Record, known_number
 from penchant.models.recursion import Recursion, codes, rates, shapes
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
@@ -281,6 +281,7 @@ class StayRegression(Recursion):
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
+    optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -292,44 +293,38 @@ class StayRegression(Recursion):
         """None."""
         return ()
 
-    def explanatory_many(
-        self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
-    ) -> tuple[Matrix, Matrix | None]:
-        """1, reward, transition and their product, for the last first-stage choice."""
-        x, slopes = blank_variables(record, which, 2, 4, 0)
-        seen = record.chosen, record.rewards, _states(record)
-        stay(*seen, record.starts, which, float(self.win_above), x)
-        return x, slopes
+    def codes(self) -> Mapping[str, int]:
+        """The first stage, and two states of the second."""
+        return {"state": 3}
 
-    def agents(self, parameters: Mapping[str, float], n_agents: int) -> StayAgents:
-        """Agents who play so."""
-        return StayAgents(self.win_above, parameters, n_agents)
+    def state(self) -> Mapping[str, float]:
+        """First choice of this trial and of the last whole one, -1 for none; what became of it."""
+        return {"first": -1.0, "last": -1.0, "won": 0.0, "usual": 0.0}
+
+    def settings(self) -> Mapping[str, float]:
+        """A reward above this counts as one."""
+        return {"win_above": float(self.win_above)}
+
+    @staticmethod
+    def features(s: Any, e: Any, psi: Any, c: Any, x: Any) -> None:
+        """1, reward, transition and their product, for the last first-stage choice."""
+        if e.state == 0 and s.last >= 0:
+            x[int(s.last), 0] = 1.0
+            x[int(s.last), 1] = s.won
+            x[int(s.last), 2] = s.usual
+            x[int(s.last), 3] = s.won * s.usual
+
+    @staticmethod
+    def update(s: Any, e: Any, psi: Any, c: Any) -> None:
+        """Remember the first choice, and at the second one the trial."""
+        if e.state == 0:
+            s.first = e.choice
+        else:
+            if s.first >= 0 and e.choice >= 0 and e.reward == e.reward:
+                s.last = s.first
+                s.won = 1.0 if e.reward > c.win_above else -1.0
+                s.usual = 1.0 if e.state - 1 == s.first else -1.0
+            s.first = -1.0
 
     def __str__(self) -> str:
         return "stay ~ reward x transition"
-
-
-class StayAgents:
-    """Agents who stay or shift by their last trial."""
-
-    def __init__(self, win_above: float, parameters: Mapping[str, float], n: int) -> None:
-        self.b = [finite(parameters, name) for name in STAY]
-        self.win_above, self.n = win_above, n
-        self.first, self.last = np.full(n, -1), np.full(n, -1)
-        self.push, self.state = np.zeros(n), np.zeros(n, dtype=np.int64)
-
-    def probabilities(self, before: Mapping[str, Vector]) -> Matrix:
-        """Choice probabilities of each agent in its state."""
-        self.state = np.asarray(before["state"]).astype(np.int64)
-        staying = self.push[:, None] * (self.last[:, None] == np.arange(2))
-        return softmax(np.where(self.state[:, None] == 0, staying, 0.0))
-
-    def observe(self, chosen: IntVector, rewards: Vector, after: Mapping[str, Vector]) -> None:
-        """Remember the trial."""
-        first = self.state == 0
-        self.first = np.where(first, chosen, self.first)
-        won = np.where(rewards > self.win_above, 1.0, -1.0)
-        usual = np.where(self.state - 1 == self.first, 1.0, -1.0)
-        push = self.b[0] + self.b[1] * won + self.b[2] * usual + self.b[3] * won * usual
-        self.last = np.where(first, self.last, self.first)
-        self.push = np.where(first, self.push, push)
