@@ -15,8 +15,6 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "ORL",
     "PVL",
     "QLearning",
-    "Successor",
-    "TwoStep",
     "VPP",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
