@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Matrix
 from penchant.models.clinic._kernels import SIDE_BY_SIDE
 from penchant.models.record import Record, empty
 
