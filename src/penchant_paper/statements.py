@@ -30,9 +30,11 @@ from penchant.inference.live import Live, live
 from penchant.inference.profile.profiles import Problem
 from penchant.models.simulate import simulate
 from penchant.models.spatial.ucl import UCL
-from penchant.paper.ensembles import ensembles
-from penchant.paper.plays import linearized_ensembles, model_of, natural_truth, played
-from penchant.paper.published import (
+from penchant.softmax.fit import fit_choices
+from penchant.softmax.probabilities import decision_log_likelihoods
+from penchant_paper.ensembles import ensembles
+from penchant_paper.plays import linearized_ensembles, model_of, natural_truth, played
+from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     FIGURE_4,
     FIGURE_5,
@@ -49,8 +51,6 @@ from penchant.paper.published import (
     median_of,
     share_of,
 )
-from penchant.softmax.fit import fit_choices
-from penchant.softmax.probabilities import decision_log_likelihoods
 
 DECISIONS, OPTIONS = 40, 3
 TRUTH = np.array([1.0, -0.5])
