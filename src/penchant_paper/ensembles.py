@@ -19,10 +19,9 @@ from functools import partial
 
 import numpy as np
 
+from penchant import Choices, Estimate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices import Choices
 from penchant.output import progress
-from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import MAX_NEWTON_STEPS, WEAK_CONDITION, fit_choices
 from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
 from penchant.softmax.likelihood import available_threads

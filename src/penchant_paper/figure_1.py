@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penchant import Choices, Landscape, grid
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import Landscape, grid, landscape_a, landscape_b
-from penchant.choices import Choices
+from penchant.paper import landscape_a, landscape_b
 from penchant.softmax.probabilities import log_probabilities
 from penchant_paper.published import GRID, Claim, Part
 

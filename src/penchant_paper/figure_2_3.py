@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from penchant import Choices
 from penchant._typing import Matrix, Vector
-from penchant.choices import Choices
 from penchant.softmax.fit_each import fit_each_choices
 from penchant_paper.ensembles import (
     FINITE,

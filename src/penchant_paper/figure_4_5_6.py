@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from penchant import Episode
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
 from penchant_paper.ensembles import (
     HALF_WIDTHS,
     Convergence,

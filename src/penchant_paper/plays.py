@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
+from penchant import UCL, Episode, GaussianNoise, grid, simulate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
-from penchant.models.simulate import simulate
-from penchant.models.spatial.ucl import UCL
 from penchant.output import progress
+from penchant.paper import landscape_a
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
 from penchant_paper.ensembles import FINITE, Ensemble, fitted, joined

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant import RewardPrior
 from penchant._typing import Vector
-from penchant.bandit.beliefs import RewardPrior
 
 PAPER_REPLICATES = 100  # of each simulation
 SOFTMAX_DECISIONS = 300  # of Figures 2 and 3

@@ -13,17 +13,13 @@ from itertools import product
 
 import numpy as np
 
+from penchant import UCL, GaussianNoise, compare_groups, fit_linearized, grid, simulate
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.errors import PenchantWarning
-from penchant.inference.linearized import fit_linearized
-from penchant.models.simulate import simulate
-from penchant.models.spatial.ucl import UCL
 from penchant.output import progress
-from penchant.population.compare import compare_groups
+from penchant.paper import back_map, landscape_a
 from penchant.population.group_comparison import Difference
-from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import back_map
+from penchant.results import PopulationEstimate
 from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     EXPERIMENT_NOISE_VARIANCE,
