@@ -13,9 +13,6 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "HGF",
     "KalmanFilter",
     "QLearning",
-    "StayRegression",
-    "Successor",
-    "TwoStep",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
 OTHER_FORMS = {"UCL", "GPUCB", "Locality", "Attributes"}
