@@ -141,29 +141,6 @@ class Plan(NamedTuple):
             with_spread_prior=self.with_spread_prior,
         )
 
-    def with_check_rule(self, problem: SearchProblem) -> SearchProblem:
-        """Problem on other and more draws: by two nodes more per shape, or twice the draws."""
-        q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
-        return replace(
-            problem, k=problem.k + 2, n_draws=problem.n_draws if q else 2 * problem.n_draws
-        )
-
-    def with_finer_rule(self, problem: SearchProblem) -> SearchProblem:
-        """Problem on the next finer rule: more nodes where posteriors are least normal."""
-        r = len(problem.structure.random)
-        q = int((problem.structure.random < self.likelihoods.coordinates.n_shape).sum())
-        if r > QUADRATURE.max_product_dimensions:
-            more = problem.k + 2 if q == 1 else problem.k
-            return replace(problem, k=more, n_draws=2 * problem.n_draws)
-        if not q:
-            return replace(
-                problem, k=problem.k + (4 if r < QUADRATURE.max_product_dimensions else 2)
-            )
-        # Twice the nodes of a single shape: with two more, two wrong rules may agree by chance.
-        on_shape = problem.k + problem.extra_shape_nodes
-        on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
-        return replace(problem, k=problem.k + 2, extra_shape_nodes=on_shape - problem.k - 2)
-
 
 class PlanFit(NamedTuple):
     """A fitted plan: problem, optimum, optimum that describes people, and what is wrong."""
@@ -204,7 +181,7 @@ def fit_plan(plan: Plan) -> PlanFit:
         worst = np.argsort(-np.abs(error.differences))[:5]  # a longer list would not be read
         people = format_list(str(plan.likelihoods.subjects[i]) for i in worst)
         other, advice = "more nodes", f"give more than nodes={problem.k}"
-        if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+        if problem.uses_draws:
             other, advice = "other draws", _simplification_advice(problem)
         elif plan.nodes is None:
             advice = _simplification_advice(problem)
@@ -237,9 +214,9 @@ class _Candidate(NamedTuple):
     error: _IntegrationError
 
     @classmethod
-    def of(cls, plan: Plan, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
+    def of(cls, problem: SearchProblem, optimum: SearchResult) -> _Candidate:
         """Estimate the integration error of an optimum."""
-        return cls(problem, optimum, _integration_error(plan, problem, optimum))
+        return cls(problem, optimum, _integration_error(problem, optimum))
 
 
 def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) -> _Candidate:
@@ -249,12 +226,12 @@ def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) ->
     """
     problem = plan.problem(random)
     optimum = maximize_by_quadrature(problem, start)
-    first = _Candidate.of(plan, problem, optimum)
+    first = _Candidate.of(problem, optimum)
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
     best = first
     while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
-        problem = plan.with_finer_rule(problem)
+        problem = problem.with_finer_rule()
         s = problem.structure
         here = start._replace(
             beta=optimum.x[: s.n_beta],
@@ -262,22 +239,22 @@ def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) ->
             posterior=optimum.posterior,
         )
         optimum = maximize_by_quadrature(problem, here)
-        best = _Candidate.of(plan, problem, optimum)
-    costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
+        best = _Candidate.of(problem, optimum)
+    costly = optimum.converged and problem.uses_draws
     if problem.structure.spread.correlated and _may_be_local_maximum(optimum) and not costly:
         differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
         other = maximize_by_quadrature(problem, differences)
         gain = problem.objective.value(other.marginal, other.x)
         gain -= problem.objective.value(optimum.marginal, optimum.x)
         if other.converged and (gain > 0 or not optimum.converged):
-            return _Candidate.of(plan, problem, other)
+            return _Candidate.of(problem, other)
     return best
 
 
 def _is_affordable(plan: Plan, reached: _Candidate) -> bool:
     """Whether the next finer rule stays within the nodes' budget; draws are doubled once only."""
-    problem = plan.with_finer_rule(reached.problem)
-    if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
+    problem = reached.problem.with_finer_rule()
+    if problem.uses_draws:
         return reached.problem.n_draws == plan.problem(problem.structure.random.tolist()).n_draws
     return problem.quadrature_rule(problem.k).n_nodes <= FIT.max_nodes
 
@@ -305,7 +282,7 @@ def _drop_smallest_spread(
     shares = relative_spreads(s, optimum.x, optimum.log_sd_floors)
     flat = vanishing_spreads(s, optimum.x, optimum.log_sd_floors)
     level = problem.objective.value(optimum.marginal, optimum.x) if optimum.converged else -np.inf
-    if len(random) > QUADRATURE.max_product_dimensions or not best.error.converged:
+    if problem.uses_draws or not best.error.converged:
         # Refits are too costly, or differences of F not reliable: drop only spreads at 0.
         shares = np.where(np.isin(np.arange(len(shares)), flat), shares, np.inf)
     for c in np.argsort(shares):  # smallest first: likeliest worth nothing; refits are costly
@@ -357,9 +334,7 @@ class _IntegrationError(NamedTuple):
     converged: bool
 
 
-def _integration_error(
-    plan: Plan, problem: SearchProblem, optimum: SearchResult
-) -> _IntegrationError:
+def _integration_error(problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:
     """Integration error: changes of subjects' evidences with the next finer rule.
 
     Its total sums absolute changes, as signed ones may cancel although every integral is off. The
@@ -369,11 +344,10 @@ def _integration_error(
     n = len(problem.structure.design)
     if not len(problem.structure.random):
         return _IntegrationError(0.0, np.zeros(n), True)
-    if len(problem.structure.random) > QUADRATURE.max_product_dimensions:
-        return _integration_error_of_draws(plan, replace(problem, n_draws=optimum.n_draws), optimum)
+    if problem.uses_draws:
+        return _integration_error_of_draws(replace(problem, n_draws=optimum.n_draws), optimum)
     differences = (
-        evidences_on_other_nodes(plan.with_finer_rule(problem), optimum)
-        - optimum.evaluation.evidence
+        evidences_on_other_nodes(problem.with_finer_rule(), optimum) - optimum.evaluation.evidence
     )
     total, common = float(np.abs(differences).sum()), abs(float(differences.sum()))
     hundreds = max(1.0, n / 100)
@@ -384,9 +358,7 @@ def _integration_error(
     return _IntegrationError(total, differences, converged)
 
 
-def _integration_error_of_draws(
-    plan: Plan, problem: SearchProblem, optimum: SearchResult
-) -> _IntegrationError:
+def _integration_error_of_draws(problem: SearchProblem, optimum: SearchResult) -> _IntegrationError:
     """Integration error of draws: change of F with half of them, or with others and more.
 
     Errors of draws are many, small and independent, so that the root of the sum of their squares is
@@ -398,7 +370,7 @@ def _integration_error_of_draws(
     enough = FIT.max_integration_error * max(1.0, float(np.sqrt(len(differences) / 100)))
     if _total_error(differences) < enough:
         return _IntegrationError(_total_error(differences), differences, True)
-    other = plan.with_check_rule(problem).marginal_about(optimum.x, optimum.posterior)
+    other = problem.with_check_rule().marginal_about(optimum.x, optimum.posterior)
     differences = other.evidence(optimum.x) - optimum.evaluation.evidence
     converged = (
         _total_error(differences) < enough

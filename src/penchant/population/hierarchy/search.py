@@ -102,12 +102,20 @@ class SearchProblem:
     extra_shape_nodes: int = 0
     with_spread_prior: bool = False
 
+    @property
+    def n_shape(self) -> int:
+        """Number of coordinates with spread that are shape parameters."""
+        return int((self.structure.random < self.likelihoods.coordinates.n_shape).sum())
+
+    @property
+    def uses_draws(self) -> bool:
+        """Whether the weights' nodes are importance draws, as dimensions are too many."""
+        return len(self.structure.random) > QUADRATURE.max_product_dimensions
+
     def quadrature_rule(self, k: int) -> QuadratureRule:
         """Build the rule with k nodes per dimension, of the coordinates that have spread."""
-        q = self.likelihoods.coordinates.n_shape
-        n_shape = int((self.structure.random < q).sum())
-        n_weights = len(self.structure.random) - n_shape
-        return QuadratureRule.of(n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
+        n_weights = len(self.structure.random) - self.n_shape
+        return QuadratureRule.of(self.n_shape, n_weights, k, self.n_draws, self.extra_shape_nodes)
 
     def marginal_about(
         self, x: Vector, posterior: Posterior, k: int | None = None
@@ -119,9 +127,24 @@ class SearchProblem:
 
     def with_coarser_rule(self) -> SearchProblem:
         """Copy with two nodes fewer per dimension and half the draws."""
-        uses_draws = len(self.structure.random) > QUADRATURE.max_product_dimensions
-        fewer = self.k if uses_draws and self.k < 5 else max(self.k - 2, 1)
+        fewer = self.k if self.uses_draws and self.k < 5 else max(self.k - 2, 1)
         return replace(self, k=fewer, n_draws=max(self.n_draws // 2, 8))
+
+    def with_check_rule(self) -> SearchProblem:
+        """Copy on other and more draws: by two nodes more per shape, or twice the draws."""
+        return replace(self, k=self.k + 2, n_draws=self.n_draws * (1 if self.n_shape else 2))
+
+    def with_finer_rule(self) -> SearchProblem:
+        """Copy on the next finer rule: more nodes where posteriors are least normal."""
+        r, q = len(self.structure.random), self.n_shape
+        if self.uses_draws:
+            return replace(self, k=self.k + (2 if q == 1 else 0), n_draws=2 * self.n_draws)
+        if not q:
+            return replace(self, k=self.k + (4 if r < QUADRATURE.max_product_dimensions else 2))
+        # Twice the nodes of a single shape: with two more, two wrong rules may agree by chance.
+        on_shape = self.k + self.extra_shape_nodes
+        on_shape = 2 * on_shape + 1 if q == 1 else on_shape + 4
+        return replace(self, k=self.k + 2, extra_shape_nodes=on_shape - self.k - 2)
 
     @property
     def objective(self) -> Objective:
@@ -225,7 +248,7 @@ def maximize_by_quadrature(
     held = np.zeros(len(x), dtype=bool)
     if hold is not None:
         held[s.n_beta :] = hold
-    if len(s.random) > QUADRATURE.max_product_dimensions:
+    if problem.uses_draws:
         return _maximize_by_draws(problem, x, start.h, log_sd_floors, held, start.posterior)
     return _AdaptiveQuadrature(problem, x, start, log_sd_floors, held).run()
 
