@@ -107,15 +107,15 @@ class QuadratureRule:
             Draws of the weights where product nodes are too many.
         """
         uses_draws = n_shape + n_weights > QUADRATURE.max_product_dimensions
-        with_shape_slopes, first = gauss_hermite(n_shape, k + extra_shape_nodes)
+        on_shape, first = gauss_hermite(n_shape, k + extra_shape_nodes)
         if uses_draws:
             on_weights, second = quasi_random(n_weights, n_draws), np.zeros(n_draws)
         else:
             on_weights, second = gauss_hermite(n_weights, k)
-        shape = len(with_shape_slopes), len(on_weights)
+        shape = len(on_shape), len(on_weights)
         z = np.concatenate(
             [
-                np.broadcast_to(with_shape_slopes[:, None], (*shape, n_shape)),
+                np.broadcast_to(on_shape[:, None], (*shape, n_shape)),
                 np.broadcast_to(on_weights[None], (*shape, n_weights)),
             ],
             axis=2,
