@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from penchant.models.learning.q_learning import QLearning as QLearning
     from penchant.models.learning.ucb1 import UCB1 as UCB1
     from penchant.models.model import Model as Model
-    from penchant.models.natural import Natural as Natural
-    from penchant.models.natural import Shape as Shape
     from penchant.models.offers.attributes import Attributes as Attributes
     from penchant.models.offers.cambridge import CambridgeGamble as CambridgeGamble
     from penchant.models.offers.chance import Ambiguity as Ambiguity
@@ -56,6 +54,9 @@ if TYPE_CHECKING:
     from penchant.models.offers.magnitude import MagnitudeDiscounting as MagnitudeDiscounting
     from penchant.models.offers.sharing import Inequity as Inequity
     from penchant.models.offers.sharing import Ultimatum as Ultimatum
+    from penchant.models.parameters import Parameter as Parameter
+    from penchant.models.parameters import ParameterTable as ParameterTable
+    from penchant.models.parameters import Shape as Shape
     from penchant.models.recursion import Recursion as Recursion
     from penchant.models.spatial.gp_ucb import GPUCB as GPUCB
     from penchant.models.spatial.locality import Locality as Locality

@@ -235,7 +235,7 @@ class Recursion(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
         """Agents with these natural parameters, before the first event."""
         for one in natural_parameters(self):
-            if one.kind == "reciprocal":
+            if one.is_reciprocal:
                 positive(parameters, one.name)
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.recursion import ValueModel, rates
 
 

@@ -29,7 +29,7 @@ from penchant.errors import DataError
 from penchant.models.clinic._kernels import beads
 from penchant.models.clinic.recursion import in_turn
 from penchant.models.model import finite, positive, softmax
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.record import Record, known_number
 from penchant.models.recursion import ValueModel, codes
 

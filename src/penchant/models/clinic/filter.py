@@ -32,7 +32,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.clinic._kernels import FELT, gaussian_filter
 from penchant.models.clinic.recursion import given, in_groups
 from penchant.models.model import finite, positive, softmax
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.record import Record
 from penchant.models.recursion import ValueModel
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.recursion import ValueModel, rates
 
 

@@ -32,7 +32,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.models.clinic._kernels import successors
 from penchant.models.clinic.recursion import in_turn
 from penchant.models.model import finite, positive, share, softmax
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.record import Record
 from penchant.models.recursion import Recursion, codes, rates
 
