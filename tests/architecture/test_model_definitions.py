@@ -12,13 +12,7 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "Beads",
     "HGF",
     "KalmanFilter",
-    "ORL",
-    "PVL",
     "QLearning",
-    "StayRegression",
-    "Successor",
-    "TwoStep",
-    "VPP",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
 OTHER_FORMS = {"UCL", "GPUCB", "Locality", "Attributes"}

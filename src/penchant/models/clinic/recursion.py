@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Matrix
 from penchant.models.clinic._kernels import SIDE_BY_SIDE
 from penchant.models.record import Record, empty
 
@@ -97,9 +97,3 @@ def in_turn(
 def given(parameters: Mapping[str, float], name: str, otherwise: float) -> float:
     """A parameter that agents may have, or what is taken without it."""
     return float(parameters.get(name, otherwise))
-
-
-def column(x: Any, weights: tuple[str, ...], theta: Vector, *names: str) -> Matrix:
-    """Sum of some weighted variables: (n_events, n_options)."""
-    places = [weights.index(name) for name in names]
-    return np.asarray(x[:, :, places] @ theta[places])
