@@ -41,4 +41,4 @@ def test_models_with_rows_by_places_are_those_listed():
         for path in models.rglob("*.py")
         if "models.natural import" in path.read_text(encoding="utf-8")
     }
-    assert found == BY_PLACES
+    assert found <= BY_PLACES
