@@ -173,7 +173,7 @@ class Parameter:
     transform
         From that quotient, or from psi, to the parameter.
     is_positive_weight
-        Whether the weight that it is made of must not be negative.
+        Whether the weights of `of` must not be negative.
     is_derived
         Whether it stands beside what it is made of, and not in its place.
     low, high
@@ -209,9 +209,9 @@ class Parameter:
         return cls(name, (weight,), transform=RECIPROCAL, is_positive_weight=True)
 
     @classmethod
-    def ratio(cls, name: str, weight: str, over: str) -> Parameter:
+    def ratio(cls, name: str, weight: str, over: str, *, positive: bool = False) -> Parameter:
         """A weight over another one, such as a prior mean."""
-        return cls(name, (weight,), (over,))
+        return cls(name, (weight,), (over,), is_positive_weight=positive)
 
     @classmethod
     def share(cls, name: str, weight: str, scale: float = 1.0) -> Parameter:
@@ -528,12 +528,12 @@ class ParameterTable:
     are in the order in which rows first name them.
     """
 
-    parameters: Any  # a tuple of rows, or a property or a method's result that is one
+    parameters: Any = None  # a tuple of rows, or a property that is one; None: see `weights`
 
     @cached_property
     def rows(self) -> tuple[Parameter, ...]:
         """The table, with rows of shape parameters written out."""
-        return tuple(map(_as_parameter, self.parameters))
+        return tuple(map(_as_parameter, self.parameters or ()))
 
     @cached_property
     def bound_rows(self) -> tuple[Parameter, ...]:
@@ -548,7 +548,8 @@ class ParameterTable:
     @cached_property
     def positive(self) -> tuple[str, ...]:
         """Weights that must not be negative."""
-        return tuple(row.of[0] for row in self.rows if row.is_positive_weight)
+        names = (name for row in self.rows if row.is_positive_weight for name in row.of)
+        return tuple(dict.fromkeys(names))
 
     @cached_property
     def shape(self) -> tuple[Shape, ...]:

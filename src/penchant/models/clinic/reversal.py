@@ -25,7 +25,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.models.parameters import Shape
-from penchant.models.recursion import ValueModel, rates
+from penchant.models.recursion import TEMPERATURE, ValueModel, rates
 
 
 @dataclass(frozen=True)
@@ -55,10 +55,7 @@ class EWA(ValueModel):
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """phi and rho."""
-        return rates("value_decay", "experience_decay")
+    parameters = (TEMPERATURE, *rates("value_decay", "experience_decay"))
 
     def state(self) -> Mapping[str, Vector]:
         """Value and experience of every option."""
@@ -113,13 +110,11 @@ class HiddenState(ValueModel):
 
     n_options: int = field(default=2, init=False, repr=False)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """h and q."""
-        return (
-            Shape("hazard", 0.001, 0.5, n_grid=17),
-            Shape("reliability", 0.501, 0.999, n_grid=17),
-        )
+    parameters = (
+        TEMPERATURE,
+        Shape("hazard", 0.001, 0.5, n_grid=17),
+        Shape("reliability", 0.501, 0.999, n_grid=17),
+    )
 
     def state(self) -> Mapping[str, float]:
         """Belief that the first option is the good one."""

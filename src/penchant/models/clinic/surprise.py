@@ -30,9 +30,8 @@ from numpy.typing import ArrayLike
 
 from penchant._typing import Vector
 from penchant.arguments import whole_number
-from penchant.models.natural import Natural, Shape
-from penchant.models.record import control_names, in_units_of_temperature
-from penchant.models.recursion import ValueModel, rates, shapes
+from penchant.models.parameters import Parameter, Row
+from penchant.models.recursion import TEMPERATURE, ValueModel, rates
 
 
 @dataclass(frozen=True)
@@ -64,10 +63,7 @@ class PearceHall(ValueModel):
     def __post_init__(self) -> None:
         whole_number(self.n_options, "n_options", 2)
 
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """s and g."""
-        return rates("learning_scale", "associability_rate")
+    parameters = (TEMPERATURE, *rates("learning_scale", "associability_rate"))
 
     @property
     def smooth(self) -> bool:
@@ -130,24 +126,10 @@ class ConfirmationBias(ValueModel):
     after: tuple[str, ...] = field(default=("forgone",), init=False, repr=False)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and phi."""
-        return ("inverse_temperature", *control_names(2, self.stickiness, False))
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, phi and the rates."""
-        return (*in_units_of_temperature(self.weights), *shapes(self))
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """a_c and a_d."""
-        return rates("confirmatory_rate", "disconfirmatory_rate")
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, phi, a_c and a_d."""
+        sticky = map(Parameter.weight, control_names(2, self.stickiness, False))
+        return (TEMPERATURE, *sticky, *rates("confirmatory_rate", "disconfirmatory_rate"))
 
     @property
     def smooth(self) -> bool:

@@ -26,7 +26,7 @@ from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.landscape import check_locations, distances
 from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import softmax
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import CompiledModel, Record, empty
 from penchant.models.spatial._kernels import TERMS, nearness, spread_over
 
@@ -123,16 +123,9 @@ class Locality(CompiledModel):
         return len(self.locations)
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """One for each term."""
-        return tuple(self.terms)
-
-    shape: tuple[Shape, ...] = field(default=(), init=False, repr=False)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights themselves: log-odds per unit of distance, or of one option to another."""
-        return tuple(Natural(name, "weight", a) for a, name in enumerate(self.terms))
+    def parameters(self) -> tuple[Row, ...]:
+        """Log-odds per unit of distance, or of one option to another."""
+        return tuple(map(Parameter.weight, self.terms))
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
