@@ -5,19 +5,8 @@ from pathlib import Path
 import penchant
 
 BY_PLACES = {
-    "clinic/balloons.py",
-    "clinic/go_no_go.py",
-    "clinic/iowa.py",
-    "clinic/surprise.py",
-    "clinic/two_step.py",
-    "clinic/volatile.py",
-    "learning/baselines.py",
-    "learning/history.py",
-    "learning/hybrid.py",
     "learning/kalman.py",
-    "learning/known_values.py",
     "learning/q_learning.py",
-    "learning/ucb1.py",
     "offers/attributes.py",
     "offers/cambridge.py",
     "offers/chance.py",
@@ -27,10 +16,6 @@ BY_PLACES = {
     "offers/magnitude.py",
     "offers/sharing.py",
     "record.py",
-    "recursion.py",
-    "spatial/gp_ucb.py",
-    "spatial/locality.py",
-    "spatial/ucl.py",
 }
 
 

@@ -548,8 +548,8 @@ class ParameterTable:
     @cached_property
     def positive(self) -> tuple[str, ...]:
         """Weights that must not be negative."""
-        names = (name for row in self.rows if row.is_positive_weight for name in row.of)
-        return tuple(dict.fromkeys(names))
+        marked = {name for row in self.rows if row.is_positive_weight for name in row.of}
+        return tuple(name for name in self.weights if name in marked)
 
     @cached_property
     def shape(self) -> tuple[Shape, ...]:

@@ -157,7 +157,7 @@ class Recursion(CompiledModel):
     after: tuple[str, ...] = ()
     optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
     features: ClassVar[Callable[..., None]]
-    update: ClassVar[Callable[..., None]]
+    update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
 
     def state(self) -> Mapping[str, ArrayLike]:

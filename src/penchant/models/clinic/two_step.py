@@ -272,15 +272,7 @@ class StayRegression(Recursion):
     before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Stay, and how it goes with reward and transition."""
-        return STAY
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """None."""
-        return ()
+    parameters = tuple(map(Parameter.weight, STAY))
 
     def codes(self) -> Mapping[str, int]:
         """The first stage, and two states of the second."""

@@ -166,10 +166,6 @@ class GPUCB(CompiledModel):
         """Number of options."""
         return len(self.locations)
 
-    @cached_property
-    def _unit(self) -> float:
-        return spacing(self.locations)
-
     @property
     def parameters(self) -> tuple[Row, ...]:
         """tau, beta, mu0, the weights of locality, lambda, delta."""
