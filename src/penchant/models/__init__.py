@@ -73,5 +73,53 @@ if TYPE_CHECKING:
     from penchant.models.worlds import iowa_schedule as iowa_schedule
     from penchant.models.worlds import reversal_schedule as reversal_schedule
 
+# Names on the command line, in the order of the catalogue: classes of this module.
+MODELS = {
+    "random": "RandomChoice",
+    "known-values": "KnownValues",
+    "wsls": "WinStayLoseShift",
+    "history": "HistoryRegression",
+    "q-learning": "QLearning",
+    "kalman": "KalmanFilter",
+    "hybrid": "GershmanHybrid",
+    "ucb1": "UCB1",
+    "ewa": "EWA",
+    "pearce-hall": "PearceHall",
+    "volatile-kalman": "VolatileKalman",
+    "hidden-state": "HiddenState",
+    "confirmation": "ConfirmationBias",
+    "gain-loss": "GainLoss",
+    "two-step": "TwoStep",
+    "stay": "StayRegression",
+    "successor": "Successor",
+    "go-no-go": "GoNoGo",
+    "pvl": "PVL",
+    "orl": "ORL",
+    "vpp": "VPP",
+    "balloons": "Balloons",
+    "beads": "Beads",
+    "hgf": "HGF",
+    "aversive": "AversiveLearning",
+    "ucl": "UCL",
+    "gp-ucb": "GPUCB",
+    "locality": "Locality",
+    "hyperbolic": "HyperbolicDiscounting",
+    "exponential": "ExponentialDiscounting",
+    "quasi-hyperbolic": "QuasiHyperbolicDiscounting",
+    "constant-sensitivity": "ConstantSensitivityDiscounting",
+    "expected-utility": "ExpectedUtility",
+    "prospect": "ProspectValue",
+    "mean-variance": "MeanVariance",
+    "magnitude": "MagnitudeDiscounting",
+    "itch": "ITCH",
+    "probability": "ProbabilityDiscounting",
+    "ambiguity": "Ambiguity",
+    "effort": "Effort",
+    "inequity": "Inequity",
+    "ultimatum": "Ultimatum",
+    "peers": "PeerInfluence",
+    "cambridge": "CambridgeGamble",
+}
+
 if not TYPE_CHECKING:
     __getattr__, __dir__, __all__ = lazy_exports(__name__)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.recursion import ValueModel, rates
@@ -37,6 +37,8 @@ class AversiveLearning(ValueModel):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'inverse_temperature': 0.3, 'learning_rate': 0.3, 'gamma': 1.7}
     """
+
+    in_brief: ClassVar[str] = "punishments whose sizes are shown"
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("magnitude_0", "magnitude_1"), init=False, repr=False)

@@ -60,6 +60,8 @@ class Balloons(Recursion):
     ('risk_taking*inverse_temperature', 'inverse_temperature', 'burst_belief', 'updating')
     """
 
+    in_brief: ClassVar[str] = "balloons that may burst"
+
     rule: Literal["target", "mean and variance"] = "target"
 
     n_options: int = field(default=2, init=False, repr=False)

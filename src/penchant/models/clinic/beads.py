@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class Beads(ValueModel):
     >>> {p.name: round(p.estimate, 2) for p in pn.fit(play, model).parameters}
     {'temperature': 0.12, 'cost': 0.04}
     """
+
+    in_brief: ClassVar[str] = "to draw on or to name a jar"
 
     share: float = 0.85
     most: int = 20

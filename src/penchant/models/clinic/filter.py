@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, nan
-from typing import Any
+from typing import Any, ClassVar
 
 from penchant._typing import Matrix, Vector
 from penchant.models.parameters import Parameter, Row, Shape
@@ -54,6 +54,8 @@ class HGF(ValueModel):
     >>> pn.fit(play, model).names
     ('inverse_temperature', 'omega_2', 'omega_3')
     """
+
+    in_brief: ClassVar[str] = "hierarchical Gaussian filter"
 
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -53,6 +53,8 @@ class GainLoss(Recursion):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'gain_sensitivity': 4.0, 'loss_sensitivity': 1.9, 'gain_rate': 0.5, 'loss_rate': 0.3}
     """
+
+    in_brief: ClassVar[str] = "gains and losses learnt apart"
 
     n_options: int
     single_rate: bool = False

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class GoNoGo(Recursion):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'sensitivity': 4.4, 'bias': 0.3, 'pavlovian': 0.6, 'learning_rate': 0.2}
     """
+
+    in_brief: ClassVar[str] = "Pavlovian go/no-go"
 
     n_cues: int = 4
     bias: bool = True

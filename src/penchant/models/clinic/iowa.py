@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -154,6 +154,8 @@ class PVL(ProspectDecks):
     ('gain', 'loss', 'learning_rate', 'sensitivity')
     """
 
+    in_brief: ClassVar[str] = "Iowa gambling, prospect valence"
+
     n_options: int = 4
     rule: Literal["decay", "delta"] = "delta"
     payscale: float = 100.0
@@ -196,6 +198,8 @@ class VPP(ProspectDecks):
     >>> [row.name for row in pn.models.VPP().rows][:4]
     ['consistency', 'loss_aversion', 'win_perseverance', 'loss_perseverance']
     """
+
+    in_brief: ClassVar[str] = "Iowa gambling, value and perseverance"
 
     n_options: int = 4
     payscale: float = 100.0
@@ -259,6 +263,8 @@ class ORL(Decks):
     >>> pn.fit(play, model).names[:3]
     ('value', 'frequency', 'perseverance')
     """
+
+    in_brief: ClassVar[str] = "Iowa gambling, outcome representation"
 
     n_options: int = 4
     payscale: float = 100.0

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import log
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class EWA(ValueModel):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'temperature': 0.3, 'value_decay': 0.6, 'experience_decay': 0.6}
     """
+
+    in_brief: ClassVar[str] = "experience-weighted attraction"
 
     n_options: int
 
@@ -105,6 +107,8 @@ class HiddenState(ValueModel):
     >>> pn.fit(play, model).names
     ('inverse_temperature', 'hazard', 'reliability')
     """
+
+    in_brief: ClassVar[str] = "belief in which option is good now"
 
     log_odds: bool = False
 

@@ -55,6 +55,8 @@ class Successor(Recursion):
     'converged'
     """
 
+    in_brief: ClassVar[str] = "two-step, where choices lead"
+
     stickiness: bool = True
 
     n_options: int = field(default=2, init=False, repr=False)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -56,6 +56,8 @@ class PearceHall(ValueModel):
     >>> pn.fit(play, model).names
     ('inverse_temperature', 'learning_scale', 'associability_rate')
     """
+
+    in_brief: ClassVar[str] = "rate by surprise"
 
     n_options: int
 
@@ -120,6 +122,8 @@ class ConfirmationBias(ValueModel):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'temperature': 0.2, 'confirmatory_rate': 0.3, 'disconfirmatory_rate': 0.2}
     """
+
+    in_brief: ClassVar[str] = "full feedback, two rates"
 
     stickiness: bool = False
 

@@ -80,6 +80,8 @@ class TwoStep(Recursion):
     'converged'
     """
 
+    in_brief: ClassVar[str] = "model-based and model-free"
+
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
     trace_decay: float | None = None
@@ -265,6 +267,8 @@ class StayRegression(Recursion):
     >>> [round(float(b), 1) for b in pn.fit(play, model).theta]
     [1.5, 0.4, -0.2, 0.3]
     """
+
+    in_brief: ClassVar[str] = "two-step, stay ~ reward x transition"
 
     win_above: float = 0.0
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class VolatileKalman(Recursion):
     >>> pn.fit(play, model).names
     ('inverse_temperature', 'volatility_rate', 'initial_volatility', 'noise_variance')
     """
+
+    in_brief: ClassVar[str] = "rate by how fast rewards change"
 
     n_options: int
     initial_value: float = 0.0

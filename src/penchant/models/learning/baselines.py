@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class RandomChoice(Recursion):
     >>> pn.fit(episode, pn.models.RandomChoice(3))  # log(4/2) and log(1/2)
     <Estimate converged: bias_0=0.69315, bias_1=-0.69315>
     """
+
+    in_brief: ClassVar[str] = "fixed preferences, no learning"
 
     n_options: int
 
@@ -116,6 +118,8 @@ class WinStayLoseShift(Recursion):
     >>> pn.fit(episode, model)
     <Estimate converged: epsilon=0.2005>
     """
+
+    in_brief: ClassVar[str] = "noisy win-stay-lose-shift"
 
     n_options: int
     win_above: float = 0.0

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -56,6 +56,8 @@ class HistoryRegression(Recursion):
     >>> pn.fit(episode, model)
     <Estimate converged: reward_1=1.8227, reward_2=0.89222, choice_1=-0.40334>
     """
+
+    in_brief: ClassVar[str] = "regression on the past"
 
     n_options: int
     reward_lags: int = 3

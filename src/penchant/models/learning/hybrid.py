@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -78,6 +78,8 @@ class GershmanHybrid(Recursion):
     >>> [round(p.estimate, 1) for p in pn.fit(plays, model).parameters]
     [0.2, 0.4, 0.9]
     """
+
+    in_brief: ClassVar[str] = "directed and random exploration"
 
     noise_variance: float | Sequence[float] = 10.0
     prior_variance: float | Sequence[float] | None = 100.0

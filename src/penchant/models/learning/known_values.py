@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -53,6 +53,9 @@ class KnownValues(Recursion):
     >>> pn.fit(episode, model)
     <Estimate converged: decision_noise=3.8321>
     """
+
+    in_brief: ClassVar[str] = "known values, cooling or not"
+    example: ClassVar[Mapping[str, Any]] = {"values": (0, 1)}
 
     values: Sequence[float]
     cooling: Literal["constant", "logarithmic", "power"] = "constant"

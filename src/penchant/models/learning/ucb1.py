@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,6 +63,8 @@ class UCB1(Recursion):
     >>> pn.fit(episode, model)
     <Estimate converged: temperature=0.19071, exploration=0.58495>
     """
+
+    in_brief: ClassVar[str] = "mean rewards and a bonus by counts"
 
     n_options: int
     initial_value: float | None = 0.0

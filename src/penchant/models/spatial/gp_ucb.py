@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -145,6 +145,8 @@ class GPUCB(CompiledModel):
            [-1.91, -0.44],
            [ 1.37,  1.52]])
     """
+
+    in_brief: ClassVar[str] = "Gaussian-process UCB of a spatial bandit"
 
     locations: Any
     locality: str | Sequence[str] = ()

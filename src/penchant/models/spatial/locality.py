@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy
@@ -107,6 +107,8 @@ class Locality(CompiledModel):
            [1., 0.],
            [0., 1.]])
     """
+
+    in_brief: ClassVar[str] = "places only, no learning"
 
     locations: Any
     terms: str | Sequence[str] = LOCALITY

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -107,6 +107,9 @@ class UCL(CompiledModel):
         Controls that ignore rewards, as in `GPUCB`; True for all of them. People choose near their
         last choice whatever they believe.
     """
+
+    in_brief: ClassVar[str] = "stochastic UCL of a spatial bandit"
+    example: ClassVar[Mapping[str, Any]] = {"noise_variance": 1.0}
 
     locations: Any
     noise_variance: float
