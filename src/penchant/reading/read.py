@@ -38,6 +38,7 @@ from penchant.reading.experiment import (
 )
 from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
 from penchant.reading.played import ask_about_places, from_play
+from penchant.reading.read_schema import SchemaLike, read_by_schema
 from penchant.reading.task_columns import rewritten
 from penchant.reading.tasks import NamedTask, from_task, recognised_task, task_named
 from penchant.tables.answers import ask_about_sides, side_of
@@ -103,6 +104,7 @@ _OF_GAMES = frozenset(
 
 def read(
     source: Any,
+    schema: SchemaLike = None,
     *,
     where: str | None = None,
     kind: ReadingKind | None = None,
@@ -148,6 +150,9 @@ def read(
     source
         A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
         "data/*.csv", or a pandas, polars or pyarrow table.
+    schema
+        What the table is: a `Schema`, a dictionary of its form, or the path of a TOML file. What it
+        leaves open is asked, see `pn.errors.SchemaQuestions`.
     where
         Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
     kind
@@ -207,6 +212,8 @@ def read(
     >>> reading.data.names
     ('price', 'fair:yes', 'constant:neither')
     """
+    if schema is not None:
+        return _in_backend(read_by_schema(source, schema), source)
     policies = {
         "missing": missing,
         "weight_kind": weight_kind,
@@ -253,7 +260,11 @@ def read(
         )
     else:
         raw = Raw(check_frame(source))
-    found = reading_of(raw, asked, where=where, kind=kind)
+    return _in_backend(reading_of(raw, asked, where=where, kind=kind), source)
+
+
+def _in_backend(found: Reading, source: Any) -> Reading:
+    """A reading whose tables come as the data frames do that it was made of."""
     with_frame_backend(found.data, frame_backend(source))
     return with_frame_backend(found, frame_backend(source))
 
