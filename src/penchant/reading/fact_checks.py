@@ -319,15 +319,14 @@ def _sole_loss(work: Inference) -> None:
     """A loss that is written without a sign beside attributes of options."""
     for name, cells in (work.draft.attributes or {}).items():
         for cell in cells if isinstance(cells, tuple) else ():
-            if isinstance(cell, str) and is_named("loss", cell) and work.said.attributes is None:
-                if np.nanmin(work.source.floats(cell, "attributes")) >= 0:
-                    work.question_taken(
-                        "attributes",
-                        f'{cell} of {name} is a loss without a sign. Write "-{cell}" if it is '
-                        "lost.",
-                        ({name: [f"-{c}" if c == cell else c for c in cells]},),
-                    )
-                    return
+            is_loss = isinstance(cell, str) and is_named("loss", cell)
+            if is_loss and np.nanmin(work.source.floats(cell, "attributes")) >= 0:
+                work.question_taken(
+                    "attributes",
+                    f'{cell} of {name} is a loss without a sign. Write "-{cell}" if it is lost.',
+                    ({name: [f"-{c}" if c == cell else c for c in cells]},),
+                )
+                return
 
 
 CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {

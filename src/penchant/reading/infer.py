@@ -7,7 +7,7 @@ a reading (see `fact_checks`), and say how a role that is known is coded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,7 @@ from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
 from penchant.tables.source_table import FILE_STEM, SourceTable, column_list
 
 MAX_ANSWERS = 6  # candidates that a question lists
+MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
 MAX_LABELS = 100  # distinct labels of a column that may hold choices
 
 
@@ -162,7 +163,7 @@ def _ask_about_questionnaire(work: Inference) -> None:
     for one in families(work.names):
         for stem, columns in one.columns.items():
             for name, n_items in N_ITEMS.items():
-                if len(columns) == n_items:
+                if len(columns) == n_items and _are_flags(work, columns.values()):
                     items = tuple(columns[option] for option in one.options)
                     work.ask(
                         "task",
@@ -176,6 +177,12 @@ def _ask_about_questionnaire(work: Inference) -> None:
                         f"What was chosen: {items[0]} to {items[-1]}, one column per item?",
                         (items,),
                     )
+
+
+def _are_flags(work: Inference, columns: Iterable[str]) -> bool:
+    """Whether columns hold two labels, the same in all of them."""
+    seen = {str(x) for name in columns for x in work.source.labels(name, "columns.choice")}
+    return len(seen) == 2
 
 
 def _name_people(work: Inference) -> None:
@@ -433,19 +440,25 @@ def _complete_wide(work: Inference) -> None:
                 work.settle("attributes", shown)
                 work.settle("choice.labels", family.options)
     if work.draft.attributes is None:
-        guesses = [
-            {name: list(own) for name, own in one.whole.items()}
-            for one in families([n for n in work.free if not has_last_word("available", n)])
-            if one.whole
-        ]
         work.ask(
             "attributes",
             "Which columns describe the options? For each attribute list a column, or a constant, "
             "per option, in the order of the options.",
-            guesses,
+            attribute_guesses(work),
         )
     if choice is not None:
         infer_codes(work)
+
+
+def attribute_guesses(work: Inference) -> list[dict[str, list[str]]]:
+    """Attributes by families of columns, as answers; those of as many options as codes first."""
+    names = [name for name in work.free if not has_last_word("available", name)]
+    found = [one for one in families(names) if one.whole and len(one.options) <= MAX_FAMILY]
+    choice = work.draft.columns.choice
+    if isinstance(choice, str):
+        n = len(work.source.labels(choice, "columns.choice"))
+        found.sort(key=lambda one: abs(len(one.options) - n))
+    return [{name: list(own) for name, own in one.whole.items()} for one in found]
 
 
 def _all_numbers(work: Inference, shown: dict[str, tuple[str, ...]]) -> bool:
@@ -500,14 +513,11 @@ def _complete_offers(work: Inference) -> None:
         if known is not None:
             work.settle("attributes", known)
         else:
-            guesses = [
-                {name: list(own) for name, own in one.whole.items()} for one in families(work.free)
-            ]
             work.ask(
                 "attributes",
                 "What describes the options? For amount, delay, probability and so on list a "
                 "column, or a constant, per option.",
-                [one for one in guesses if one],
+                attribute_guesses(work),
             )
     work.settle("columns.block", named("block", work.free).single)
     if isinstance(work.draft.columns.choice, str) and work.draft.task is None:
@@ -615,15 +625,10 @@ def _ask_of_unknown(work: Inference) -> None:
         reward.candidates or numbers,
         needed=False,
     )
-    shown = [
-        {name: list(own) for name, own in one.whole.items()}
-        for one in families(work.free)
-        if one.whole
-    ]
     work.ask(
         "attributes",
         "If options were described: which column, or constant, is each attribute of every option?",
-        shown,
+        attribute_guesses(work),
         needed=False,
     )
     _name_blocks(work)

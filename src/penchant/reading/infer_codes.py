@@ -67,10 +67,12 @@ def infer_codes(work: Inference) -> None:
             needed=False,
         )
         if work.draft.kind != "episodes" and work.draft.choice.names is None:
+            n = len(rest)
+            named = [one.options for one in families(work.free)]
             work.ask(
                 "choice.names",
                 "What are the options called?",
-                [list(one.options) for one in families(work.free)],
+                [list(one) for one in sorted(named, key=lambda one: abs(len(one) - n))],
                 needed=False,
             )
     else:

@@ -84,11 +84,11 @@ class OptionCodes:
 
 def _in_truths(key: Any, place: dict[Any, int]) -> Any:
     """A truth value by the number that stands for it, where options are coded 0 and 1."""
-    if isinstance(key, tuple) and key not in place:
-        return float(key[1])
-    if isinstance(key, float) and key in (0.0, 1.0) and key not in place:
-        return ("truth", bool(key))
-    return key
+    if isinstance(key, tuple):
+        other: Any = float(key[1])
+    else:
+        other = ("truth", bool(key)) if key in (0.0, 1.0) else key
+    return other if key not in place and other in place else key
 
 
 def listed(codes: Sequence[Any]) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 
 from penchant.tables.columns import plain_name
 
+# Roles that a word in a name may say beside words that are not known.
+_WITH_RIVALS = ("choice", "reward")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -90,7 +92,9 @@ def named(role: str, names: Sequence[str], used: Collection[str] = ()) -> Match:
         for name in free
         if plain_name(name) in entry.get("likely", ()) or _is_composed(name, entry)
     )
-    rivals = tuple(name for name in free if name not in likely and _is_rival(name, entry))
+    rivals: tuple[str, ...] = ()
+    if role in _WITH_RIVALS:
+        rivals = tuple(name for name in free if name not in likely and _is_rival(name, entry))
     return Match(likely, rivals)
 
 
