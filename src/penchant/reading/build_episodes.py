@@ -17,6 +17,7 @@ from penchant.reading.built import (
     code_options,
     named_rows,
     on_offer,
+    option_cells,
     option_codes,
     with_labels,
 )
@@ -47,9 +48,14 @@ def build_episodes(source: SourceTable, schema: Schema) -> Built:
         raise DataError(f"columns.choice must be one column; got {', '.join(choice) or 'none'}.")
     codes = option_codes(source, schema, choice[0])
     options = codes.options_of(source, choice[0])
-    made: dict[str, Any] = {CHOSEN: options, REWARD: _nullable(rewards(source, columns.reward))}
+    paid = rewards(source, columns.reward)
+    if codes.missed and not columns.executed:
+        # What stands beside a mark of no decision is the program's filler, not a reward.
+        paid = np.where((options < 0) & source.present(choice[0], "columns.choice"), np.nan, paid)
+    made: dict[str, Any] = {CHOSEN: option_cells(options), REWARD: _nullable(paid)}
     if columns.executed:
-        made[EXECUTED] = codes.options_of(source, columns.executed, "columns.executed")
+        done = codes.options_of(source, columns.executed, "columns.executed")
+        made[EXECUTED] = option_cells(done)
     mask = on_offer(source, schema, codes)
     offered: tuple[str, ...] = ()
     if mask is not None:

@@ -16,6 +16,7 @@ from penchant.reading.built import (
     cell_numbers,
     code_options,
     named_rows,
+    option_cells,
     option_codes,
     with_labels,
 )
@@ -54,7 +55,7 @@ def build_offers(source: SourceTable, schema: Schema) -> Built:
     else:
         codes = option_codes(source, schema, choice[0])
         options = codes.options_of(source, choice[0])
-    columns: dict[str, Any] = {CHOSEN: options}
+    columns: dict[str, Any] = {CHOSEN: option_cells(options)}
     offers: dict[str, tuple[Any, ...]] = {}
     for name, cells in given.items():
         if len(cells) != codes.n_options:

@@ -144,6 +144,11 @@ def cell_numbers(source: SourceTable, given: Any, role: str) -> Vector:
     return np.full(len(source), float(given))
 
 
+def option_cells(options: IntVector) -> pa.Array:
+    """Options as a column of numbers that is empty where nobody decided."""
+    return pa.array(options, mask=options < 0)
+
+
 def code_options(codes: OptionCodes) -> dict[str, Any]:
     """{code: option} of all codes, the option by its name or number."""
     named = codes.option_names if codes.names is not None else range(codes.n_options)

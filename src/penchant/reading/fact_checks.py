@@ -174,13 +174,17 @@ def _unused_flags(work: Inference) -> None:
         if has_last_word("available", name) and len(work.source.labels(name, "available")) > 1
     ]
     if free:
+        if work.said.columns.choice is not None and work.said.kind is not None:
+            work.doubts.append(
+                f"{', '.join(free[:4])} may say which options are on offer: not used."
+            )
+            return
         every = [name for name in work.free if has_last_word("available", name)]
         work.ask(
             "available.flags",
             f"{', '.join(free[:4])} may say which options are on offer. List a column of 0/1, a "
             "condition, or true per option; [] for none.",
             (every, []),
-            needed=work.said.columns.choice is None,
         )
 
 
@@ -330,6 +334,7 @@ def _sole_loss(work: Inference) -> None:
 
 
 CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
+    "": (_rows_of_phases, _practice_words, _unused_flags, _options_on_offer),
     "episodes": (
         _rows_of_phases,
         _practice_words,

@@ -51,6 +51,8 @@ class Inference:
         What the program that wrote the table says.
     questions
         What is open.
+    doubts
+        What speaks against something that was said.
     """
 
     source: SourceTable
@@ -58,6 +60,7 @@ class Inference:
     draft: Schema
     plain: PlainTable
     questions: list[Question] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -96,7 +99,7 @@ class Inferred:
 
     draft: Schema
     questions: tuple[Question, ...]
-    source: SourceTable
+    doubts: tuple[str, ...]
 
 
 def infer(plain: PlainTable, schema: Schema) -> Inferred:
@@ -126,11 +129,10 @@ def infer(plain: PlainTable, schema: Schema) -> Inferred:
         _complete_offers(work)
     else:
         _ask_of_unknown(work)
-    if work.draft.kind is not None:
-        check_facts(work)
+    check_facts(work)
     if work.questions:
         _ask_along(work)
-    return Inferred(work.draft, tuple(work.questions), plain.source)
+    return Inferred(work.draft, tuple(work.questions), tuple(work.doubts))
 
 
 # --- task, people, kind --------------------------------------------------------------------------
@@ -256,7 +258,7 @@ def _gain_and_loss(work: Inference) -> dict[str, str] | None:
 def _shown_families(work: Inference, choice: Any) -> list[str]:
     """Columns of each option that may describe them: numbers that change from trial to trial."""
     found = []
-    for one in families(work.names):
+    for one in families(work.free):
         for stem, columns in one.whole.items():
             if has_last_word("reward", stem) or has_last_word("reward", columns[0]):
                 continue
@@ -634,15 +636,6 @@ def _ask_of_unknown(work: Inference) -> None:
     _name_blocks(work)
     if isinstance(work.draft.columns.choice, str):
         infer_codes(work)
-    flags = [name for name in work.free if has_last_word("available", name)]
-    if flags:
-        work.ask(
-            "available.flags",
-            "Do these columns say which options are on offer? List one per option, or a condition, "
-            "or true.",
-            (flags,),
-            needed=False,
-        )
 
 
 def _ask_along(work: Inference) -> None:

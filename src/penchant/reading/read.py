@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -73,6 +73,7 @@ from penchant.tables.offer_columns import (
 )
 from penchant.tables.play import Gaps, MissingReward
 from penchant.tables.reading import TITLES, Reading, ReadingKind
+from penchant.tables.schema import Said, Schema, answers_by_name
 from penchant.tables.surveys import (
     CHANCES,
     CUTS,
@@ -102,9 +103,64 @@ _OF_GAMES = frozenset(
 )
 
 
-def read(
+def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Reading:
+    """Read a file, a folder or a data frame by a schema, for `fit`.
+
+    Roles of columns are taken from the schema, and from names that leave no doubt: those of known
+    programs and named tasks, and those of a lexicon. Nothing is guessed: what is open is asked, all
+    of it at once, by `pn.errors.SchemaQuestions`.
+
+    Parameters
+    ----------
+    source
+        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
+        "data/*.csv", or a pandas, polars or pyarrow table.
+    schema
+        What the table is: a `Schema`, a dictionary of its form, or the path of a TOML file.
+    **said
+        Keys of the schema by their last part, such as ``reward="points"`` for `columns.reward` and
+        ``keep="phase == 'test'"`` for `rows.keep`; they count before those of the schema.
+
+    Returns
+    -------
+    Reading
+        The data, the whole schema, and what was left out and why.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import penchant as pn
+    >>> table = pa.table(
+    ...     {
+    ...         "id": ["ann", "ann", "bob", "bob"],
+    ...         "A_price": ["£3", "£5", "£4", "£2"],
+    ...         "B_price": ["£4", "£2", "£3", "£6"],
+    ...         "A_fair": ["yes", "no", "yes", "no"],
+    ...         "B_fair": ["no", "yes", "no", "yes"],
+    ...         "choice": ["A", "B", "A", "B"],
+    ...     }
+    ... )
+    >>> schema = {
+    ...     "kind": "choices",
+    ...     "columns": {"subject": "id", "choice": "choice"},
+    ...     "choice": {"labels": ["A", "B"]},
+    ...     "attributes": {"price": ["A_price", "B_price"], "fair": ["A_fair", "B_fair"]},
+    ... }
+    >>> reading = pn.read(table, schema)
+    >>> reading.data.names
+    ('price', 'fair:yes')
+    >>> try:
+    ...     pn.read(pa.table({"who": [1, 1, 2], "choice": ["a", "b", "a"], "won": [1, 0, 2]}))
+    ... except pn.errors.SchemaQuestions as open_questions:
+    ...     [question.role for question in open_questions.questions]
+    ['columns.subject', 'rows.keep', 'shown.first']
+    """
+    given = Schema.of(schema).with_answers(answers_by_name(said))
+    return _in_backend(read_by_schema(source, given), source)
+
+
+def read_by_arguments(
     source: Any,
-    schema: SchemaLike = None,
     *,
     where: str | None = None,
     kind: ReadingKind | None = None,
@@ -137,83 +193,10 @@ def read(
     locations: Any = None,
     task: str | None = None,
 ) -> Reading:
-    """Read a file, a folder or a data frame, whatever it holds, for `fit`.
+    """Read a table by arguments, and by what contents of columns suggest where none are given.
 
-    What the table is, and what its columns are for, is recognised: choice experiments, long or
-    wide, with an option that is none of those shown; histories of play; decisions between offers;
-    as jsPsych, PsychoPy, Gorilla, lab.js and Qualtrics write them, and in folders of Psych-DS.
-    Instructions, practice, titles and ends are left out and counted. Where something can be read in
-    two ways an error shows both, and says the argument that decides.
-
-    Parameters
-    ----------
-    source
-        A file (CSV, JSON, Parquet, Arrow or xlsx), a folder of files, a pattern such as
-        "data/*.csv", or a pandas, polars or pyarrow table.
-    schema
-        What the table is: a `Schema`, a dictionary of its form, or the path of a TOML file. What it
-        leaves open is asked, see `pn.errors.SchemaQuestions`.
-    where
-        Rows to keep, such as "phase == 'test' and rt > 200": comparisons, in, and, or, not.
-    kind
-        "choices", "play" or "offers".
-    subject, block, decision, option, chosen, reward, is_choice, scored, executed, weight, available
-        Columns of these parts, where they are not recognised.
-    attributes
-        Of a choice experiment: names, or a formula, "cost + C(brand) + cost:income"; columns of
-        words become one 0/1 column for each level but one. All that tell options apart, if not
-        given.
-    offers
-        Of decisions between offers: {"amount": ["now", "later"], "delay": [0, "days"]}.
-    options
-        Words of the choices in the order of the options, or {word: option}.
-    opt_out
-        Word for the option that is none of those shown: it has a constant, and attributes of 0.
-    reference
-        {attribute: level} that other levels are compared with; the first, if not given.
-    base
-        Number of the first option, 0 or 1, where the choices are numbers.
-    units
-        Days of a "month" or a "year", where delays are in several units.
-    delimiter, decimal, encoding
-        Of CSV files.
-    missing, weight_kind
-        Of choices, as in `Choices.from_frame`.
-    gaps, shown, missing_reward, locations
-        Of play, as in `episodes_from_frame`.
-    task
-        A named task whose columns the table has, such as "two-step", "go-no-go", "balloons",
-        "selection", "gain-loss", "iowa", "reversal" or "inputs". Most are recognised by themselves.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> import penchant as pn
-    >>> table = pa.table(
-    ...     {
-    ...         "id": ["ann", "ann", "bob", "bob"],
-    ...         "A_price": ["£3", "£5", "£4", "£2"],
-    ...         "B_price": ["£4", "£2", "£3", "£6"],
-    ...         "A_fair": ["yes", "no", "yes", "no"],
-    ...         "B_fair": ["no", "yes", "no", "yes"],
-    ...         "choice": ["A", "B", "neither", "B"],
-    ...     }
-    ... )
-    >>> reading = pn.read(table)
-    >>> print(reading.summary())
-    the table: a choice experiment (options with attributes)
-    Columns: subject = id; chosen = choice; price = A_price, B_price; fair = A_fair, B_fair
-    Options: A = A, B = B, neither = neither
-    Note: price is in £.
-    Note: fair holds words: no, yes; compared with no (reference).
-    Note: neither is an option of its own, with a constant and attributes of 0.
-    Data: 2 subjects, 4 trials
-    Next: pn.fit(reading)
-    >>> reading.data.names
-    ('price', 'fair:yes', 'constant:neither')
+    It is the reader of the commands until they take a schema; `penchant.read` is the one by schema.
     """
-    if schema is not None:
-        return _in_backend(read_by_schema(source, schema), source)
     policies = {
         "missing": missing,
         "weight_kind": weight_kind,
@@ -953,39 +936,6 @@ def _refuse_words(clean: Cleaned, asked: Asked) -> None:
         words = seen_words(clean.table, str(chosen))
         evident = evident_in(clean.table, free)
         refuse_unknown_words(free, words, str(chosen), alike_in(clean.table), evident)
-
-
-def read_task(name: str, source: Any, **options: Any) -> Reading:
-    """Read a table of a named task: `read` with the task said.
-
-    Parameters
-    ----------
-    name
-        "two-step", "go-no-go", "balloons", "selection", "gain-loss", "iowa", "reversal", "inputs".
-    source
-        A file, a folder of files, or a table.
-    **options
-        Further arguments of `read`.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> import penchant as pn
-    >>> table = pa.table(
-    ...     {
-    ...         "subjID": [1, 1, 1],
-    ...         "level1_choice": [1, 2, 2],
-    ...         "level2_choice": [2, 3, 1],
-    ...         "reward": [1, 0, 1],
-    ...     }
-    ... )
-    >>> reading = pn.read_task("two-step", table)
-    >>> reading.data[0].before["state"]
-    array([0., 1., 0., 2., 0., 1.])
-    >>> reading.next
-    'pn.fit(reading, pn.models.TwoStep(trace="after"))'
-    """
-    return read(source, task=name, **options)
 
 
 CONSTANTS = "1"  # the formula of options that differ by nothing but themselves

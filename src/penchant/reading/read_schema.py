@@ -58,4 +58,5 @@ def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:
     if found.questions:
         raise schema_questions(found.draft, found.questions, raw.name)
     reading = build(plain.source, found.draft)
-    return replace(reading, program=plain.program)
+    doubts = (*reading.doubts, *found.doubts)
+    return replace(reading, program=plain.program, doubts=doubts)

@@ -70,7 +70,7 @@ class Reading(JsonDocument):
     excluded
         {reason: rows left out}.
     missed
-        Decisions of a choice experiment that nobody made.
+        Decisions that nobody made, where a schema says how these are marked.
     """
 
     data: Any
@@ -115,7 +115,7 @@ class Reading(JsonDocument):
     @property
     def n_missed(self) -> int:
         """Number of decisions that nobody made in time."""
-        if self.kind == "choices":
+        if self.schema is not None or self.kind == "choices":
             return self.missed
         return sum(int((e.chosen < 0).sum()) for e in self.data)
 

@@ -15,7 +15,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 from penchant.errors import DataError, SchemaQuestions, closest_match_hint, format_list
 
@@ -170,6 +170,60 @@ _SECTIONS: Mapping[str, type] = {
     "shown": ShownRows,
 }
 _PLAIN = ("kind", "task")
+
+
+class Said(TypedDict, total=False):
+    """Keys of a schema by their last part, which no two sections share."""
+
+    kind: Kind
+    task: str
+    delimiter: str
+    decimal: str
+    encoding: str
+    header: bool
+    keep: str
+    missing: str
+    missing_reward: str
+    gaps: str
+    subject: Any
+    block: Any
+    trial: Any
+    choice: Any
+    reward: Any
+    state: Any
+    decision: Any
+    option: Any
+    chosen: Any
+    executed: Any
+    is_choice: Any
+    scored: Any
+    group: Any
+    weight: Any
+    labels: Any
+    names: Any
+    missed: Any
+    attributes: Any
+    flags: Any
+    offered: Any
+    first: int
+
+
+def answers_by_name(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of a schema's keys, by whole keys instead of their last part.
+
+    >>> answers_by_name({"kind": "episodes", "reward": "points"})
+    {'kind': 'episodes', 'columns.reward': 'points'}
+    """
+    whole = {
+        one.name: f"{head}.{one.name}" for head, kind in _SECTIONS.items() for one in fields(kind)
+    }
+    whole |= {name: name for name in (*_PLAIN, "attributes")}
+    unknown = [name for name in said if name not in whole]
+    if unknown:
+        raise TypeError(
+            f"read() has no argument {unknown[0]!r}.{closest_match_hint(unknown[0], whole)}"
+        )
+    return {whole[name]: value for name, value in said.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,8 @@ class SourceTable:
             return arrow_codes(pa.array(self.file_labels(name)))
         column = self.table[self.check(name, role)]
         if pa.types.is_string(column.type):
-            return arrow_codes(pc.utf8_trim_whitespace(column))
+            text = pc.utf8_trim_whitespace(column)
+            return arrow_codes(pc.if_else(pc.equal(text, ""), None, text))
         return column_labels(self.frame, name, role)
 
     def present(self, name: str, role: str) -> BoolVector:
