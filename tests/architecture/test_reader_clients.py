@@ -1,4 +1,4 @@
-"""Everything reads tables by a schema, but for these modules, which still read them by arguments."""
+"""Tables are read by a schema, but for these modules, which still read them by arguments."""
 
 import ast
 
@@ -20,8 +20,8 @@ def test_no_further_module_reads_tables_by_arguments():
         for path in sorted(ROOT.rglob("*.py")):
             for found in source(path).imports:
                 node = found.node
-                if isinstance(node, ast.ImportFrom) and node.module == "penchant.reading.read":
-                    if {alias.name for alias in node.names} & OLD:
-                        yield str(path.relative_to(ROOT))
+                old = isinstance(node, ast.ImportFrom) and node.module == "penchant.reading.read"
+                if old and {alias.name for alias in node.names} & OLD:
+                    yield str(path.relative_to(ROOT))
 
     assert {*clients()} <= CLIENTS

@@ -150,10 +150,9 @@ def option_cells(options: IntVector) -> pa.Array:
 
 
 def code_options(codes: OptionCodes) -> dict[str, Any]:
-    """{code: option} of all codes, the option by its name or number."""
-    named = codes.option_names if codes.names is not None else range(codes.n_options)
+    """{code: option} of all codes."""
     found = {}
-    for own, name in zip(codes.labels, named, strict=True):
+    for own, name in zip(codes.labels, codes.option_names, strict=True):
         for code in own if isinstance(own, tuple) else (own,):
             found[str(code)] = name
     return found

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, either, format_names
+from penchant.errors import DataError, argument, closest_match_hint, either, format_names
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
@@ -961,13 +961,34 @@ def rival_sets(
     models
         {name: attributes}; "all" stands for all that tell options apart, "1" for constants alone.
     """
+    if isinstance(data, Reading) and data.schema is not None:
+        own = {name: variables_of(data, _given(model)) for name, model in models.items()}
+        return data.data, {name: Attributes(tuple(names)) for name, names in own.items()}
     if isinstance(data, Reading) and not all(isinstance(m, Attributes) for m in models.values()):
         again = read_rivals(data, {name: _given(model) for name, model in models.items()})
-        own: Mapping[str, Sequence[str]] = again.arguments["sets"]
-        return again.data, {name: Attributes(tuple(names)) for name, names in own.items()}
+        sets: Mapping[str, Sequence[str]] = again.arguments["sets"]
+        return again.data, {name: Attributes(tuple(names)) for name, names in sets.items()}
     choices: Choices = data.data if isinstance(data, Reading) else data
     named = {name: _names(model, choices.names) for name, model in models.items()}
     return choices, {name: Attributes(names) for name, names in named.items()}
+
+
+def variables_of(reading: Reading, given: str | Sequence[str]) -> tuple[str, ...]:
+    """Variables of some attributes of a choice experiment: a list, a sum of names, or "all"."""
+    variables: tuple[str, ...] = reading.data.names
+    if given == "all":
+        return variables
+    names = [one.strip() for one in given.split("+")] if isinstance(given, str) else list(given)
+    found = []
+    for name in names:
+        own = [one for one in variables if one == name or one.startswith(f"{name}:")]
+        if not own:
+            raise DataError(
+                f"models must be names of attributes; got {name!r}, but they are "
+                f"{format_names(variables)}.{closest_match_hint(name, variables)}"
+            )
+        found += own
+    return tuple(dict.fromkeys(found))
 
 
 def read_rivals(reading: Reading, formulas: Mapping[str, str | Sequence[str]]) -> Reading:
