@@ -31,8 +31,9 @@ from penchant.output import (
     make_frame,
     to_json_numbers,
 )
-from penchant.population.group_tests import adjusted_p_values, t_test
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
+from penchant.population.least_squares import t_test
 from penchant.tails import chi_square_sf
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
