@@ -144,7 +144,7 @@ def maximize_on_nodes(
 def newton_ascent(
     marginal: MarginalLikelihood,
     x: Vector,
-    penalty: Callable[[Structure, Vector], tuple[float, Vector, Matrix]],
+    penalty: Penalty | Callable[[Structure, Vector], tuple[float, Vector, Matrix]],
     bounds: tuple[Vector, Vector],
     held: BoolVector,
     gain_tol: float,
