@@ -11,7 +11,6 @@ WITH_LOOPS_OF_THEIR_OWN = {
     "Balloons",
     "Beads",
     "HGF",
-    "QLearning",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
 OTHER_FORMS = {"UCL", "GPUCB", "Locality", "Attributes"}

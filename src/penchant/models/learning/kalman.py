@@ -304,14 +304,18 @@ class KalmanFilter(Recursion):
             gain = s.variance[e.choice] / (1.0 + s.variance[e.choice])
             kept = 1.0 / (1.0 + s.variance[e.choice])
             s.mean[e.choice] += gain * (e.reward - s.mean[e.choice])
-            s.of_initial[e.choice] *= kept
-            s.of_centre[e.choice] *= kept
+            if c.initial_column >= 0:
+                s.of_initial[e.choice] *= kept
+            if c.centre_column >= 0:
+                s.of_centre[e.choice] *= kept
             s.variance[e.choice] = gain
         if c.restless == 1:
             for i in range(c.n):
                 s.mean[i] = psi.decay * s.mean[i] + (1.0 - psi.decay) * c.centre
-                s.of_initial[i] = psi.decay * s.of_initial[i] + (1.0 - psi.decay) * c.to_initial
-                s.of_centre[i] = psi.decay * s.of_centre[i] + (1.0 - psi.decay) * c.to_centre
+                if c.initial_column >= 0:
+                    s.of_initial[i] = psi.decay * s.of_initial[i] + (1.0 - psi.decay) * c.to_initial
+                if c.centre_column >= 0:
+                    s.of_centre[i] = psi.decay * s.of_centre[i] + (1.0 - psi.decay) * c.to_centre
                 s.variance[i] = psi.decay * psi.decay * s.variance[i] + psi.relative_drift_variance
 
     def _column(self, name: str) -> int:
