@@ -24,9 +24,10 @@ from penchant.choices import Choices
 from penchant.output import progress
 from penchant.paper.published import PAPER_LEVEL
 from penchant.softmax.estimate import Estimate
-from penchant.softmax.fit import MAX_NEWTON_STEPS, WEAK_CONDITION, fit_choices
+from penchant.softmax.fit import WEAK_CONDITION, fit_choices
 from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
 from penchant.softmax.likelihood import available_threads
+from penchant.softmax.solve import MAX_NEWTON_STEPS
 from penchant.tails import normal_isf
 
 FINITE = ("converged", "weakly identified")
