@@ -1,21 +1,38 @@
-"""Vector (SIMD) kernels: log-likelihood, gradient and information of eight decisions at once.
+"""Code generation for one kernel: log-likelihood, gradient and information of eight decisions.
 
 The sums of Eq. (5) are written as LLVM instructions with llvmlite, blocked for registers (the sums
 of a tile of variable pairs stay in registers, as in the matrix product of Goto and van de Geijn,
 2008), because numba's own vectoriser is 2 to 9 times slower here. `moment_kernel` compiles the code
 for a number of variables and gives its address to numba loops, which are themselves compiled once
 for every number of variables. Relies on numba's intrinsics and on the processor's features.
+
+Numba's interface for intrinsics and llvmlite's for instructions are not stable. Outside the
+versions in `KNOWN_VERSIONS`, where code generation fails, or with PENCHANT_KERNELS=plain in the
+environment, `_plain_moments` takes its place: the same sums, slower. PENCHANT_KERNELS=generated
+disregards the versions.
 """
 
 import math
+import os
 from threading import Lock
 from typing import Any
 
+import llvmlite
+import numba
 from llvmlite import binding, ir
 from numba.core import config, types
 from numba.extending import intrinsic
 
-from penchant._compiled import njit
+from penchant._compiled import inner_njit, njit, print_once
+from penchant.softmax import _plain_moments as plain
+from penchant.softmax._plain_moments import (
+    MOMENTS_SIGNATURE,
+    ROWS_SIGNATURE,
+    called_by_address,
+)
+
+# First version that the generated code is known to work with, and the first that it is not.
+KNOWN_VERSIONS = {numba: ((0, 60), (0, 70)), llvmlite: ((0, 43), (0, 52))}
 
 LANES = 8  # decisions per block: the doubles of one AVX-512 register, or of one cache line
 
@@ -68,6 +85,22 @@ _EXP2_COEFFICIENTS = [
 # The double sqrt(1/2) as an integer. `log` takes mantissas between sqrt(1/2) and sqrt(2), around 1,
 # where its series converges fastest, rather than between 1 and 2.
 _SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
+
+
+def _is_known(module: Any) -> bool:
+    """Whether the version of a module is one that the generated code is known to work with."""
+    first, beyond = KNOWN_VERSIONS[module]
+    version = tuple(int(part) for part in module.__version__.split(".")[:2])
+    return first <= version < beyond
+
+
+def generates_code() -> bool:
+    """Whether kernels are generated; else they are plain loops."""
+    asked = os.environ.get("PENCHANT_KERNELS", "")
+    return asked != "plain" and (asked == "generated" or all(map(_is_known, KNOWN_VERSIONS)))
+
+
+GENERATES_CODE = generates_code()
 
 
 def i64(number):
@@ -268,11 +301,23 @@ def _in_place_intrinsic(function):
     return intrinsic(replace)
 
 
-_exponentials_of_eight = _in_place_intrinsic("exp")
-_logarithms_of_eight = _in_place_intrinsic("log")
+if GENERATES_CODE:
+    _exponentials_of_eight = _in_place_intrinsic("exp")
+    _logarithms_of_eight = _in_place_intrinsic("log")
+else:
+
+    @inner_njit
+    def _exponentials_of_eight(values, first):
+        for i in range(first, first + LANES):
+            values[i] = math.exp(max(values[i], _MIN_EXP_ARGUMENT))
+
+    @inner_njit
+    def _logarithms_of_eight(values, first):
+        for i in range(first, first + LANES):
+            values[i] = math.log(values[i])
 
 
-@njit(nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner_njit
 def exp_prefix_in_place(values, n):
     """Replace the first n values, rounded up to a multiple of 8, by their exponentials."""
     for first in range(0, n, LANES):
@@ -308,15 +353,6 @@ def padded_length(n):
 # Addresses, as numba would compile every caller anew for a function that is passed as a function.
 MomentKernel = tuple[int, int, int, int]
 
-_NUMBERS = types.CPointer(types.float64)
-_PLACES = types.CPointer(types.int64)
-_MOMENTS_SIGNATURE = types.void(
-    _NUMBERS, types.int64, types.int64, _NUMBERS, _NUMBERS, _NUMBERS, _NUMBERS
-)
-_ROWS_SIGNATURE = types.void(_NUMBERS, _PLACES, types.int64, _PLACES, _NUMBERS, _NUMBERS)
-called_by_address = njit(
-    cache=True, nogil=True, error_model="numpy", _nrt=False, no_cpython_wrapper=True
-)
 _moment_kernels: dict[tuple[int, bool], tuple[MomentKernel, Any]] = {}
 _lock = Lock()
 
@@ -334,13 +370,31 @@ def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
         return _moment_kernels[key][0]
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
-            variables, offset = (0,) * n_parameters, (0,) * has_offset
-            moments = _make_block_moments(variables, offset)
-            rows = _make_relative_rows(variables, offset)
-            addresses = address_of(moments, _MOMENTS_SIGNATURE), address_of(rows, _ROWS_SIGNATURE)
+            addresses, functions = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
-            _moment_kernels[key] = kind, (moments, rows)  # keeps the machine code alive
+            _moment_kernels[key] = kind, functions  # keeps the machine code alive
         return _moment_kernels[key][0]
+
+
+def _compiled_kernel(
+    variables: tuple[int, ...], offset: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
+    makers = [(plain.make_block_moments, plain.make_relative_rows)]
+    if GENERATES_CODE:
+        makers.insert(0, (_make_block_moments, _make_relative_rows))
+    for make_moments, make_rows in makers:
+        try:
+            functions = make_moments(variables, offset), make_rows(variables, offset)
+            moments = address_of(functions[0], MOMENTS_SIGNATURE)
+            return (moments, address_of(functions[1], ROWS_SIGNATURE)), functions
+        except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
+            failure = error
+            print_once(
+                f"penchant: vector code could not be generated ({type(error).__name__}); plain "
+                "loops take its place, which are slower."
+            )
+    raise failure
 
 
 def address_of(function: Any, signature: Any) -> int:
