@@ -41,7 +41,7 @@ def unhurried(monkeypatch):
 @pytest.fixture
 def suggesting(monkeypatch):
     """A machine that always suggests square 9, whatever it knows."""
-    real = Helper._advice
+    real = Helper._advise
 
     def advice(self, option, u):
         if not self.is_assisted or option == 9:
@@ -49,7 +49,7 @@ def suggesting(monkeypatch):
         reason = f"Near option 9 you found 26: 26 is expected there, and 7 at {option}."
         return Advice(9, "suggest", reason, 19.0, (12.0, 26.0), 0.97, 0.2, 0.6)
 
-    monkeypatch.setattr(Helper, "_advice", advice)
+    monkeypatch.setattr(Helper, "_advise", advice)
 
 
 def through_the_first_block(service, token):
@@ -144,7 +144,7 @@ def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, su
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
-    alone = sessions._make_helper(wanted.cell.blocks[1], wanted.seed)
+    alone = sessions._make_adviser(wanted.cell.blocks[1], wanted.seed)
     for row in wanted.rows:
         if row["block"] > alone.episode_number:
             alone.end_episode()
@@ -162,18 +162,18 @@ def asked(service, token, block, decision, option):
     """What the machine is asked, without keeping its answer."""
 
     def look(connection, session, now):
-        cell = service._cell(session)
+        cell = service._condition_cell(session)
         rows = service._advised_decisions(connection, session, cell)
         seed = advising_seed(service, session)
         return sessions.Proposal(session.session, seed, cell, block, decision, option, rows)
 
-    return service._transact(token, look).result()
+    return service._run_in_transaction(token, look).result()
 
 
 def advising_seed(service, session):
     from penchant.task.tasks import random_integer
 
-    return random_integer(2**31, service._seed(session), "advice", session.session)
+    return random_integer(2**31, service._seed_of_session(session), "advice", session.session)
 
 
 def test_advice_that_is_late_is_not_given_and_says_so(serving, file, suggesting, monkeypatch):

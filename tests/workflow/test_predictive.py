@@ -42,7 +42,7 @@ def test_statistics_are_those_counted_by_hand():
 
 def test_replaced_choices_follow_the_true_history():
     episode = pn.Episode([0, 1, 1, 0], [1.0, 0.0, 0.2, 0.1])
-    play = scored_decisions(episode, best_options(episode, 2), 1, replaced=[1, 1, 0, 1])
+    play = scored_decisions(episode, best_options(episode, 2), 1, simulated_choices=[1, 1, 0, 1])
     assert play.previous.tolist() == [-1, 0, 1, 1]
     assert choice_statistics([play], 2, 1)[2] == pytest.approx(2 / 3)
 

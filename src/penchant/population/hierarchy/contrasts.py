@@ -32,7 +32,7 @@ from penchant.output import (
     make_frame,
     to_json_numbers,
 )
-from penchant.population.group_comparison import adjusted_p_values
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
 from penchant.tails import chi_square_sf, t_isf, t_sf
 
@@ -112,7 +112,7 @@ def stack_conditions(
             "subject. Use covariates for differences between people."
         )
     profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
-    players = EpisodeLikelihoods(profiles, base, tuple(observed), threads)
+    players = EpisodeLikelihoods(profiles, tuple(observed), coordinates=base, threads=threads)
     everyone = ConditionLikelihoods(players, unit, maps, coordinates, subjects)
     return everyone, WithinConditions(name, labels, base, maps)
 
