@@ -24,7 +24,7 @@ from penchant.softmax.diagnostics import (
     nominal_dict,
 )
 from penchant.softmax.estimate_source import DetachedSource
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.newton import Quadratic
 
 METHODS = ("maximum likelihood", "MAP", "Firth")
@@ -230,7 +230,7 @@ NUMBERS = ("estimate", "standard_error", "low", "high")
 
 
 def to_dict(
-    estimate: Any, parameters: Sequence[Parameter], level: float, kind: str
+    estimate: Any, parameters: Sequence[ParameterEstimate], level: float, kind: str
 ) -> dict[str, Any]:
     """Numbers that JSON can hold: None for NaN, "inf" and "-inf" for the infinite ones.
 
@@ -420,7 +420,7 @@ def _estimate_fields(content: Mapping[str, Any]) -> dict[str, Any]:
         "validity": _read_validity(content) if "ratio" in content else None,
     }
     stored = tuple(
-        Parameter(one["name"], *(float(from_json_numbers(one[word])) for word in NUMBERS))
+        ParameterEstimate(one["name"], *(float(from_json_numbers(one[word])) for word in NUMBERS))
         for one in content["parameters"]
     )
     spread = content.get("natural_covariance")

@@ -104,6 +104,8 @@ class KalmanFilter(Recursion):
     ['relative_prior_variance', 'decay', 'relative_drift_variance']
     """
 
+    in_brief: ClassVar[str] = "Bayesian mean tracker and a bonus"
+
     n_options: int
     noise_variance: float = 1.0
     prior_variance: float | None = None
