@@ -17,7 +17,6 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, format_names
-from penchant.output import preserve_frame_backend
 from penchant.population.group_comparison import (
     Adjustment,
     Difference,
@@ -314,7 +313,6 @@ class _Pair:
         return PairTest(self.labels[0], self.labels[1], found, np.nan)
 
 
-@preserve_frame_backend
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,

@@ -14,14 +14,12 @@ from penchant._typing import Matrix, Vector
 from penchant.errors import DataError, either, format_list
 from penchant.output import (
     MAX_TABLE_WIDTH,
-    Backend,
+    Columns,
     Result,
     Table,
     format_count,
     format_number,
     format_p_value,
-    frame_backend,
-    make_frame,
     to_json_label,
     to_json_numbers,
 )
@@ -435,12 +433,12 @@ class GroupComparison(Result):
         groups = ", ".join(map(str, self.populations))
         return f"<GroupComparison of {groups}: {len(self.differences)} differences>"
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table by pair and parameter; by parameter alone, with a score."""
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
         columns = {name: [getattr(one, name) for one in found] for name in names}
         columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""

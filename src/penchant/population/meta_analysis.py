@@ -19,10 +19,10 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, format_list
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
     make_frame,
     to_json_label,
     to_json_numbers,
@@ -468,11 +468,12 @@ class PopulationEstimate(Result):
         """The table for a paper (booktabs)."""
         return self.table(level).latex()
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per parameter."""
-        return make_frame(self._columns(level), backend or frame_backend(self))
+        return make_frame(self.frame_columns(level), backend)
 
-    def _columns(self, level: float) -> dict[str, list[Any]]:
+    def frame_columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Columns of the data frame."""
         found = self.parameters_at(level)
         columns: dict[str, list[Any]] = {
             name: [getattr(p, name) for p in found]
@@ -530,15 +531,19 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
     def __len__(self) -> int:
         return len(self.populations)
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per category and parameter."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         columns: dict[str, list[Any]] = {}
         for category, population in self.populations.items():
-            own = population._columns(level)
+            own = population.frame_columns(level)
             label = [category] * len(population.names)
             for name, found in {"category": label, **own}.items():
                 columns.setdefault(name, []).extend(found)
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def summary(self, level: float = 0.95) -> str:
         """Summaries of all categories as text."""

@@ -26,10 +26,8 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
-    frame_backend,
-    make_frame,
     to_json_label,
     to_json_numbers,
 )
@@ -324,9 +322,9 @@ class GrowthOrder(Result):
             "words": self.words,
         }
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with a single row, as that of many subjects."""
-        return GrowthOrders((self.subject,), (self,)).to_frame(backend)
+        return GrowthOrders((self.subject,), (self,)).frame_columns()
 
     def __repr__(self) -> str:
         return f"<GrowthOrder {self.order}, {self.category}: {self.n_decisions} decisions>"
@@ -370,7 +368,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
         found = [order.order for order in self.orders]
         return {name: found.count(name) for name in (*ORDERS, "none") if name in found}
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table by subject: order, category, weights, shares, the numbers of each curve."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for name in ("status", "order", "category", "n_decisions", "margin", "category_margin"):
@@ -383,7 +381,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
                     getattr(order.curves[k], what) if order.curves else float("nan")
                     for order in self.orders
                 ]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.counts().items())

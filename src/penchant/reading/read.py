@@ -16,7 +16,6 @@ from penchant.errors import DataError, argument, either, format_names
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
-from penchant.output import frame_backend, with_frame_backend
 from penchant.reading.ambiguous import (
     MOST_LABELS,
     TOTAL,
@@ -253,9 +252,7 @@ def read(
         )
     else:
         raw = Raw(check_frame(source))
-    found = reading_of(raw, asked, where=where, kind=kind)
-    with_frame_backend(found.data, frame_backend(source))
-    return with_frame_backend(found, frame_backend(source))
+    return reading_of(raw, asked, where=where, kind=kind)
 
 
 def has_choices(names: Sequence[str]) -> bool:

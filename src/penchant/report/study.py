@@ -22,7 +22,6 @@ from penchant.output import (
     JsonDocument,
     Table,
     from_json_numbers,
-    preserve_frame_backend,
     to_json_numbers,
 )
 from penchant.population.meta_analysis import PopulationEstimate
@@ -314,7 +313,6 @@ class Study(Findings, JsonDocument):
         )
 
 
-@preserve_frame_backend
 def study(
     data: StudyData,
     model: Model,

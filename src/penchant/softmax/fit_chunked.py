@@ -30,7 +30,7 @@ from penchant.softmax.chunked_likelihood import (
     null_log_likelihood,
     summarize_chunks,
 )
-from penchant.softmax.diagnostics import Separation
+from penchant.softmax.diagnostics import Certificate, Separation
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import (
     MAX_NEWTON_STEPS,
@@ -532,7 +532,7 @@ def _maximum_likelihood(
     if not decided and not stable.proof:
         maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(reducer, summary, known, inner, maximum)
-    proof = "linear program" if decided else "newton"
+    proof: Certificate = "linear program" if decided else "newton"
     return ChunkedSolution(finite_solution(known, maximum, inverse, proof, near))
 
 

@@ -22,6 +22,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import Constraints, constrained
+from penchant.softmax.diagnostics import Certificate
 from penchant.softmax.identification import EPSILON, Identification
 from penchant.softmax.likelihood import (
     MAX_TEMPORARY_ROWS,
@@ -102,7 +103,7 @@ def maximum_likelihood(
         maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(choices, known, inner, maximum)
     inverse = scaled_inverse(maximum.information)
-    proof = "linear program" if decided else "newton"
+    proof: Certificate = "linear program" if decided else "newton"
     return finite_solution(known, maximum, inverse, proof, near)
 
 
@@ -167,7 +168,7 @@ def finite_solution(
     known: Identification,
     maximum: Maximum,
     inverse: tuple[Matrix, float],
-    proof: str,
+    proof: Certificate,
     near: Vector | None,
 ) -> Solution:
     """Solution of a finite maximum, in the user's coordinates; `inverse` of its information."""

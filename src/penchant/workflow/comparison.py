@@ -24,14 +24,13 @@ from penchant.models.record import doubts_of
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Backend,
+    Columns,
     Result,
     Table,
     format_count,
     format_number,
     format_p_value,
-    frame_backend,
     make_frame,
-    preserve_frame_backend,
     to_json_label,
     to_json_numbers,
 )
@@ -312,7 +311,6 @@ class ModelComparison(Result):
         return self.names.index(name)
 
     @cached_property
-    @preserve_frame_backend
     def selection(self) -> ModelSelection | None:
         """Random-effects Bayesian model selection over subjects; None if a score is infinite.
 
@@ -325,25 +323,22 @@ class ModelComparison(Result):
         evidence = -scores if self.criterion == "held_out" else -scores / 2.0
         return select_models(evidence, self.names)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per subject and model."""
         n, m = self.log_likelihood.shape
-        return make_frame(
-            {
-                "subject": [subject for subject in self.subjects for _ in range(m)],
-                "model": list(self.names) * n,
-                "status": [status for row in self.statuses for status in row],
-                "n_decisions": np.repeat(self.n_decisions, m).tolist(),
-                "n_parameters": list(self.n_parameters) * n,
-                "log_likelihood": self.log_likelihood.ravel().tolist(),
-                "aic": self.aic.ravel().tolist(),
-                "bic": self.bic.ravel().tolist(),
-                "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "subject": [subject for subject in self.subjects for _ in range(m)],
+            "model": list(self.names) * n,
+            "status": [status for row in self.statuses for status in row],
+            "n_decisions": np.repeat(self.n_decisions, m).tolist(),
+            "n_parameters": list(self.n_parameters) * n,
+            "log_likelihood": self.log_likelihood.ravel().tolist(),
+            "aic": self.aic.ravel().tolist(),
+            "bic": self.bic.ravel().tolist(),
+            "held_out_log_likelihood": self.held_out_log_likelihood.ravel().tolist(),
+        }
 
-    def decisions(self, backend: Backend | None = None) -> Any:
+    def decisions(self, backend: Backend = "pandas") -> Any:
         """A row per decision: the held-out log-likelihood of every model, in its own column."""
         if self.held_out is None:
             raise DataError(
@@ -359,7 +354,7 @@ class ModelComparison(Result):
         }
         return make_frame(
             columns | {k: v.tolist() for k, v in held.log_likelihoods.items()},
-            backend or frame_backend(self),
+            backend,
         )
 
     def table(self) -> Table:
@@ -499,7 +494,6 @@ class PopulationComparison(Result):
         return self.fits[name]
 
     @cached_property
-    @preserve_frame_backend
     def selection(self) -> ModelSelection:
         """Random-effects Bayesian model selection on the evidences of subjects."""
         return select_models(self.evidence, self.names)
@@ -511,19 +505,16 @@ class PopulationComparison(Result):
             (a, b): compare_fits(self.fits[b], self.fits[a], nested=True) for a, b in self.nested
         }
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per subject and model: evidence, and evidence when left out."""
         n, m = self.evidence.shape
-        return make_frame(
-            {
-                "subject": [subject for subject in self.subjects for _ in range(m)],
-                "model": list(self.names) * n,
-                "evidence": self.evidence.ravel().tolist(),
-                "left_out": self.loo_each.ravel().tolist(),
-                "responsibility": self.selection.responsibilities.ravel().tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "subject": [subject for subject in self.subjects for _ in range(m)],
+            "model": list(self.names) * n,
+            "evidence": self.evidence.ravel().tolist(),
+            "left_out": self.loo_each.ravel().tolist(),
+            "responsibility": self.selection.responsibilities.ravel().tolist(),
+        }
 
     def table(self) -> Table:
         """The summary as a table."""

@@ -21,12 +21,10 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
 from penchant.models.task import Task
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
-    make_frame,
     to_json_numbers,
 )
 from penchant.softmax.estimate_source import IntervalKind
@@ -116,13 +114,10 @@ class Design(Result):
         large = [t.n for t in self.tried if t.share - z * t.error >= self.target]
         return max(small, default=None), min(large, default=None)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per number tried."""
         names = ("n", "share", "error", "typical")
-        return make_frame(
-            {name: [getattr(t, name) for t in self.tried] for name in names},
-            backend or frame_backend(self),
-        )
+        return {name: [getattr(t, name) for t in self.tried] for name in names}
 
     def document(self) -> dict[str, Any]:
         """Summary, ready for JSON."""

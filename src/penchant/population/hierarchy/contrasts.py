@@ -23,13 +23,11 @@ from penchant.models.links import Link
 from penchant.models.model import Model
 from penchant.models.natural import Natural
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
     format_p_value,
-    frame_backend,
-    make_frame,
     to_json_numbers,
 )
 from penchant.population.group_comparison import adjusted_p_values
@@ -233,9 +231,9 @@ class Contrast(Result):
         columns |= {field: getattr(self, field).tolist() for field in (*fields, *P_VALUES)}
         return columns
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per parameter."""
-        return make_frame(self._columns(), backend or frame_backend(self))
+        return self._columns()
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""

@@ -20,13 +20,10 @@ from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
-    make_frame,
-    preserve_frame_backend,
     to_json_label,
     to_json_numbers,
 )
@@ -94,14 +91,14 @@ class PopulationMixture(Result):
             raise DataError(f"name must be one of {known}; got {name!r}. Correct it.")
         return self.fits[name]
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per subject: the probability of each model, and the evidences."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for k, name in enumerate(self.names):
             columns[name] = self.responsibilities[:, k].tolist()
         for k, name in enumerate(self.names):
             columns[f"{name}_evidence"] = self.evidence[:, k].tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def table(self) -> Table:
         """Table for reading."""
@@ -150,7 +147,6 @@ class PopulationMixture(Result):
         }
 
 
-@preserve_frame_backend
 def fit_mixture(
     data: Any,
     models: Mapping[str, Model],
