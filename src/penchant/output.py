@@ -217,30 +217,6 @@ def format_p_value(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def to_json_label(label: Any) -> Any:
-    """Convert a label of NumPy to a type of JSON."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
-def to_json_numbers(value: Any) -> Any:
-    """Convert floats and arrays for JSON, which has no NaN (None here) and no infinity (text)."""
-    if value is None:
-        return None
-    if isinstance(value, np.ndarray):
-        return [to_json_numbers(v) for v in value]
-    number = float(value)
-    if math.isnan(number):
-        return None
-    return number if math.isfinite(number) else ("inf" if number > 0 else "-inf")
-
-
-def from_json_numbers(value: Any) -> Any:
-    """Inverse of `to_json_numbers`: floats and arrays of floats."""
-    if isinstance(value, list):
-        return np.array([from_json_numbers(v) for v in value], dtype=np.float64)
-    return math.nan if value is None else float(value)
-
-
 CONTENT_KEY = "content"
 MAX_FRAME_ROWS_SHOWN = 20  # rows; a summary should fit on a screen
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}

@@ -153,6 +153,11 @@ def _is_written_as(hint: Any, value: object) -> bool:
     return as_dict == isinstance(value, Mapping)
 
 
+def read_floats(value: object) -> Any:
+    """Array of floats that `to_json` wrote, or a float; raise ValueError where it is none."""
+    return np.array(_floats(value), dtype=np.float64)
+
+
 def _ruled(hint: Any, rule: object, value: object, place: str, read: Place) -> Any:
     """Read a value that has a rule besides its type."""
     if isinstance(rule, AtLeast):
@@ -208,7 +213,7 @@ def _array(value: object, place: str, words: str) -> Any:
     try:
         if not isinstance(value, list):
             raise ValueError
-        return np.array(_floats(value), dtype=np.float64)
+        return read_floats(value)
     except ValueError:
         raise damaged_field(place, words, value) from None
 

@@ -28,9 +28,8 @@ from penchant.errors import DataError
 from penchant.output import (
     Columns,
     Result,
-    to_json_label,
-    to_json_numbers,
 )
+from penchant.records import attributes_json, to_json
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # one past the curves, so that a bincount has a bin for it
@@ -309,16 +308,12 @@ class GrowthOrder(Result):
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
-            "subject": to_json_label(self.subject),
-            "status": self.status,
-            "order": self.order,
-            "category": self.category,
-            "n_decisions": self.n_decisions,
-            "margin": to_json_numbers(self.margin),
-            "category_margin": to_json_numbers(self.category_margin),
-            "category_weight": to_json_numbers(self.category_weight),
-            "confidence": to_json_numbers(self.confidence),
-            "curves": [vars(curve) | {"order": curve.order} for curve in self.curves],
+            **attributes_json(
+                self,
+                *("subject", "status", "order", "category", "n_decisions", "margin"),
+                *("category_margin", "category_weight", "confidence"),
+            ),
+            "curves": [to_json(curve) | {"order": curve.order} for curve in self.curves],
             "words": self.words,
         }
 

@@ -31,12 +31,11 @@ from penchant.output import (
     format_number,
     format_p_value,
     make_frame,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.contrasts import Comparison, compare_fits
 from penchant.population.hierarchy.fit import default_spread, fit_population
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.records import attributes_json, to_json
 from penchant.workflow.selection import (
     HeldOut,
     LikelihoodRatio,
@@ -98,6 +97,9 @@ def _likelihood_ratio_sentences(found: ModelComparison) -> list[str]:
     return [_likelihood_ratio_sentence(ratio, found.subjects) for ratio in found.likelihood_ratios]
 
 
+CRITERIA_SHOWN = ("log_likelihood", "aic", "bic", "held_out_log_likelihood")
+
+
 def comparison_document(found: ModelComparison) -> dict[str, Any]:
     """Summary of a comparison, ready for JSON."""
     chosen = found.selection
@@ -122,12 +124,7 @@ def _model_document(found: ModelComparison, model_index: int) -> dict[str, Any]:
         "name": name,
         "model": str(found.models[name]),
         "n_parameters": found.n_parameters[model_index],
-        "log_likelihood": to_json_numbers(float(found.log_likelihood[:, model_index].sum())),
-        "aic": to_json_numbers(float(found.aic[:, model_index].sum())),
-        "bic": to_json_numbers(float(found.bic[:, model_index].sum())),
-        "held_out_log_likelihood": to_json_numbers(
-            float(found.held_out_log_likelihood[:, model_index].sum())
-        ),
+        **{name: to_json(getattr(found, name)[:, model_index].sum()) for name in CRITERIA_SHOWN},
         "n_best": int(found.n_best[model_index]),
         "frequency": None if chosen is None else float(chosen.frequencies[model_index]),
         "exceedance": None if chosen is None else float(chosen.exceedance[model_index]),
@@ -139,13 +136,10 @@ def _model_document(found: ModelComparison, model_index: int) -> dict[str, Any]:
 
 def _subject_document(found: ModelComparison, subject_index: int) -> dict[str, Any]:
     return {
-        "subject": to_json_label(found.subjects[subject_index]),
+        "subject": to_json(found.subjects[subject_index]),
         "n_decisions": int(found.n_decisions[subject_index]),
         "statuses": list(found.statuses[subject_index]),
-        "log_likelihood": to_json_numbers(found.log_likelihood[subject_index]),
-        "aic": to_json_numbers(found.aic[subject_index]),
-        "bic": to_json_numbers(found.bic[subject_index]),
-        "held_out_log_likelihood": to_json_numbers(found.held_out_log_likelihood[subject_index]),
+        **{name: to_json(getattr(found, name)[subject_index]) for name in CRITERIA_SHOWN},
     }
 
 
@@ -164,15 +158,8 @@ def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]
 
 
 def _likelihood_ratio_document(ratio: LikelihoodRatio) -> dict[str, Any]:
-    return {
-        "smaller": ratio.smaller,
-        "larger": ratio.larger,
-        "df": ratio.df,
-        "statistics": to_json_numbers(ratio.statistics),
-        "p_values": to_json_numbers(ratio.p_values),
-        "total": ratio.total,
-        "total_p_value": ratio.total_p_value,
-    }
+    names = ("smaller", "larger", "df", "statistics", "p_values", "total", "total_p_value")
+    return attributes_json(ratio, *names)
 
 
 Criterion = Literal["aic", "bic", "held_out"]
@@ -595,12 +582,8 @@ class PopulationComparison(Result):
             "models": [
                 {
                     "name": name,
-                    "status": fit.status,
-                    "n_parameters": fit.n_parameters,
-                    "log_likelihood": to_json_numbers(fit.log_likelihood),
-                    "aic": to_json_numbers(fit.aic),
-                    "bic": to_json_numbers(fit.bic),
-                    "left_out": to_json_numbers(fit.loo),
+                    **attributes_json(fit, "status", "n_parameters", "log_likelihood"),
+                    **attributes_json(fit, "aic", "bic", ("left_out", "loo")),
                     "frequency": float(chosen.frequencies[k]),
                     "protected_exceedance": float(chosen.protected_exceedance[k]),
                 }
@@ -608,9 +591,9 @@ class PopulationComparison(Result):
             ],
             "subjects": [
                 {
-                    "subject": to_json_label(subject),
-                    "evidence": to_json_numbers(self.evidence[i]),
-                    "left_out": to_json_numbers(self.loo_each[i]),
+                    "subject": to_json(subject),
+                    "evidence": to_json(self.evidence[i]),
+                    "left_out": to_json(self.loo_each[i]),
                 }
                 for i, subject in enumerate(self.subjects)
             ],

@@ -25,8 +25,8 @@ from penchant.output import (
     Result,
     Table,
     format_number,
-    to_json_numbers,
 )
+from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.prior import ParameterPrior
 from penchant.tails import normal_isf, normal_sf, t_sf
@@ -124,12 +124,7 @@ class Design(Result):
         return {
             "format": "penchant-design",
             "version": 1,
-            "needed": self.needed,
-            "unit": self.unit,
-            "goal": self.goal,
-            "target": self.target,
-            "bracket": list(self.bracket),
-            "tried": [vars(t) | {"typical": to_json_numbers(t.typical)} for t in self.tried],
+            **attributes_json(self, "needed", "unit", "goal", "target", "bracket", "tried"),
         }
 
     @property

@@ -31,8 +31,8 @@ from penchant.output import (
     format_number,
     make_frame,
     progress,
-    to_json_numbers,
 )
+from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
@@ -448,10 +448,7 @@ class Recovery(Result):
             "statuses": self.counts(),
             "level": self.level,
             "intervals": self.intervals,
-            "parameters": [
-                {"name": p.name, **{q: to_json_numbers(getattr(p, q)) for q in QUANTITIES}}
-                for p in self.parameters
-            ],
+            "parameters": [attributes_json(p, "name", *QUANTITIES) for p in self.parameters],
         }
 
     def __repr__(self) -> str:

@@ -22,8 +22,8 @@ from penchant.output import (
     Columns,
     Result,
     Table,
-    to_json_numbers,
 )
+from penchant.records import attributes_json, to_json
 from penchant.softmax.prior import ParameterPrior
 from penchant.workflow.compare import DEFAULT_PRIOR, compare_models
 from penchant.workflow.comparison import CRITERION_LABELS, Criterion
@@ -133,14 +133,11 @@ class ModelRecovery(Result):
         return {
             "format": "penchant-model-recovery",
             "version": 1,
-            "models": list(self.names),
-            "criterion": self.criterion,
-            "n_simulated": (self.n_simulated + self.undecided).tolist(),
-            "undecided": self.undecided.tolist(),
-            "counts": self.counts.tolist(),
-            "confusion": to_json_numbers(self.confusion),
-            "standard_errors": to_json_numbers(self.standard_errors),
-            "inversion": to_json_numbers(self.inversion),
+            **attributes_json(self, ("models", "names"), "criterion"),
+            "n_simulated": to_json(self.n_simulated + self.undecided),
+            **attributes_json(
+                self, "undecided", "counts", "confusion", "standard_errors", "inversion"
+            ),
         }
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.models.spatial.ucl import UCL
 from penchant.output import Columns, Result
+from penchant.records import attributes_json
 from penchant.tails import normal_isf
 
 NODES = 33  # of the decision noise, over which a map is summed
@@ -273,17 +274,12 @@ class BeliefMap(Result):
     def document(self) -> dict[str, Any]:
         """What it says, as JSON has it."""
         return {
-            "status": self.status,
-            "n_decisions": self.n_decisions,
-            "level": self.level,
-            "level_sd": self.level_sd,
-            "removed": None if np.isnan(self.removed) else self.removed,
-            "bonus_correlation": self.bonus_correlation,
-            "mean": self.mean.tolist(),
-            "sd": self.sd.tolist(),
-            "evidence": [
-                {"sd": fit.sd, "n": fit.n, "log_evidence": fit.log_evidence} for fit in self.fits
-            ],
+            **attributes_json(
+                self,
+                *("status", "n_decisions", "level", "level_sd", "removed", "bonus_correlation"),
+                *("mean", "sd"),
+            ),
+            "evidence": [attributes_json(fit, "sd", "n", "log_evidence") for fit in self.fits],
         }
 
     def __repr__(self) -> str:

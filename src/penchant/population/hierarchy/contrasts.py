@@ -28,10 +28,10 @@ from penchant.output import (
     Table,
     format_number,
     format_p_value,
-    to_json_numbers,
 )
 from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
+from penchant.records import to_json
 from penchant.tails import chi_square_sf, t_isf, t_sf
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
@@ -237,12 +237,7 @@ class Contrast(Result):
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        columns = self._columns()
-        numbers = {
-            k: [v if isinstance(v, str) else to_json_numbers(v) for v in c]
-            for k, c in columns.items()
-        }
-        return {"factor": self.factor, "contrast": self.words, **numbers}
+        return {"factor": self.factor, "contrast": self.words, **to_json(self._columns())}
 
     def table(self) -> Table:
         """Table for reading."""

@@ -24,8 +24,6 @@ from penchant.output import (
     Result,
     Table,
     format_number,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.design import read_design
 from penchant.population.hierarchy.fit import FIT, Plan, build_likelihoods
@@ -37,6 +35,7 @@ from penchant.population.hierarchy.search import (
     maximize_by_quadrature,
     starting_values,
 )
+from penchant.records import attributes_json
 from penchant.softmax.likelihood import available_threads
 
 
@@ -136,13 +135,11 @@ class PopulationMixture(Result):
         return {
             "format": "penchant-population-mixture",
             "version": 1,
-            "names": list(self.names),
-            "subjects": [to_json_label(s) for s in self.subjects],
-            "shares": to_json_numbers(self.shares),
-            "responsibilities": to_json_numbers(self.responsibilities),
-            "evidence": to_json_numbers(self.evidence),
-            "log_likelihood": to_json_numbers(self.log_likelihood),
-            "converged": self.converged,
+            **attributes_json(
+                self,
+                *("names", "subjects", "shares", "responsibilities", "evidence"),
+                *("log_likelihood", "converged"),
+            ),
             "populations": {name: fit.to_dict() for name, fit in self.fits.items()},
         }
 
