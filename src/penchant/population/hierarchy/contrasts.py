@@ -110,7 +110,7 @@ def stack_conditions(
             "subject. Use covariates for differences between people."
         )
     profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
-    players = EpisodeLikelihoods(profiles, base, tuple(observed), threads)
+    players = EpisodeLikelihoods(profiles, tuple(observed), coordinates=base, threads=threads)
     everyone = ConditionLikelihoods(players, unit, maps, coordinates, subjects)
     return everyone, WithinConditions(name, labels, base, maps)
 

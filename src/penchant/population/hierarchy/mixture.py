@@ -32,6 +32,7 @@ from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
     SearchResult,
+    StartingValues,
     maximize_by_quadrature,
     starting_values,
 )
@@ -237,7 +238,7 @@ def fit_mixture(
 class _Component:
     """A model of the mixture, with its current population."""
 
-    def __init__(self, plan: Plan, model: Model | None, start: tuple[Any, ...]) -> None:
+    def __init__(self, plan: Plan, model: Model | None, start: StartingValues) -> None:
         self.plan, self.model, self.start = plan, model, start
         self.optimum: SearchResult | None = None
         self.problem: SearchProblem | None = None
@@ -266,12 +267,11 @@ class _Component:
             problem.n_draws,
             step_tol=MIXTURE.step_tol,
         )
-        beta, matrix, h, information = self.start
-        numbers = None
+        start = self.start
         if self.optimum is not None:
-            s = self.optimum.marginal.structure
-            beta, numbers = self.optimum.x[: s.n_beta], self.optimum.x[s.n_beta :]
-        self.optimum = maximize_by_quadrature(self.problem, beta, matrix, h, information, numbers)
+            x, n_beta = self.optimum.x, structure.n_beta
+            start = start._replace(beta=x[:n_beta], spread_parameters=x[n_beta:])
+        self.optimum = maximize_by_quadrature(self.problem, start)
 
     @property
     def evidence(self) -> Vector:

@@ -352,6 +352,12 @@ class Posterior(NamedTuple):
     centre: Matrix
     factor: Matrix
 
+    def replace_subjects(self, which: IntVector, others: Posterior) -> Posterior:
+        """Copy with the posteriors of some subjects replaced by their own of others."""
+        made = Posterior(self.centre.copy(), self.factor.copy())
+        made.centre[which], made.factor[which] = others.centre[which], others.factor[which]
+        return made
+
 
 def _population_means_and_covariances(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:
     """Means (n, p) and covariances (n, r, r) of every subject under the population."""

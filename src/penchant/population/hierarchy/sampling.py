@@ -284,7 +284,7 @@ def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
 
     def convert(x: Matrix) -> Matrix:
         parts = [x[:, : s.n_beta]]
-        every = s.spread.batch_covariance_matrices(x[:, s.n_beta :])
+        every = s.spread.covariance_matrices(x[:, s.n_beta :])
         for g in range(s.spread.n_groups):
             own = every[:, g]
             sd = np.sqrt(np.einsum("xaa->xa", own))
