@@ -22,6 +22,7 @@ from penchant.output import (
 )
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
+from penchant.tables.schema import Schema
 
 ReadingKind = Literal["choices", "play", "offers"]
 TITLES: Mapping[str, str] = {
@@ -63,6 +64,12 @@ class Reading(FrameExport, JsonDocument):
         The table as the files hold it, and which row of it each row of `table` comes from.
     asked
         What was said of the table when it was read, and which rows were to be kept.
+    schema
+        What the table is, whole: it reads the table again.
+    excluded
+        {reason: rows left out}.
+    missed
+        Decisions that nobody made, where a schema says how these are marked.
     """
 
     data: Any
@@ -80,6 +87,9 @@ class Reading(FrameExport, JsonDocument):
     raw: Raw | None = None
     rows: Sequence[int] | None = None
     asked: Any = None
+    schema: Schema | None = None
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    missed: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
@@ -104,7 +114,9 @@ class Reading(FrameExport, JsonDocument):
     @property
     def n_missed(self) -> int:
         """Number of decisions that nobody made in time."""
-        return 0 if self.kind == "choices" else sum(int((e.chosen < 0).sum()) for e in self.data)
+        if self.schema is not None or self.kind == "choices":
+            return self.missed
+        return sum(int((e.chosen < 0).sum()) for e in self.data)
 
     @property
     def numbered(self) -> bool:
@@ -120,6 +132,8 @@ class Reading(FrameExport, JsonDocument):
             return int(self.data.n_options.max())
         if self.kind == "offers":
             return int(self.data[0].n_options)
+        if self.schema is not None and self.schema.choice.labels:
+            return len(self.schema.choice.labels)
         labels = self.arguments.get("options")
         if labels is not None:
             return len(labels)
