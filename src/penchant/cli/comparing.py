@@ -380,7 +380,7 @@ def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
             if setting in SETTINGS_OF_UCL:
                 given[setting] = value
                 settings.remove(word)
-    return Agent(model=name, settings=settings, **given)  # type: ignore[arg-type]  # checked
+    return Agent(model=name, settings=settings, **given)
 
 
 def fold_labels(reading: Reading | None, column: str) -> list[Any]:

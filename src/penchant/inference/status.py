@@ -88,15 +88,15 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     """
     d, q, n = profiles.n_weights, profiles.n_shape, len(optima)
     information, held, drift = optima.points.information, optima.at_bound, optima.drift
-    curvature, stretch = optima.curvature, profiles.stretch(optima.points.psi)
+    curvature, jacobian = optima.curvature, profiles.jacobian(optima.points.psi)
     closed = held[:, :, None] | held[:, None, :]
     shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
     inner = pseudoinverse(information)
     covariance = np.empty((n, d + q, d + q))
     covariance[:, :d, :d] = inner + drift @ shape @ drift.transpose(0, 2, 1)
-    mixed = drift @ shape * stretch[:, None, :]
+    mixed = drift @ shape * jacobian[:, None, :]
     covariance[:, :d, d:], covariance[:, d:, :d] = mixed, mixed.transpose(0, 2, 1)
-    covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
+    covariance[:, d:, d:] = shape * jacobian[:, :, None] * jacobian[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
     without[:, :d] |= _artefacts(profiles, optima)
@@ -119,7 +119,7 @@ def _artefacts(profiles: Profiles, optima: Optima) -> BoolVector:
     for q, one in enumerate(profiles.shape):
         if one.low > 0:
             open_end = optima.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
-            relative = psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
+            relative = psi[:, q] / np.broadcast_to(one.jacobian(psi[:, q]), len(psi))
             moves = np.abs(optima.drift[:, :, q]) * relative[:, None]
             decided |= open_end[:, None] & (moves > MIN_ELASTICITY * theta)
     return decided

@@ -27,7 +27,7 @@ from penchant.output import (
 )
 from penchant.population.subject_estimates import LeftOut, Scale
 from penchant.records import attributes_json, to_json
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.tails import chi_square_sf, t_isf
 
 
@@ -380,16 +380,16 @@ class PopulationEstimate(Result):
         return _t_interval(self.estimate, errors, self.n_subjects - 2.0, level)
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[ParameterEstimate, ...]:
         """The parameters with 95 % intervals."""
         return self.parameters_at(0.95)
 
-    def parameters_at(self, level: float) -> tuple[Parameter, ...]:
+    def parameters_at(self, level: float) -> tuple[ParameterEstimate, ...]:
         """The parameters with intervals at this level."""
         ends = self.interval(level)
         numbers = zip(self.names, self.estimate, self.standard_errors, ends, strict=True)
         return tuple(
-            Parameter(name, float(value), float(error), float(low), float(high))
+            ParameterEstimate(name, float(value), float(error), float(low), float(high))
             for name, value, error, (low, high) in numbers
         )
 
@@ -549,5 +549,5 @@ def _t_interval(centre: Vector, errors: Vector, df: float, level: float) -> Matr
     return np.column_stack([centre - half, centre + half])
 
 
-def _format_interval_ends(parameter: Parameter) -> tuple[str, str]:
+def _format_interval_ends(parameter: ParameterEstimate) -> tuple[str, str]:
     return format_number(parameter.low, 4), format_number(parameter.high, 4)

@@ -34,7 +34,7 @@ from penchant.softmax.estimate_source import (
 )
 from penchant.softmax.hypotheses import (
     Hypothesis,
-    Parameter,
+    ParameterEstimate,
     RatioInterval,
     TestResult,
     delta_method,
@@ -261,7 +261,7 @@ class Estimate(EstimateFields, FrameExport):
         return self.source.natural(self)[2]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[ParameterEstimate, ...]:
         """Natural parameters (theta itself if there are none), with 95 % intervals.
 
         Those of an estimate that was read from a file have the intervals that were written.
@@ -270,7 +270,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def parameters_at(
         self, level: float, kind: IntervalKind = "wald", rng: Rng = None
-    ) -> tuple[Parameter, ...]:
+    ) -> tuple[ParameterEstimate, ...]:
         """Natural parameters with intervals at this level; "calibrated" ones need an rng.
 
         Those of a linearised fit that rest on a deviation which is not small keep what the paper's
@@ -287,20 +287,23 @@ class Estimate(EstimateFields, FrameExport):
         return found
 
     @cached_property
-    def _parameters_by_interval(self) -> dict[tuple[float, IntervalKind], tuple[Parameter, ...]]:
+    def _parameters_by_interval(
+        self,
+    ) -> dict[tuple[float, IntervalKind], tuple[ParameterEstimate, ...]]:
         """Parameters that were asked for: intervals of separated choices take a second to find."""
         return {}
 
-    def meaningful(self, found: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    def meaningful(self, found: tuple[ParameterEstimate, ...]) -> tuple[ParameterEstimate, ...]:
         """Parameters with standard errors and intervals only where these mean something."""
         if self.validity is None:
             return found
         lost, nan = self.validity.without_meaning, float("nan")
         return tuple(
-            Parameter(p.name, p.estimate, nan, nan, nan) if p.name in lost else p for p in found
+            ParameterEstimate(p.name, p.estimate, nan, nan, nan) if p.name in lost else p
+            for p in found
         )
 
-    def __getitem__(self, name: str) -> Parameter:
+    def __getitem__(self, name: str) -> ParameterEstimate:
         """The parameter of this name: a natural one, or else an entry of theta."""
         for p in (
             *self.parameters,
@@ -316,7 +319,7 @@ class Estimate(EstimateFields, FrameExport):
 
     def transform(
         self, function: Callable[[Vector], Any], names: Sequence[str] = (), level: float = 0.95
-    ) -> tuple[Parameter, ...]:
+    ) -> tuple[ParameterEstimate, ...]:
         """Functions of theta with delta-method standard errors."""
         values = np.atleast_1d(np.asarray(function(self.theta), dtype=np.float64))
         labels = tuple(names) or tuple(f"f{i + 1}" for i in range(len(values)))
@@ -440,7 +443,9 @@ class Estimate(EstimateFields, FrameExport):
         """Estimate with its data, after it was read from a file."""
         return dataclasses.replace(self, source=self.source.attached(self, data))
 
-    def detached(self, found: tuple[Parameter, ...], level: float, kind: IntervalKind) -> Estimate:
+    def detached(
+        self, found: tuple[ParameterEstimate, ...], level: float, kind: IntervalKind
+    ) -> Estimate:
         """Estimate without data and model, with these natural parameters."""
         words, n = self.source.model_words, self.source.n_weights
         ratios = self.source.has_ratios(self)
@@ -540,7 +545,7 @@ class Estimate(EstimateFields, FrameExport):
             notes += [self._parameter_note(p, level) for p in self.parameters_at(level)]
         return (*notes, *self.notes)
 
-    def _parameter_note(self, p: Parameter, level: float) -> str:
+    def _parameter_note(self, p: ParameterEstimate, level: float) -> str:
         """A natural parameter in words; of one without meaning, why it has none."""
         if self.validity is not None and p.name in self.validity.without_meaning:
             return (

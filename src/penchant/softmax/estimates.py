@@ -27,7 +27,7 @@ from penchant.softmax.calibrated import N_DRAWN
 from penchant.softmax.diagnostics import describe_nominal_point
 from penchant.softmax.estimate import INTERVAL_WORDS, Estimate
 from penchant.softmax.estimate_source import IntervalKind, Rng
-from penchant.softmax.hypotheses import Parameter, wald_interval
+from penchant.softmax.hypotheses import ParameterEstimate, wald_interval
 
 FORMAT, ESTIMATES_VERSION = "penchant-estimates", 1
 MAX_NOTEBOOK_ROWS = 20  # a longer table would push the rest of the notebook off the screen
@@ -156,7 +156,7 @@ class Estimates(Sequence[Estimate], FrameExport):
 
     def parameters_at(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each subject, with intervals at this level.
 
         "calibrated" ones need an rng; those of a subject do not depend on who else is fitted.

@@ -29,7 +29,7 @@ from penchant.softmax.estimate_source import (
     IntervalKind,
     Method,
 )
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.newton import Quadratic
 
 FORMAT, MODEL_FORMAT = "penchant-estimate", "penchant-model-estimate"
@@ -63,7 +63,7 @@ class ChoicesDocument:
     aic: float
     bic: float
     level: float
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterEstimate, ...]
     names: Names
     theta: OfNames
     covariance: Covariance
@@ -96,7 +96,7 @@ class ModelDocument:
     n_subjects: int = 1
     level: float
     intervals: IntervalKind = "wald"
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterEstimate, ...]
     names: Names
     theta: OfNames
     covariance: Covariance
@@ -121,7 +121,7 @@ class ValidityDocument:
 
 
 def to_dict(
-    estimate: Any, parameters: Sequence[Parameter], level: float, kind: IntervalKind
+    estimate: Any, parameters: Sequence[ParameterEstimate], level: float, kind: IntervalKind
 ) -> Document:
     """Numbers that JSON can hold: None for NaN, "inf" and "-inf" for the infinite ones.
 

@@ -24,7 +24,7 @@ from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import Parameter, delta_method_parameters
+from penchant.softmax.hypotheses import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
 from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
@@ -188,7 +188,7 @@ def _kept(fit: Estimate) -> dict[str, Any]:
     }
 
 
-def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:
+def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
     """Natural parameters as they were kept, those of a deviation that is not small included."""
     return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 

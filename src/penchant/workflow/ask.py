@@ -243,7 +243,7 @@ def _layout(
         )
     values = tuple(np.asarray(grid[name], dtype=np.float64).ravel() for name in names)
     for name, own, c in zip(names, values, scaling.coordinates.each, strict=True):
-        if not len(own) or not np.isfinite(c.link.coordinate(own)).all():
+        if not len(own) or not np.isfinite(c.link.inverse(own)).all():
             raise DataError(
                 f"grid[{name!r}] must hold values that {name} may have; got {own.tolist()[:5]}. "
                 "Correct them."

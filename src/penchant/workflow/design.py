@@ -449,7 +449,7 @@ def _simulate_and_fit_group(
     fitted = recovered_parameters(people, model, fits, 0.95, "wald")
     found = next(p for p in fitted if p.name == parameter)
     natural = next(n for n in natural_parameters(model) if n.name == parameter)
-    return np.log(found.estimated) if natural.is_positive(model.shape) else found.estimated
+    return np.log(found.estimated) if natural.is_positive else found.estimated
 
 
 def _experiment_p_values(

@@ -64,7 +64,7 @@ def parameter_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Generato
     check_rng(rng)
     d = estimate.n_weights
     stretch = np.array(
-        [s.stretch(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
+        [s.jacobian(v) for s, v in zip(estimate.model.shape, estimate.psi, strict=True)]
     )
     # psi is drawn on the unconstrained scale (delta method), where its posterior is nearer to
     # normal.

@@ -19,7 +19,7 @@ from penchant.arguments import check_level, check_rng, whole_number
 from penchant.errors import DataError, closest_match_hint
 from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Model, natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
@@ -81,9 +81,9 @@ def draw_people(
     }
 
 
-def _is_positive(model: Model, natural: Natural | None) -> bool:
+def _is_positive(model: Model, natural: Parameter | None) -> bool:
     """Whether a parameter is a natural one and positive: such are drawn on the log scale."""
-    return natural is not None and natural.is_positive(model.shape)
+    return natural is not None and natural.is_positive
 
 
 def _draw_values(name: str, given: Any, positive: bool, n: int, rng: np.random.Generator) -> Vector:
@@ -535,7 +535,7 @@ def recovered_parameters(
         if natural.name not in people:
             continue
         values = np.array([person[j].estimate for person in found])
-        positive = natural.is_positive(model.shape)
+        positive = natural.is_positive
         # A negative "temperature" (someone who avoids rewards) has no logarithm to compare.
         sensible = usable & np.isfinite(values) & ((values > 0) | (not positive))
         parameters.append(

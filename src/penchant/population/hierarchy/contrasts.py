@@ -9,7 +9,7 @@ likelihood ratio and by leave-one-subject-out evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,8 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinate, Coordinates
-from penchant.models.links import Link
 from penchant.models.model import Model
-from penchant.models.natural import Natural
+from penchant.models.transforms import IDENTITY
 from penchant.output import (
     Columns,
     Result,
@@ -167,10 +166,11 @@ def _stack_coordinates(
         found.append((c, a, np.ones(len(labels))))
         if not chosen[a]:
             continue
-        kind = "shape" if c.is_shape else "weight"
         for b, label in enumerate(labels[1:]):
-            natural = Natural(f"{c.name}:{name}[{label}]", kind, c.natural.index)  # type: ignore[arg-type]
-            found.append((Coordinate(natural, Link("identity")), a, codes[:, b]))
+            # A contrast is added on the link: it is a number without a scale of its own.
+            own = f"{c.name}:{name}[{label}]"
+            natural = replace(c.natural, name=own, transform=IDENTITY, over_indices=())
+            found.append((Coordinate(natural, IDENTITY), a, codes[:, b]))
     # A stable sort: `Coordinates` wants shape parameters first, and conditions stay in order.
     found.sort(key=lambda one: not one[0].is_shape)
     maps = np.zeros((len(labels), len(base), len(found)))

@@ -45,7 +45,7 @@ from penchant.population.hierarchy.subject_posteriors import (
     predict_choices,
 )
 from penchant.records import attributes_json, from_json, to_json
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.tails import t_isf
 
 FORMAT = "penchant-population"
@@ -247,11 +247,13 @@ class PopulationFit(FrameExport):
         return np.column_stack([self.coefficients - half, self.coefficients + half])
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
+    def parameters(self) -> tuple[ParameterEstimate, ...]:
         """The typical person in natural units, with 95 % intervals."""
         return self.parameters_at(0.95)
 
-    def parameters_at(self, level: float = 0.95, **covariates: Any) -> tuple[Parameter, ...]:
+    def parameters_at(
+        self, level: float = 0.95, **covariates: Any
+    ) -> tuple[ParameterEstimate, ...]:
         """A person with these covariates, an average one by default, in natural units.
 
         The values are those at the mean of the links: the median over people, where a link is not
@@ -261,36 +263,38 @@ class PopulationFit(FrameExport):
         if self.source is None:
             if covariates or level != 0.95:
                 raise self._missing_data_error("parameters_at")
-            return tuple(Parameter(*row) for row in self._document.parameters)
+            return tuple(ParameterEstimate(*row) for row in self._document.parameters)
         found = []
         half = t_isf((1 - level) / 2, self.degrees_of_freedom.min())
         for label, base, rows in self._design_rows(covariates):
             means = rows @ self.coefficients
             errors = np.sqrt([self._variance_of_combination(row) for row in rows])
             for a, c in enumerate(base.each):
-                value, slope = float(c.link.value(means[a])), abs(float(c.link.slope(means[a])))
+                value, slope = float(c.link.value(means[a])), abs(float(c.link.first(means[a])))
                 ends = c.link.value(
                     np.array([means[a] - half * errors[a], means[a] + half * errors[a]])
                 )
                 low, high = sorted(ends.tolist())
                 error = slope * errors[a] if np.isfinite(errors[a]) else errors[a]
-                found.append(Parameter(c.name + label, value, error, low, high))
+                found.append(ParameterEstimate(c.name + label, value, error, low, high))
         return tuple(found)
 
-    def group_parameters(self, level: float = 0.95) -> dict[tuple[str, Any], tuple[Parameter, ...]]:
+    def group_parameters(
+        self, level: float = 0.95
+    ) -> dict[tuple[str, Any], tuple[ParameterEstimate, ...]]:
         """A person of every level of every factor, average in all else, in natural units.
 
-        By name of the factor and level: {("group", "patient"): (Parameter(...), ...), ...}.
+        By name of the factor and level: {("group", "patient"): (ParameterEstimate(...), ...), ...}.
         """
         check_level(level)
         if self.source is None:
             if level != 0.95:
                 raise self._missing_data_error("group_parameters")
-            found: dict[tuple[str, Any], tuple[Parameter, ...]] = {}
+            found: dict[tuple[str, Any], tuple[ParameterEstimate, ...]] = {}
             for row in self._document.groups:
                 numbers = row.estimate, row.standard_error, row.low, row.high
                 own = found.get((row.factor, row.level), ())
-                found[row.factor, row.level] = (*own, Parameter(row.name, *numbers))
+                found[row.factor, row.level] = (*own, ParameterEstimate(row.name, *numbers))
             return found
         return {
             (variable.name, label): self.parameters_at(level, **{variable.name: label})
@@ -714,7 +718,7 @@ class PopulationFit(FrameExport):
         return self.document
 
 
-def _in_brackets(parameters: Sequence[Parameter]) -> str:
+def _in_brackets(parameters: Sequence[ParameterEstimate]) -> str:
     """Estimates with their intervals."""
     return ", ".join(
         f"{p.name} {format_number(p.estimate, 4)} [{format_number(p.low, 4)}, "

@@ -20,8 +20,8 @@ from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.models.links import Link
 from penchant.models.record import as_episodes
+from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
     Columns,
@@ -32,7 +32,7 @@ from penchant.population.hierarchy.inferences import SubjectPosteriors
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
 from penchant.records import attributes_json, to_json
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
 
@@ -43,7 +43,7 @@ class View(NamedTuple):
     """A natural parameter of a subject: its name, its link, and its row of coordinates."""
 
     name: str
-    link: Link
+    link: Transform
     row: Vector
 
 
@@ -64,7 +64,7 @@ class PopulationSubject:
     """
 
     subject: Any
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterEstimate, ...]
     influence: float
     evidence: float
 
@@ -138,7 +138,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
         found = tuple(
-            Parameter(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
+            ParameterEstimate(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
             for a, v in enumerate(self.views)
         )
         return PopulationSubject(
@@ -184,7 +184,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     @property
     def _natural_sd(self) -> Matrix:
         h = self.mean @ self._rows.T
-        slopes = [np.abs(v.link.slope(h[:, a])) for a, v in enumerate(self.views)]
+        slopes = [np.abs(v.link.first(h[:, a])) for a, v in enumerate(self.views)]
         return np.asarray(np.stack(slopes, axis=1) * self._view_sd)
 
     def interval(self, level: float = 0.95) -> Matrix:
