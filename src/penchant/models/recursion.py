@@ -25,7 +25,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,15 +35,14 @@ from penchant.errors import DataError
 from penchant.models.generated import generated_module
 from penchant.models.model import (
     Declared,
-    Model,
     natural_parameters,
     positive,
     softmax,
     weights_and_shape,
 )
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
-from penchant.models.tangents import Names, Tangents, tangent_name
+from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
 # Pairs side by side: enough to hide the latency of an update, few enough to share many episodes.
@@ -161,22 +160,15 @@ class Recursion(CompiledModel):
     update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Names of the linear weights."""
-        raise NotImplementedError
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """Shape parameters."""
-        raise NotImplementedError
-
     def state(self) -> Mapping[str, ArrayLike]:
         """State before the first event: arrays or numbers, by name."""
         raise NotImplementedError
 
     def settings(self) -> Mapping[str, float]:
-        """Numbers of the model that `features` and `update` read as c."""
+        """Numbers of the model that `features` and `update` read as c.
+
+        Whole numbers become part of the compiled code: flags, sizes and places of columns.
+        """
         return {}
 
     def bindings(self) -> Mapping[str, float | str]:
@@ -235,7 +227,7 @@ class Recursion(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
         """Agents with these natural parameters, before the first event."""
         for one in natural_parameters(self):
-            if one.kind == "reciprocal":
+            if one.is_reciprocal:
                 positive(parameters, one.name)
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)
@@ -250,7 +242,10 @@ class Recursion(CompiledModel):
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
         whole = "choice", *self.codes()
-        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional)
+        constants = tuple(
+            (name, int(value)) for name, value in self.settings().items() if isinstance(value, int)
+        )
+        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional, constants)
         functions = kind.features, kind.update, kind.start
         return compiled_program(kind.__name__, functions, names)
 
@@ -266,27 +261,16 @@ class Recursion(CompiledModel):
         return [state[name] for name in program.states]
 
 
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
+
+
+def per_temperature(name: str) -> Parameter:
+    """A parameter in units of rewards: a weight over the inverse temperature."""
+    return Parameter.ratio(name, f"{name}/temperature", "inverse_temperature")
+
+
 class ValueModel(Recursion):
-    """Base of models whose attribute is the value of every option; its weight is 1/temperature."""
-
-    reports: ClassVar[Literal["temperature", "inverse_temperature"]] = "temperature"
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return self.weights
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau or its inverse, and the shape parameters themselves."""
-        kind: Literal["reciprocal", "weight"]
-        kind = "reciprocal" if self.reports == "temperature" else "weight"
-        return (Natural(self.reports, kind, 0), *shapes(self))
+    """Base of models whose one attribute is the value of every option."""
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values before each event."""
@@ -296,11 +280,6 @@ class ValueModel(Recursion):
 def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
     """Shape parameters that are rates from 0 to 1, of so many shape parameters in all."""
     return tuple(Shape(name, MIN_RATE, 1.0, n_grid=N_RATE_GRID[of or len(names)]) for name in names)
-
-
-def shapes(model: Model) -> tuple[Natural, ...]:
-    """Natural parameters that are the shape parameters of a model."""
-    return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
 
 
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:
@@ -409,6 +388,8 @@ class Declarations:
         State arrays; fields of an event that are whole numbers.
     optional
         Fields of an event without which update runs, too.
+    constants
+        Settings that are whole numbers, which become part of the source: (name, number).
     """
 
     shape: tuple[str, ...]
@@ -416,6 +397,7 @@ class Declarations:
     states: tuple[str, ...]
     codes: tuple[str, ...]
     optional: tuple[str, ...]
+    constants: tuple[tuple[str, int], ...]
 
 
 @cache
@@ -423,7 +405,9 @@ def compiled_program(
     name: str, functions: tuple[Callable[..., None] | None, ...], names: Declarations
 ) -> Program:
     """Generate and import the loops of a model from its features, update and start."""
-    (show, seen), (learn, learnt), (begin, first) = map(_plain_body, functions)
+    constants = dict(names.constants)
+    plain = (_plain_body(function, constants) for function in functions)
+    (show, seen), (learn, learnt), (begin, first) = plain
     fields = {key: (*dict.fromkeys((*seen[key], *learnt[key], *first[key])),) for key in seen}
     unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
@@ -437,7 +421,7 @@ def compiled_program(
         "states": names.states,
         "events": fields["e"],
         "fixed": tuple(one for one in fields["psi"] if one not in estimated),
-        "settings": fields["c"],
+        "settings": tuple(one for one in fields["c"] if one not in constants),
         "seen": tuple(seen["e"]),
         "learnt": tuple(learnt["e"]),
     }
@@ -451,7 +435,9 @@ Fields = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
-def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], Fields]:
+def _plain_body(
+    function: Callable[..., None] | None, constants: Mapping[str, int]
+) -> tuple[list[ast.stmt], Fields]:
     """Statements of a function with plain variables, and the fields of records that they use."""
     if function is None:
         return [], {key: {} for key in _RECORDS}
@@ -469,6 +455,8 @@ def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], F
     local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
     names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)}, local)
     plain = names.visit(ast.Module(body, []))
+    numbers = {f"{_RECORDS['c']}{name}": value for name, value in constants.items()}
+    plain = Constants(numbers).visit(plain)
     return ast.fix_missing_locations(plain).body, names.found
 
 
