@@ -148,14 +148,14 @@ def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Readin
     >>> reading = pn.read(table, schema)
     >>> reading.data.names
     ('price', 'fair:yes')
-    >>> pn.read(pa.table({"id": [1, 1], "choice": ["a", "none"], "reward": [1, 0]}))
+    >>> pn.read(pa.table({"id": [1] * 3, "choice": ["a", "b", "none"], "reward": [1, 0, 2]}))
     Traceback (most recent call last):
-    penchant.errors.SchemaQuestions: the table: schema must say what the table leaves open; got 4 questions.
+    penchant.errors.SchemaQuestions: the table: schema must say what is open; got 4 questions.
     1. none in choice may be an option, or a mark. Which codes are options, in their order?
-       choice.labels = ["a"]
+       choice.labels = ["a", "b"]
     2. Which codes of choice stand for decisions that nobody made?
        choice.missed = ["none"]
-    3. Do all rows count? Otherwise write a condition, such as one that leaves practice out; "" keeps all.
+    3. Do all rows count? If not: a condition, such as one against practice; "" keeps all.
        rows.keep = ""
     4. How many first rows of each block were shown to the person, not chosen?
        shown.first = 0
