@@ -449,12 +449,10 @@ def typical_ranges(coordinates: Coordinates, size: Vector) -> TypicalRange:
         if natural.is_shape:
             shape = coordinates.shape[natural.index]
             if c.link.name == "log":
-                ends = c.link.coordinate(
-                    natural.scale * np.array([shape.low, shape.high]) ** natural.power
-                )
+                ends = c.link.inverse(natural.of_psi(np.array([shape.low, shape.high])))
                 centre[a], sd[a] = ends.mean(), max(float(np.ptp(ends)) / 5, 1.0)
             continue
-        unit = natural.unit(size)
+        unit = natural.typical_size(size)
         if c.link.name == "identity":
             sd[a] = 2.0 * unit
         elif c.link.name != "logit":
