@@ -38,13 +38,14 @@ from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     UnsolvedProgramError,
     clean_direction,
-    small_difference_bound,
 )
-from penchant.softmax.solution import Solution, prepared
+from penchant.softmax.solution import Solution
+from penchant.softmax.solve import identify
 from penchant.tails import chi_square_isf, normal_isf
 
 # Eigenvalue of a scaled information matrix below which a direction carries none but rounding.
@@ -237,8 +238,9 @@ def unpenalised_separation(
     `UnsolvedProgramError` where that could not be decided.
     """
     cone = _recession_cone(problem, penalised_rows(problem, theta))
-    _, known = prepared(choices, 1)
-    recession = separating.recession(choices, known.scale, cone=cone)
+    decisions = ChoiceDecisions(choices, 1)
+    known = identify(decisions)
+    recession = separating.recession(decisions.cone(known.scale, allowed=cone))
     if recession is None:
         return None
     direction = clean_direction(recession.direction, known)
@@ -265,22 +267,25 @@ def near_unpenalised_separation(
     there is such a direction, the information along it is next to 0.
     """
     rows = penalised_rows(problem, theta)
-    likelihood, known = prepared(choices, 1)
-    largest = np.asarray(likelihood.largest_values_and_differences)[1]
+    decisions = ChoiceDecisions(choices, 1)
+    known = identify(decisions)
+    largest = np.asarray(decisions.likelihood.largest_values_and_differences)[1]
     if not known.complete:
         return None
     free = null_basis(rows / largest, len(theta))
     if not free.shape[1]:
         return None
     along = free.T @ (information / largest / largest[:, None]) @ free
-    limit = 2 * len(theta) * float(small_difference_bound(choices, theta, largest)[0])
-    if np.linalg.eigvalsh(along)[0] > limit:
+    most = 2 * len(theta) * float(decisions.small_difference_bound(theta)[0])
+    if np.linalg.eigvalsh(along)[0] > most:
         return None
-    plain = separating.zero_small_differences(choices, known.scale, NEGLIGIBLE_DIFFERENCE)
+    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
+    plain = decisions.with_zeros_within(limit)
     if plain is None:
         return None
     try:
-        recession = separating.recession(plain, known.scale, cone=_recession_cone(problem, rows))
+        cone = plain.cone(known.scale, allowed=_recession_cone(problem, rows))
+        recession = separating.recession(cone)
     except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
     return None if recession is None else clean_direction(recession.direction, known)

@@ -53,6 +53,7 @@ from penchant.models.model import Declared
 from penchant.models.priors import Prior
 from penchant.models.record import doubts_of
 from penchant.output import pooled_notes
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK_CONDITION, diagnostics_of, status_of
@@ -64,8 +65,8 @@ from penchant.softmax.separation import (
     UnsolvedProgramError,
     certified_maxima,
 )
-from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
-from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
+from penchant.softmax.solution import Solution, check_units, scaled_inverse
+from penchant.softmax.solve import has_maximum, identify, proven_separation, solve
 
 # Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
 # only together with psi: half-way between 0, independent, and 1, proportional.
@@ -243,9 +244,8 @@ def lacks_finite_maximum(profiles: Profiles, points: Evaluations) -> BoolVector:
     for k, choices, _ in _choices_at(profiles, points, doubtful, False):
         # An undecided program is no failure: the search goes on, and its end is checked again.
         with suppress(UnsolvedProgramError):
-            lost[k] = not has_maximum(
-                choices, profiles.limits, newton_certificates.identified(points, k)
-            )
+            known = newton_certificates.identified(points, k)
+            lost[k] = not has_maximum(ChoiceDecisions(choices, 1), profiles.limits, known)
     return lost
 
 
@@ -274,15 +274,16 @@ def _solve_weights(
 
     `known`: the identification, if certain; `near`: where Newton's method ended.
     """
-    found = None if known is None else proven_separation(choices, known, threads=1)
+    decisions = ChoiceDecisions(choices, 1)
+    found = None if known is None else proven_separation(decisions, known)
     if found is None:
         start = near if known is not None and np.isfinite(near).all() else None
-        found = maximum_likelihood(choices, start=start, threads=1)
+        found = solve(decisions, start=start)
     # Separated weights are infinite: -inf is not allowed, and needs the constrained solver.
     allowed = bool((found.theta[problem.profiles.positive] > 0).all())
     if found.recession is None or allowed:
         return found
-    return maximum_likelihood(choices, problem.positive, threads=1)
+    return solve(decisions, constraints=problem.positive)
 
 
 def estimates_at(
@@ -643,10 +644,11 @@ def _inner_solution(
     program is needed.
     """
     point = optimum.point
-    likelihood, identified = prepared(choices, 1)
+    decisions = ChoiceDecisions(choices, 1)
+    identified = identify(decisions)
     near, ending = None, "converged"
     if has_unpenalised_direction(
-        problem, point.theta, np.asarray(likelihood.largest_values_and_differences)[1]
+        problem, point.theta, np.asarray(decisions.likelihood.largest_values_and_differences)[1]
     ):
         found = _solve_weights(problem, choices, known, point.theta)
         if not penalises_weights(problem):

@@ -16,7 +16,6 @@ from penchant.errors import DataError, argument, closest_match_hint, either, for
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
-from penchant.output import frame_backend, with_frame_backend
 from penchant.reading.ambiguous import (
     MOST_LABELS,
     TOTAL,
@@ -156,7 +155,7 @@ def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Readin
     ['columns.subject', 'rows.keep', 'shown.first']
     """
     given = Schema.of(schema).with_answers(answers_by_name(said))
-    return _in_backend(read_by_schema(source, given), source)
+    return read_by_schema(source, given)
 
 
 def read_by_arguments(
@@ -243,13 +242,7 @@ def read_by_arguments(
         )
     else:
         raw = Raw(check_frame(source))
-    return _in_backend(reading_of(raw, asked, where=where, kind=kind), source)
-
-
-def _in_backend(found: Reading, source: Any) -> Reading:
-    """A reading whose tables come as the data frames do that it was made of."""
-    with_frame_backend(found.data, frame_backend(source))
-    return with_frame_backend(found, frame_backend(source))
+    return reading_of(raw, asked, where=where, kind=kind)
 
 
 def has_choices(names: Sequence[str]) -> bool:

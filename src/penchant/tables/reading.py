@@ -14,12 +14,11 @@ from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.files.folder import Raw
 from penchant.output import (
     CONTENT_KEY,
-    Backend,
+    Columns,
+    FrameExport,
     JsonDocument,
     encode,
     format_count,
-    frame_backend,
-    make_frame,
 )
 from penchant.tables.columns import plain_name
 from penchant.tables.frames import column_floats, column_labels, open_frame
@@ -34,7 +33,7 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reading(JsonDocument):
+class Reading(FrameExport, JsonDocument):
     """Data that `fit` takes, with a record of what was taken for what.
 
     Attributes
@@ -293,11 +292,10 @@ class Reading(JsonDocument):
 
         return f"<pre>{escape(self.summary())}</pre>"
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The rows that were used, as the file has them."""
-        held = self.table
-        columns = {name: held[name].to_pylist() for name in held.column_names}
-        return make_frame(columns, backend or frame_backend(self))
+        columns: Columns = self.table.to_pydict()
+        return columns
 
     def _amount(self) -> str:
         trials = format_count(self.n_decisions, "trial")

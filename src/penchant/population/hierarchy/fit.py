@@ -25,7 +25,6 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, doubts_of, refuse_no_model
-from penchant.output import preserve_frame_backend
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.design import Design, read_design
 from penchant.population.hierarchy.likelihoods import (
@@ -454,7 +453,6 @@ def _sd_upper_limit(
     return float(np.exp(0.5 * (low + high)))
 
 
-@preserve_frame_backend
 def fit_population(
     data: Choices | Sequence[Episode] | SubjectScan,
     model: Model | None = None,
