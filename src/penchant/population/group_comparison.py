@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Backend,
@@ -400,7 +400,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
+        keeps = argument("fit_population(..., covariates=)")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
         return (*lost, doubt) if lost else ()
 
