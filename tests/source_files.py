@@ -25,7 +25,8 @@ class Source(NamedTuple):
 
 
 def label(path):
-    return str(path.relative_to(ROOT))
+    """Path of a module within its package; that of the reproduction is named in front."""
+    return str(path.relative_to(ROOT if path.is_relative_to(ROOT) else ROOT.parent))
 
 
 def wrong(paths, found):

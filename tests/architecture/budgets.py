@@ -40,6 +40,8 @@ def lines_by_package(root):
     for path in root.rglob("*.py"):
         parts = path.relative_to(root).parts
         lines[parts[0] if len(parts) > 1 else "(root)"] += path.read_text("utf-8").count("\n")
+    for path in (root.parent / "penchant_paper").glob("*.py"):
+        lines["penchant_paper"] += path.read_text("utf-8").count("\n")
     return dict(sorted(lines.items()))
 
 

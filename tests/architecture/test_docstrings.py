@@ -14,11 +14,12 @@ import penchant
 from source_files import ROOT, label, wrong
 
 MEMBER_KINDS = (property, functools.cached_property, classmethod, staticmethod, FunctionType)
-MODULES = sorted(ROOT.rglob("*.py"))
+REPRODUCTION = ROOT.parent / "penchant_paper"
+MODULES = sorted([*ROOT.rglob("*.py"), *REPRODUCTION.glob("*.py")])
 
 
 def _name(path):
-    parts = ["penchant", *path.relative_to(ROOT).with_suffix("").parts]
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return ".".join(part for part in parts if part != "__init__")
 
 

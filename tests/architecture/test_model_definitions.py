@@ -8,14 +8,8 @@ from penchant.models.recursion import Recursion
 
 # Classes that still have loops and derivatives of their own. The list only shrinks.
 WITH_LOOPS_OF_THEIR_OWN = {
-    "Balloons",
-    "Beads",
-    "HGF",
     "KalmanFilter",
     "QLearning",
-    "StayRegression",
-    "Successor",
-    "TwoStep",
 }
 # Gaussian processes have beliefs of their own, and sets of attributes have no state.
 OTHER_FORMS = {"UCL", "GPUCB", "Locality", "Attributes"}

@@ -7,8 +7,8 @@ import pytest
 
 from cli.conftest import contents
 from penchant.cli import reproducing
-from penchant.paper import report as reproduction_files
-from penchant.paper.published import VERDICTS
+from penchant_paper import report as reproduction_files
+from penchant_paper.published import VERDICTS
 
 SMALL = ("reproduce", "--replicates", "10", "--quick")
 

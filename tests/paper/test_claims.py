@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penchant.paper.published import VERDICTS, Claim, Measured, verdict_of
+from penchant_paper.published import VERDICTS, Claim, Measured, verdict_of
 
 
 @pytest.mark.parametrize(

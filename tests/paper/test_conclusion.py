@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from penchant.files.output import json_text
-from penchant.paper.report import reproduction_document
-from penchant.paper.reproduction import Run, reproduce
-from penchant.paper.statements import (
+from penchant_paper.report import reproduction_document
+from penchant_paper.reproduction import Run, reproduce
+from penchant_paper.statements import (
     SCALES,
     VARIANCES,
     PriorErrors,

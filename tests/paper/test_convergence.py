@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.paper.ensembles import Prefixes, convergence
+from penchant_paper.ensembles import Prefixes, convergence
 
 
 @pytest.fixture

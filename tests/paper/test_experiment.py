@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from penchant.bandit.landscape import GaussianNoise, Landscape
-from penchant.paper.figure_1 import _described, experiment, maxima
+from penchant_paper.figure_1 import _described, experiment, maxima
 
 
 def test_the_reconstruction_fits_the_description_and_says_nothing_of_the_paper_s():

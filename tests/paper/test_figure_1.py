@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from penchant.paper.figure_1 import THETAS, figure_1, first_option
+from penchant_paper.figure_1 import THETAS, figure_1, first_option
 
 
 def test_the_curves_are_logistic():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant.paper.ensembles import Convergence, Ensemble, ensembles, sampled
-from penchant.paper.figure_2_3 import (
+from penchant_paper.ensembles import Convergence, Ensemble, ensembles, sampled
+from penchant_paper.figure_2_3 import (
     Asymptotics,
     Counterexample,
     claims_of_figure_2,

@@ -8,8 +8,8 @@ import pytest
 
 import penchant as pn
 from penchant.errors import PenchantWarning
-from penchant.paper.ensembles import Convergence, Ensemble
-from penchant.paper.figure_4_5_6 import (
+from penchant_paper.ensembles import Convergence, Ensemble
+from penchant_paper.figure_4_5_6 import (
     claims_of_both,
     claims_of_estimable,
     claims_of_separated,
@@ -19,7 +19,7 @@ from penchant.paper.figure_4_5_6 import (
     figure_6,
     linearized_prefixes,
 )
-from penchant.paper.plays import (
+from penchant_paper.plays import (
     ExactEstimates,
     LongerPlays,
     NominalComparison,
@@ -31,8 +31,8 @@ from penchant.paper.plays import (
     model_of,
     played,
 )
-from penchant.paper.published import FIGURE_4, FIGURE_5, FIGURE_6
-from penchant.paper.simulated_study import Growth
+from penchant_paper.published import FIGURE_4, FIGURE_5, FIGURE_6
+from penchant_paper.simulated_study import Growth
 
 T = np.arange(1, 101)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import penchant as pn
 import reference
-from penchant.paper.figure_2_3 import asymptotics
 from penchant.softmax.prior import first_order_bias
+from penchant_paper.figure_2_3 import asymptotics
 
 
 def _information(x, theta):

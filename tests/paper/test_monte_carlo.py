@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.paper.published import mean_of, median_of, quantile_of, share_of
+from penchant_paper.published import mean_of, median_of, quantile_of, share_of
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from scipy import optimize
 
 import penchant as pn
-from penchant.paper.ensembles import FINITE, first_true, fit_prefixes
+from penchant_paper.ensembles import FINITE, first_true, fit_prefixes
 
 
 def _drawn(repeats, n, m, theta, seed):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from penchant.paper import published
-from penchant.paper.published import FIGURE_4, FIGURE_5, FIGURE_6, TABLES, rounding
+from penchant_paper import published
+from penchant_paper.published import FIGURE_4, FIGURE_5, FIGURE_6, TABLES, rounding
 
 
 @pytest.mark.parametrize("setting", [FIGURE_4, FIGURE_5, FIGURE_6], ids=lambda s: s.name)

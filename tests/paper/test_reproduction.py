@@ -6,8 +6,8 @@ import pytest
 
 from penchant.errors import DataError
 from penchant.files.output import json_text
-from penchant.paper.report import reproduction_document
-from penchant.paper.reproduction import EXPERIMENTS, Run, reproduce
+from penchant_paper.report import reproduction_document
+from penchant_paper.reproduction import EXPERIMENTS, Run, reproduce
 
 SMALL = {"n_replicates": 10, "quick": True}
 

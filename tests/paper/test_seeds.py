@@ -2,7 +2,7 @@
 
 import pytest
 
-from penchant.paper.reproduction import Run, reproduce
+from penchant_paper.reproduction import Run, reproduce
 
 EXPERIMENTS = ("figure-2", "figure-3", "figure-5", "tables", "theorem-1")
 SEEDS = (1, 2, 3, 4)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.paper.simulated_study import (
+from penchant_paper.simulated_study import (
     TRUTH,
     LengthScales,
     _subjects,

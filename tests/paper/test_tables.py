@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from penchant.paper.published import TABLES
-from penchant.paper.tables import (
+from penchant_paper.published import TABLES
+from penchant_paper.tables import (
     Artefact,
     artefact,
     bound_of_deviation,

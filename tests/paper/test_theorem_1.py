@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from penchant.paper.statements import printed_matrix, scatter_within, theorem_1
+from penchant_paper.statements import printed_matrix, scatter_within, theorem_1
 
 
 @pytest.fixture(scope="module")

@@ -144,7 +144,7 @@ def test_beliefs_move_with_what_was_done_however_they_are_made(serving, file, su
     take(service, token, 0, 9, block=1)  # accepted
     again = serving(file, ADVISED)
     wanted = asked(service, token, 1, 1, 7)
-    alone = sessions._make_helper(wanted.cell.blocks[1], wanted.seed)
+    alone = sessions._make_adviser(wanted.cell.blocks[1], wanted.seed)
     for row in wanted.rows:
         if row["block"] > alone.episode_number:
             alone.end_episode()

@@ -45,7 +45,7 @@ from penchant.inference.fit_each import fit_each, portion_fit
 from penchant.models.catalogue import entry_of
 from penchant.models.coordinates import WEIGHTS
 from penchant.models.model import Declared
-from penchant.population.group_comparison import adjusted_p_values
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.result import PopulationFit
 from penchant.reading.played import columns_of, event_labels

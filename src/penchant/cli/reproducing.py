@@ -12,21 +12,21 @@ from penchant.cli.options import Experiments
 from penchant.cli.words import say
 from penchant.files.atomic import check_new_folder, locked
 from penchant.files.output import json_text
-from penchant.paper.published import Claim
-from penchant.paper.report import (
+from penchant_paper.published import Claim
+from penchant_paper.report import (
     MET,
     reproduction_document,
     verdict_counts,
     write_reproduction,
 )
-from penchant.paper.reproduction import (
+from penchant_paper.reproduction import (
     EXPERIMENTS,
     Reproduction,
     Run,
     chosen_experiments,
     reproduce,
 )
-from penchant.paper.statements import Conclusion
+from penchant_paper.statements import Conclusion
 
 WIDTH = 88
 

@@ -158,7 +158,7 @@ class Recursion(CompiledModel):
     after: tuple[str, ...] = ()
     optional: ClassVar[tuple[str, ...]] = ()  # fields of an event without which update runs, too
     features: ClassVar[Callable[..., None]]
-    update: ClassVar[Callable[..., None]]
+    update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
 
     @property
@@ -465,7 +465,9 @@ def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], F
     tree = ast.parse(text).body[0]
     assert isinstance(tree, ast.FunctionDef)
     body = [one for one in tree.body if not _is_docstring(one)]
-    names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)})
+    assigned = (one for one in ast.walk(tree) if isinstance(one, ast.Name))
+    local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
+    names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)}, local)
     plain = names.visit(ast.Module(body, []))
     return ast.fix_missing_locations(plain).body, names.found
 

@@ -13,7 +13,7 @@ comparisons, conditional expressions, `max`, `min`, `abs`, `exp`, `log` and `sqr
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from penchant.errors import DataError
 
@@ -256,10 +256,17 @@ class Names(ast.NodeTransformer):
         For each record (s, e, psi, c) the prefix of the variables that replace its fields.
     indexed
         Index expressions that come first in every subscript of an array, by its new name.
+    local
+        Variables of the function itself, which get a prefix too: the loop has others of its own.
     """
 
-    def __init__(self, prefixes: Mapping[str, str], indexed: Mapping[str, tuple[str, ...]]) -> None:
-        self.prefixes, self.indexed = prefixes, indexed
+    def __init__(
+        self,
+        prefixes: Mapping[str, str],
+        indexed: Mapping[str, tuple[str, ...]],
+        local: Collection[str],
+    ) -> None:
+        self.prefixes, self.indexed, self.local = prefixes, indexed, local
         self.found: dict[str, dict[str, None]] = {name: {} for name in prefixes}
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
@@ -276,8 +283,8 @@ class Names(ast.NodeTransformer):
         return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Leave a plain variable as it is."""
-        return node
+        """Put a prefix before a variable of the function; leave the name of another function."""
+        return ast.Name(f"v_{node.id}", node.ctx) if node.id in self.local else node
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         """Put the index of the lane, or of the row, before the others."""

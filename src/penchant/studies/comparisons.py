@@ -14,7 +14,8 @@ from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import GroupComparison, adjusted_p_values
+from penchant.population.group_comparison import GroupComparison
+from penchant.population.group_tests import adjusted_p_values, t_test
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.quadrature import QUADRATURE
@@ -37,7 +38,7 @@ from penchant.studies.groups import (
 )
 from penchant.studies.plan import CATEGORIES, Plan
 from penchant.studies.read import StudyData
-from penchant.tails import normal_isf, t_isf, t_sf
+from penchant.tails import normal_isf
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
 
@@ -284,10 +285,8 @@ def paired_difference(
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)
-    half = float(t_isf((1 - level) / 2, n - 1)) * error
-    t = mean / error
-    p = float(2 * t_sf(abs(t), n - 1))
-    ends = (mean - half, mean + half)
+    found = t_test(np.array([mean]), np.array([error]), n - 1.0, level)
+    p = float(found.p_value[0])
     return PairedDifference(
         first,
         second,
@@ -295,8 +294,9 @@ def paired_difference(
         n,
         mean,
         error,
-        *ends,
-        t,
+        float(found.low[0]),
+        float(found.high[0]),
+        float(found.statistic[0]),
         n - 1.0,
         p,
         p,

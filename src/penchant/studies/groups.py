@@ -28,7 +28,8 @@ from penchant._typing import BoolVector, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.natural import Natural
 from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import Difference, adjusted_p_values, welch_anova
+from penchant.population.group_comparison import Difference
+from penchant.population.group_tests import adjusted_p_values, welch_anova
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.rank_tests import rank_test
@@ -511,38 +512,25 @@ def _difference(
     j: int,
     places: Sequence[Matrix],
 ) -> GroupDifference:
+    # Means, and ratios where logarithms are compared, are shown in the parameter's own units.
     is_log = found.name.startswith(LOG)
     means = [float(population.estimate[j]) for population in populations]
-    ends = (found.difference, found.low, found.high)
+    means = [_exponential(mean) for mean in means] if is_log else means
+    ends = found.difference, found.low, found.high
+    ratios = [_exponential(end) for end in ends] if is_log else [np.nan] * 3
     ranked = rank_test(places)
+    tests = vars(found) | {"first": str(found.first), "second": str(found.second)}
     return GroupDifference(
+        **tests,
         column=factor.column,
         stratum=factor.stratum,
-        first=str(found.first),
-        second=str(found.second),
-        name=found.name,
         first_n=populations[0].n_subjects,
         second_n=populations[1].n_subjects,
-        first_mean=_exponential(means[0]) if is_log else means[0],
-        second_mean=_exponential(means[1]) if is_log else means[1],
-        difference=found.difference,
-        standard_error=found.standard_error,
-        low=found.low,
-        high=found.high,
-        **dict(
-            zip(
-                ("ratio", "ratio_low", "ratio_high"),
-                map(_exponential, ends) if is_log else (np.nan,) * 3,
-                strict=True,
-            )
-        ),
-        hedges_g=found.hedges_g,
-        hedges_g_low=found.hedges_g_low,
-        hedges_g_high=found.hedges_g_high,
-        statistic=found.statistic,
-        degrees_of_freedom=found.degrees_of_freedom,
-        p_value=found.p_value,
-        adjusted_p_value=np.nan,
+        first_mean=means[0],
+        second_mean=means[1],
+        ratio=ratios[0],
+        ratio_low=ratios[1],
+        ratio_high=ratios[2],
         first_ranked=ranked.n[0],
         second_ranked=ranked.n[1],
         superiority=ranked.superiority,

@@ -32,7 +32,7 @@ from penchant.output import (
     make_frame,
     to_json_numbers,
 )
-from penchant.population.group_comparison import adjusted_p_values
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
 from penchant.tails import chi_square_sf, t_isf, t_sf
 

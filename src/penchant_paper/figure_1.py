@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penchant import Choices, Landscape, grid
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import Landscape, grid, landscape_a, landscape_b
-from penchant.choices import Choices
-from penchant.paper.published import GRID, Claim, Part
+from penchant.paper import landscape_a, landscape_b
 from penchant.softmax.probabilities import log_probabilities
+from penchant_paper.published import GRID, Claim, Part
 
 THETAS = (0.5, 1.0, 2.0, 4.0)  # the figure prints none
 SLOPE_STEP = 1e-5  # of utility: central differences there are exact to about ten digits
@@ -46,7 +46,7 @@ def figure_1() -> Figure1:
 
     Examples
     --------
-    >>> from penchant.paper.figure_1 import figure_1
+    >>> from penchant_paper.figure_1 import figure_1
     >>> [claim.verdict for claim in figure_1().claims]
     ['holds', 'holds']
     """
@@ -139,7 +139,7 @@ def experiment() -> Experiment:
 
     Examples
     --------
-    >>> from penchant.paper.figure_1 import experiment
+    >>> from penchant_paper.figure_1 import experiment
     >>> {claim.verdict for claim in experiment().claims}
     {'cannot be told from the paper'}
     """

@@ -17,11 +17,11 @@ from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import new_folder
 from penchant.files.output import write_json, write_table, write_text
 from penchant.output import format_number
-from penchant.paper.figures import reproduction_figure
-from penchant.paper.published import Claim
-from penchant.paper.reproduction import Reproduction, Result
 from penchant.report.page import Block, DataTable, Drawing, Paragraph, Section, page
 from penchant.report.study_figures import Drawn
+from penchant_paper.figures import reproduction_figure
+from penchant_paper.published import Claim
+from penchant_paper.reproduction import Reproduction, Result
 
 MAX_ROWS_PRINTED = 30  # rows beyond which a table is in its file only
 MET = {True: "met", False: "not met", None: "open"}

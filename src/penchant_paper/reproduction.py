@@ -11,19 +11,19 @@ import numpy as np
 
 from penchant.arguments import check_threads
 from penchant.errors import DataError, argument, closest_match_hint
-from penchant.paper.figure_1 import experiment, figure_1
-from penchant.paper.figure_2_3 import figure_2, figure_3
-from penchant.paper.figure_4_5_6 import (
+from penchant_paper.figure_1 import experiment, figure_1
+from penchant_paper.figure_2_3 import figure_2, figure_3
+from penchant_paper.figure_4_5_6 import (
     EstimablePlays,
     estimable_plays,
     figure_4,
     figure_5,
     figure_6,
 )
-from penchant.paper.published import PAPER_REPLICATES, SOFTMAX_DECISIONS, VERDICTS, Claim
-from penchant.paper.simulated_study import simulated_study
-from penchant.paper.statements import conclusion, theorem_1
-from penchant.paper.tables import tables
+from penchant_paper.published import PAPER_REPLICATES, SOFTMAX_DECISIONS, VERDICTS, Claim
+from penchant_paper.simulated_study import simulated_study
+from penchant_paper.statements import conclusion, theorem_1
+from penchant_paper.tables import tables
 
 MIN_REPLICATES = 10  # replicates: bands are percentiles
 QUICK_REPLICATES, QUICK_DECISIONS, QUICK_SHARE = 20, 150, 0.05
@@ -190,7 +190,7 @@ def reproduce(
 
     Examples
     --------
-    >>> from penchant.paper.reproduction import reproduce
+    >>> from penchant_paper.reproduction import reproduce
     >>> found = reproduce(["figure-1", "landscapes"])
     >>> {verdict: count for verdict, count in found.counts().items() if count}
     {'holds': 2, 'cannot be told from the paper': 2}

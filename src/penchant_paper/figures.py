@@ -22,17 +22,17 @@ from penchant.figures import (
 )
 from penchant.figures.labels import FONT_SIZE, format_log_axis
 from penchant.figures.style import add_heading, add_legend, raise_titles_above_artists, style_axes
-from penchant.paper.ensembles import HALF_WIDTHS, Convergence
-from penchant.paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1
-from penchant.paper.figure_2_3 import SoftmaxFigure
-from penchant.paper.figure_4_5_6 import UCLFigure
-from penchant.paper.plays import ExactEstimates, Stopped
-from penchant.paper.published import NOMINALS, SIMULATION_NOISE_VARIANCE, UCLSetting
-from penchant.paper.reproduction import Result
-from penchant.paper.simulated_study import TRUTH, SimulatedStudy, prior_variances
-from penchant.paper.statements import Conclusion, PriorErrors, Theorem1
-from penchant.paper.tables import PaperTables
 from penchant.report.study_figures import Drawn
+from penchant_paper.ensembles import HALF_WIDTHS, Convergence
+from penchant_paper.figure_1 import CURSOR, SELECTED, Experiment, Figure1
+from penchant_paper.figure_2_3 import SoftmaxFigure
+from penchant_paper.figure_4_5_6 import UCLFigure
+from penchant_paper.plays import ExactEstimates, Stopped
+from penchant_paper.published import NOMINALS, SIMULATION_NOISE_VARIANCE, UCLSetting
+from penchant_paper.reproduction import Result
+from penchant_paper.simulated_study import TRUTH, SimulatedStudy, prior_variances
+from penchant_paper.statements import Conclusion, PriorErrors, Theorem1
+from penchant_paper.tables import PaperTables
 
 FIRST_DECISION_DRAWN = 10  # decisions from which on bands are drawn: before, they leave every axis
 MISSING_PANEL_DECISIONS = 40  # decisions of the panel that counts missing estimates

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from penchant import Episode
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
-from penchant.paper.ensembles import (
+from penchant_paper.ensembles import (
     HALF_WIDTHS,
     Convergence,
     Ensemble,
@@ -18,7 +18,7 @@ from penchant.paper.ensembles import (
     convergence,
     fit_prefixes,
 )
-from penchant.paper.plays import (
+from penchant_paper.plays import (
     ExactEstimates,
     LongerPlays,
     NominalComparison,
@@ -32,7 +32,7 @@ from penchant.paper.plays import (
     longer_plays,
     played,
 )
-from penchant.paper.published import (
+from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     FIGURE_4,
     FIGURE_5,
@@ -48,7 +48,7 @@ from penchant.paper.published import (
     median_of,
     share_of,
 )
-from penchant.paper.simulated_study import Growth, growth_words, regret_growth
+from penchant_paper.simulated_study import Growth, growth_words, regret_growth
 
 MAX_RELATIVE_ERROR_OF_MEAN = 0.2  # relative error of a mean that has converged
 MAX_CHANGE_BY_NOMINAL_POINT = (

@@ -13,14 +13,14 @@ from itertools import product
 
 import numpy as np
 
+from penchant import UCL, GaussianNoise, compare_groups, fit_linearized, grid, simulate
 from penchant._typing import Matrix, Vector
-from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.errors import PenchantWarning
-from penchant.inference.linearized import fit_linearized
-from penchant.models.simulate import simulate
-from penchant.models.spatial.ucl import UCL
 from penchant.output import progress
-from penchant.paper.published import (
+from penchant.paper import back_map, landscape_a
+from penchant.population.group_comparison import Difference
+from penchant.results import PopulationEstimate
+from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     EXPERIMENT_NOISE_VARIANCE,
     GRID,
@@ -34,10 +34,6 @@ from penchant.paper.published import (
     median_of,
     rounding,
 )
-from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import Difference
-from penchant.population.meta_analysis import PopulationEstimate
-from penchant.population.pool import back_map
 
 TRUE_VARIANCES = (1.0, 10.0, 100.0, 1e3, 3.3e5)
 DECISION_NOISE, PRIOR_MEAN = 8.0, 60.0
@@ -181,7 +177,7 @@ def mapped_back(category: Category) -> MappedBack:
 
     Examples
     --------
-    >>> from penchant.paper.published import TABLES
+    >>> from penchant_paper.published import TABLES
     >>> mapped_back(TABLES[0]).natural.round(2)
     array([ 2.78, 15.5 ,  4.54])
     """

@@ -19,15 +19,14 @@ from functools import partial
 
 import numpy as np
 
+from penchant import Choices, Estimate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.choices import Choices
 from penchant.output import progress
-from penchant.paper.published import PAPER_LEVEL
-from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import MAX_NEWTON_STEPS, WEAK_CONDITION, fit_choices
 from penchant.softmax.fit_each import Grouping, fit_batch, fit_each_choices, proven_maxima
 from penchant.softmax.likelihood import available_threads
 from penchant.tails import normal_isf
+from penchant_paper.published import PAPER_LEVEL
 
 FINITE = ("converged", "weakly identified")
 
@@ -99,7 +98,7 @@ def fit_prefixes(
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.paper.ensembles import fit_prefixes
+    >>> from penchant_paper.ensembles import fit_prefixes
     >>> x = np.random.default_rng(0).normal(size=(5, 40, 4, 1))
     >>> found = fit_prefixes(x, x[..., 0].argmax(axis=2), what="Example")
     >>> found.missing[[0, -1]]                            # always the largest: separated

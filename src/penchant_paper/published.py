@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from penchant import RewardPrior
 from penchant._typing import Vector
-from penchant.bandit.beliefs import RewardPrior
 
 PAPER_REPLICATES = 100  # of each simulation
 SOFTMAX_DECISIONS = 300  # of Figures 2 and 3
@@ -233,7 +233,7 @@ class Measured:
 
     Examples
     --------
-    >>> from penchant.paper.published import Measured
+    >>> from penchant_paper.published import Measured
     >>> [Measured(1.02, error, low=0.8, high=1.2).met for error in (0.04, 0.1)]
     [True, None]
     >>> Measured(0.62, 0.04, low=0.8, high=1.2).met
@@ -296,7 +296,7 @@ class Claim:
 
     Examples
     --------
-    >>> from penchant.paper.published import Claim, Measured
+    >>> from penchant_paper.published import Claim, Measured
     >>> claim = Claim("Section V.A", "It converges.", {"mean": True, "spread": False}, "It does.")
     >>> claim.verdict
     'holds in part'

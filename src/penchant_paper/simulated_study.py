@@ -23,24 +23,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import stats
 
+from penchant import UCL, Episode, Estimate, GaussianNoise, Landscape, grid, simulate, study
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import (
-    GaussianNoise,
-    Landscape,
-    cumulative_regret,
-    grid,
-    landscape_a,
-    landscape_b,
-)
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
-from penchant.models.simulate import simulate
-from penchant.models.spatial.ucl import UCL
 from penchant.output import progress
-from penchant.paper.ensembles import Ensemble, fitted
-from penchant.paper.plays import model_of, natural_truth
-from penchant.paper.published import (
+from penchant.paper import landscape_a, landscape_b
+from penchant.population.group_comparison import Difference
+from penchant.results import GroupComparison, Study, StudyData, cumulative_regret, growth_orders
+from penchant.studies.comparisons import LinearizedGroup
+from penchant.studies.findings import Findings
+from penchant_paper.ensembles import Ensemble, fitted
+from penchant_paper.plays import model_of, natural_truth
+from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     EXPERIMENT_NOISE_VARIANCE,
     GRID,
@@ -56,14 +51,7 @@ from penchant.paper.published import (
     ValueWithError,
     share_of,
 )
-from penchant.paper.tables import model_of_high
-from penchant.population.group_comparison import Difference, GroupComparison
-from penchant.population.regret_growth import growth_orders
-from penchant.report.study import Study, study
-from penchant.softmax.estimate import Estimate
-from penchant.studies.comparisons import LinearizedGroup
-from penchant.studies.findings import Findings
-from penchant.studies.read import StudyData
+from penchant_paper.tables import model_of_high
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,19 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize
 
+from penchant import UCL, Episode, GaussianNoise, grid, simulate
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, grid, landscape_a
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
 from penchant.inference.profile.profiles import Problem
-from penchant.models.simulate import simulate
-from penchant.models.spatial.ucl import UCL
 from penchant.output import progress
-from penchant.paper.ensembles import FINITE, Ensemble, fitted, joined
-from penchant.paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
+from penchant.paper import landscape_a
 from penchant.softmax.fit import fit_choices
 from penchant.softmax.probabilities import decision_log_likelihoods
+from penchant_paper.ensembles import FINITE, Ensemble, fitted, joined
+from penchant_paper.published import GRID, SIMULATION_NOISE_VARIANCE, UCLSetting
 
 
 def model_of(setting: UCLSetting) -> UCL:
@@ -313,7 +311,7 @@ def bfgs_stops(x: Matrix, chosen: IntVector, at: Sequence[int]) -> Stopped:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.paper.plays import bfgs_stops
+    >>> from penchant_paper.plays import bfgs_stops
     >>> x = np.array([[[[1.0], [0.0]]] * 3])
     >>> found = bfgs_stops(x, np.zeros((1, 3), dtype=int), [3])     # always the first: separated
     >>> found.success, found.theta > 10

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from penchant import Choices
 from penchant._typing import Matrix, Vector
-from penchant.choices import Choices
-from penchant.paper.ensembles import (
+from penchant.softmax.fit_each import fit_each_choices
+from penchant_paper.ensembles import (
     FINITE,
     HALF_WIDTHS,
     Convergence,
@@ -26,7 +27,7 @@ from penchant.paper.ensembles import (
     fit_prefixes,
     sampled,
 )
-from penchant.paper.published import (
+from penchant_paper.published import (
     FIGURE_2,
     FIGURE_3,
     PAPER_LEVEL,
@@ -41,7 +42,6 @@ from penchant.paper.published import (
     quantile_of,
     share_of,
 )
-from penchant.softmax.fit_each import fit_each_choices
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ def asymptotics(explanatory: Matrix, theta: Vector) -> Asymptotics:
     Examples
     --------
     >>> import numpy as np
-    >>> from penchant.paper.figure_2_3 import asymptotics
+    >>> from penchant_paper.figure_2_3 import asymptotics
     >>> found = asymptotics(np.array([[[1.0], [0.0]], [[1.0], [0.0]]]), np.zeros(1))
     >>> found.standard_errors.ravel() ** -2          # each decision adds p (1 - p)
     array([0.25, 0.5 ])

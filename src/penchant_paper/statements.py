@@ -20,19 +20,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from penchant import (
+    UCL,
+    Choices,
+    Episode,
+    GaussianNoise,
+    Landscape,
+    RewardPrior,
+    grid,
+    live,
+    simulate,
+)
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.bandit.beliefs import RewardPrior
-from penchant.bandit.episode import Episode
-from penchant.bandit.landscape import GaussianNoise, Landscape, grid, landscape_a, landscape_b
-from penchant.choices import Choices
 from penchant.inference.linearized import BackMap, linearized_choices, nominal_point
-from penchant.inference.live import Live, live
 from penchant.inference.profile.profiles import Problem
-from penchant.models.simulate import simulate
-from penchant.models.spatial.ucl import UCL
-from penchant.paper.ensembles import ensembles
-from penchant.paper.plays import linearized_ensembles, model_of, natural_truth, played
-from penchant.paper.published import (
+from penchant.paper import landscape_a, landscape_b
+from penchant.results import Live
+from penchant.softmax.fit import fit_choices
+from penchant.softmax.probabilities import decision_log_likelihoods
+from penchant_paper.ensembles import ensembles
+from penchant_paper.plays import linearized_ensembles, model_of, natural_truth, played
+from penchant_paper.published import (
     EXPERIMENT_DECISIONS,
     FIGURE_4,
     FIGURE_5,
@@ -49,8 +57,6 @@ from penchant.paper.published import (
     median_of,
     share_of,
 )
-from penchant.softmax.fit import fit_choices
-from penchant.softmax.probabilities import decision_log_likelihoods
 
 DECISIONS, OPTIONS = 40, 3
 TRUTH = np.array([1.0, -0.5])
