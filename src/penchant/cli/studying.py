@@ -33,7 +33,7 @@ from penchant.cli.tables import (
     open_raw,
     read_as,
 )
-from penchant.cli.wording import error_words, in_options, results_in_options
+from penchant.cli.wording import error_words, in_options
 from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
 from penchant.errors import DataError, NotWrittenError, marked
@@ -391,8 +391,7 @@ def _write(
     kept: Kept,
 ) -> int:
     begun = time.perf_counter()
-    found = results_in_options(found)
-    said = in_short(found)
+    said = list(map(in_options, in_short(found)))
     try:
         report = found.write(
             folder.path,
@@ -400,6 +399,7 @@ def _write(
             command=command,
             figures=kept.figures,
             overwrite=True,
+            words=in_options,
         )
         found.timings["tables, figures, report"] = time.perf_counter() - begun
         _write_timings(found, folder)

@@ -37,6 +37,7 @@ PHRASES: Mapping[str, str] = {
     "kind": "--model",
     "name": "--example",
     "parameter_prior": "--prior",
+    "Pass one label per decision": "Name its column with --subject",
     "path": "FILE",
     "re-linearise or use the exact fit": "linearise about another prior, or leave --linearized out",
     "Re-linearise with relinearize, or use the exact fit": (
@@ -50,7 +51,7 @@ PHRASES: Mapping[str, str] = {
     "use ExpectedUtility, or ProspectValue(losses=False)": (
         "use --model expected-utility, or --settings losses=false"
     ),
-    "widen the range, or hold it fixed": "or hold it fixed ({})",
+    "widen the range, or hold it fixed": "or hold it fixed (--settings, or --length-scale)",
     "With a table, ": "",
     " of `read`": "",
     " to `read`": "",

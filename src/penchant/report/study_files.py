@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
@@ -10,7 +11,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from penchant.errors import DataError, argument
+from penchant.errors import DataError, argument, in_python
 from penchant.figures import inline_svg, save
 from penchant.figures.style import panel_view_boxes
 from penchant.files.atomic import locked
@@ -161,6 +162,7 @@ def write_study(
     command: str | None = None,
     figures: Figures = "both",
     overwrite: bool = False,
+    words: Callable[[str], str] = in_python,
 ) -> Path:
     """Write the tables, the figures and the report of a study; see `Study.write`."""
     place = Path(folder).expanduser()
@@ -176,7 +178,7 @@ def write_study(
     drawings = [
         _write_figure(one, place / "figures", figures == "both", overwrite) for one in drawn
     ]
-    text = study_page(study, drawings, title=title, command=command)
+    text = study_page(study, drawings, title=title, command=command, words=words)
     write_text(place / REPORT, text, overwrite=overwrite)
     return place / REPORT
 

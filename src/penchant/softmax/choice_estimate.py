@@ -334,7 +334,7 @@ class ChoiceSource(EstimateSource):
             raise DataError(
                 f"{argument('cluster')} must be given where the choices have no "
                 "subject; got None. "
-                "Pass one label per decision."
+                f"{argument('Pass one label per decision')}."
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)

@@ -300,12 +300,10 @@ def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) ->
         ends = [
             h for h in held if not any(h.startswith(f"{s.name} = ") for s, _, x in reached if x)
         ]
-        of_length = all(h.startswith("length_scale") for h in ends)
-        fixed = argument("length_scale" if of_length else "settings")
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_interval_advice()}, "
-            + argument("widen the range, or hold it fixed", fixed)
+            + argument("widen the range, or hold it fixed")
             + "."
         )
     else:
