@@ -211,7 +211,6 @@ def test_the_methods_say_nothing_of_what_was_not_done_and_speak_the_language_of_
     assert "parameter_prior=ScaledPrior()" in in_short(mixed)[1]
     assert "--" not in " ".join(in_short(mixed))
     assert "--prior weak" in in_options(in_short(mixed)[1])
-        assert "--prior weak" in in_short(mixed)[1]
 
 
 def test_the_report_asks_whether_the_groups_differ(mixed):

@@ -51,7 +51,8 @@ PHRASES: Mapping[str, str] = {
     "use ExpectedUtility, or ProspectValue(losses=False)": (
         "use --model expected-utility, or --settings losses=false"
     ),
-    "widen the range, or hold it fixed": "or hold it fixed (--settings, or --length-scale)",
+    "widen the range, or hold it fixed": "or hold it fixed (--settings)",
+    "widen the range, or hold it fixed{}": "or hold it fixed (--length-scale)",
     "With a table, ": "",
     " of `read`": "",
     " to `read`": "",

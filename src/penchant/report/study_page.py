@@ -239,7 +239,7 @@ def _failures(study: Findings) -> list[Block]:
             status,
             str(len(places)),
             format_list(str(table["subject"][i]) for i in places),
-            _advised(study, str(table["message"][places[0]])),
+            _advised(study, table["message"][places[0]]),
         ]
         for (estimator, status), places in kinds.items()
     ]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import argument, profile_interval_advice
+from penchant.errors import Code, argument, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
 from penchant.inference.profile.profiles import Evaluation, Profiles
@@ -303,7 +303,11 @@ def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) ->
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_interval_advice()}, "
-            + argument("widen the range, or hold it fixed")
+            + (
+                argument("widen the range, or hold it fixed{}", Code(""))
+                if all(h.startswith("length_scale") for h in ends)
+                else argument("widen the range, or hold it fixed")
+            )
             + "."
         )
     else:
