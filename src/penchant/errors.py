@@ -19,6 +19,7 @@ __all__ = [
     "NotIdentifiedError",
     "NotWrittenError",
     "PenchantWarning",
+    "SchemaQuestions",
     "SeparationError",
 ]
 
@@ -187,6 +188,23 @@ class DataError(ValueError):
         if source:
             subject = f"{source}: {_marked_name(subject)}"
         return DataError(subject, change(self.rule), **texts)
+
+
+class SchemaQuestions(DataError):
+    """A table leaves something open that its reader has to say.
+
+    Attributes
+    ----------
+    draft
+        The `Schema` as far as it is certain.
+    questions
+        All that is open, each with the role that settles it, a text and possible answers.
+    """
+
+    def __init__(self, message: str, *, draft: Any, questions: Iterable[Any]) -> None:
+        super().__init__(message)
+        self.draft = draft
+        self.questions = tuple(questions)
 
 
 class NotWrittenError(DataError):

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class CambridgeGamble(LinearModel):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'probability_distortion': 1.4, 'colour_bias': 0.5}
     """
+
+    in_brief: ClassVar[str] = "stakes that are shown in turn; colours"
 
     part: Literal["stakes", "colours"] = "stakes"
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -158,6 +158,8 @@ class HyperbolicDiscounting(_OneRate):
     [[50.0], [12.9]]
     """
 
+    in_brief: ClassVar[str] = "A / (1 + k D)"
+
     rates: tuple[float, float] = RATES
 
     def fill(self, prepared: Prepared, pairs: Pairs, x: Matrix, slopes: Matrix) -> None:
@@ -190,6 +192,8 @@ class ExponentialDiscounting(_OneRate):
     rates
         Range of k in which to search, per unit of delay.
     """
+
+    in_brief: ClassVar[str] = "A exp(-k D)"
 
     rates: tuple[float, float] = RATES
 
@@ -232,6 +236,8 @@ class QuasiHyperbolicDiscounting(StaticModel):
     rates
         Range of k in which to search, per unit of delay; delta = exp(-k).
     """
+
+    in_brief: ClassVar[str] = "present bias"
 
     rates: tuple[float, float] = RATES
 
@@ -283,6 +289,8 @@ class ConstantSensitivityDiscounting(StaticModel):
     sensitivities
         Range of s.
     """
+
+    in_brief: ClassVar[str] = "A exp(-(k D)^s)"
 
     rates: tuple[float, float] = RATES
     sensitivities: tuple[float, float] = (0.05, 5.0)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class ExpectedUtility(StaticModel):
     [3.0, 2.5]
     """
 
+    in_brief: ClassVar[str] = "gambles by expected utility"
+
     attributes = ("outcome", "probability")
     weights = ("inverse_temperature",)
     positive = ("inverse_temperature",)
@@ -133,6 +135,8 @@ class ProspectValue(StaticModel):
     >>> pn.models.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
     [[2.0, -1.5], [0.0, 0.0]]
     """
+
+    in_brief: ClassVar[str] = "gambles by prospect value"
 
     weighting: Literal["none", "prelec", "tversky-kahneman"] = "none"
     losses: bool = True
@@ -233,6 +237,8 @@ class MeanVariance(LinearModel):
     >>> pn.models.MeanVariance().explanatory(decisions)[0].tolist()
     [[9.0, 0.0], [12.5, 156.25]]
     """
+
+    in_brief: ClassVar[str] = "gambles by mean and variance"
 
     attributes = ("outcome", "probability")
     weights = ("inverse_temperature", "variance_weight")

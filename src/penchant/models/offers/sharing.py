@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -54,6 +54,8 @@ class Inequity(ColumnModel):
     >>> (pn.models.Inequity().explanatory(decisions)[0] + 0.0).tolist()
     [[8.0, 0.0, -6.0], [5.0, -4.0, 0.0]]
     """
+
+    in_brief: ClassVar[str] = "envy and guilt (Fehr-Schmidt, ERC)"
 
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
@@ -137,6 +139,8 @@ class Ultimatum(StaticModel):
     >>> (pn.models.Ultimatum().explanatory(decisions)[:, 1] + 0.0).round(3).tolist()
     [[5.0, -4.0, 0.0], [16.0, 0.0, -5.833]]
     """
+
+    in_brief: ClassVar[str] = "accept or reject, norms learnt"
 
     norm: Literal["bayes", "delta"] = "bayes"
     first: float = 10.0
