@@ -34,6 +34,7 @@ from penchant.cli.tables import (
     open_raw,
     other_groups,
     read_as,
+    read_rows,
     typed_again,
     worth_command,
 )
@@ -48,7 +49,6 @@ from penchant.models.model import Declared
 from penchant.models.record import doubts_of
 from penchant.output import format_count
 from penchant.reading.asked import FEW
-from penchant.reading.read import reading_of
 from penchant.reading.tasks import task_named
 from penchant.softmax.estimates import Estimates
 from penchant.tables.reading import TITLES, Reading
@@ -159,7 +159,7 @@ def _after_choices(file: str, data: Data, history: History) -> _Following:
     command = command_typed(file, None, typed)
     try:
         asked = asked_of(data, History(), "choices")
-        reading = reading_of(open_raw(file, data), asked, where=data.where, kind="choices")
+        reading = read_rows(open_raw(file, data), asked, data, "choices")
     except DataError:  # a table of numbers that was described by other options
         return _Following(command, None)
     groups = groups_command(file, reading, None, typed)

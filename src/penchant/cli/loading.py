@@ -13,8 +13,7 @@ import pyarrow.compute as pc
 from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
-from penchant.cli.tables import asked_of, opened, read_as
-from penchant.cli.wording import in_options
+from penchant.cli.tables import asked_of, open_raw, opened, read_as
 from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.files.folder import Raw
@@ -56,6 +55,8 @@ def load_choices(
         )
     if data.example is not None:
         return _example(data.example, data, terms)
+    if data.schema is not None:
+        return _experiment(open_raw(file, data), data, by_subject)
     raw, clean = opened(file, data)
     table = clean.table
     if _is_experiment(table, data, terms, clean.own) or _is_read_so(clean, data, terms):
