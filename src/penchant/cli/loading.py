@@ -14,6 +14,7 @@ from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
 from penchant.cli.tables import asked_of, open_raw, opened, read_as
+from penchant.cli.wording import in_options
 from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.files.folder import Raw
