@@ -35,7 +35,6 @@ from penchant.errors import (
     PenchantWarning,
     argument,
     closest_match_hint,
-    either,
     linearisation_advice,
 )
 from penchant.inference.fit import fit_model
@@ -437,11 +436,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
 def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} "
-            + either(
-                "Re-linearise with relinearize, or use the exact fit.",
-                "Linearise about another prior, or leave --linearized out.",
-            ),
+            f"{said} " + f"{argument('Re-linearise with relinearize, or use the exact fit')}.",
             "linearisation",
         ),
         stacklevel=4,

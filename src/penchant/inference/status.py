@@ -19,7 +19,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import either, prior_advice, profile_interval_advice
+from penchant.errors import prior_advice, prior_argument, profile_interval_advice
 from penchant.inference.identifiability import (
     divergence_message,
     few_decisions_note,
@@ -418,11 +418,11 @@ def with_advice(message: str, model: Any, diagnostics: Diagnostics) -> str:
     known = Declared(model).unidentified
     alone = [_single_weight(direction) for direction in diagnostics.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
-    of_variables = either(
-        r"Drop a variable(, interact \S+ with the options)?, give",
-        r"Drop a variable(, use --interact \S+)?, use",
+    return re.sub(
+        rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
+        f"{own}Else use {prior_argument()}" if own else f"Use {prior_argument()}",
+        message,
     )
-    return re.sub(of_variables, f"{own}Else use" if own else "Use", message)
 
 
 def _single_weight(direction: Any) -> str | None:

@@ -25,7 +25,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, executed_history
 from penchant.choices import Choices
-from penchant.errors import DataError, either
+from penchant.errors import Code, DataError, argument
 from penchant.models.learning._kernels import last_choice
 from penchant.models.learning._lines import (
     CHOSEN,
@@ -127,11 +127,7 @@ class Record:
                 raise DataError(
                     f"{role} must hold {name!r} for this model; got "
                     f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
-                    + either(
-                        f'Give Episode(..., {role}={{"{name}": ...}}).',
-                        "Name the task of the table with --task; penchant models --task NAME says "
-                        "its columns.",
-                    )
+                    + argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})'))
                 )
             parts.append(found[name])
         return _end_to_end(parts)
@@ -507,7 +503,7 @@ def doubts_of_start(
     rewards = rewards_of(episodes)
     if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
         return
-    free = either(f"{name}=None", f"--settings {name}=free")
+    free = argument(name, Code("None"))
     estimate = f"estimate it ({free}), or " if estimable else ""
     remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
     yield (
@@ -519,8 +515,8 @@ def doubts_of_start(
 
 def _middle(name: str, rewards: Vector) -> str:
     """How to set a value to the middle of the rewards."""
-    middle = f"{name}={(rewards.min() + rewards.max()) / 2:.3g}"
-    return f"the middle of the rewards ({either(middle, f'--settings {middle}')})"
+    middle = Code(f"{(rewards.min() + rewards.max()) / 2:.3g}")
+    return f"the middle of the rewards ({argument(name, middle)})"
 
 
 def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:
