@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special, stats
 
 import penchant as pn
+from penchant.models.model import natural_parameters
 
 TASK = pn.Landscape([0.25, 0.6, 0.45], pn.GaussianNoise(0.3))
 TWO = pn.Landscape([-0.3, 0.4], pn.GaussianNoise(0.5))
@@ -125,7 +126,7 @@ CASES = {
 def weights_and_shape(model, natural):
     """theta and psi of natural parameters, kind by kind."""
     theta, psi = np.zeros(len(model.weights)), np.zeros(len(model.shape))
-    for n in model.natural:
+    for n in natural_parameters(model):
         value = natural[n.name]
         if n.kind == "reciprocal":
             theta[n.index] = 1 / value
@@ -135,7 +136,7 @@ def weights_and_shape(model, natural):
             theta[n.index] = np.log(n.scale / value - 1)
         elif n.kind == "shape":
             psi[n.index] = (value / n.scale) ** (1 / n.power)
-    for n in model.natural:
+    for n in natural_parameters(model):
         if n.kind == "ratio":
             theta[n.index] = natural[n.name] * theta[n.other]
     return theta, psi
