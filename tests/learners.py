@@ -128,17 +128,20 @@ def weights_and_shape(model, natural):
     theta, psi = np.zeros(len(model.weights)), np.zeros(len(model.shape))
     for n in natural_parameters(model):
         value = natural[n.name]
-        if n.kind == "reciprocal":
+        scale, power = n.transform.low, n.transform.high
+        if n.is_shape:
+            psi[n.index] = (
+                value if n.transform.name == "identity" else (value / scale) ** (1 / power)
+            )
+        elif n.is_reciprocal:
             theta[n.index] = 1 / value
-        elif n.kind == "weight":
+        elif n.is_weight:
             theta[n.index] = value
-        elif n.kind == "share":
-            theta[n.index] = np.log(n.scale / value - 1)
-        elif n.kind == "shape":
-            psi[n.index] = (value / n.scale) ** (1 / n.power)
+        elif n.is_share:
+            theta[n.index] = np.log(scale / value - 1)
     for n in natural_parameters(model):
-        if n.kind == "ratio":
-            theta[n.index] = natural[n.name] * theta[n.other]
+        if n.is_ratio:
+            theta[n.index] = natural[n.name] * theta[n.over_indices[0]]
     return theta, psi
 
 
