@@ -14,6 +14,7 @@ from penchant import datasets
 from penchant.choices import Choices
 from penchant.cli.options import Data, History, Terms
 from penchant.cli.tables import asked_of, open_raw, opened, read_as
+from penchant.cli.wording import in_options
 from penchant.cli.words import say
 from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.files.folder import Raw
@@ -66,12 +67,12 @@ def load_choices(
     if clean.program:
         say(f"File: written by {clean.program}.")
     for note in clean.notes:
-        say(f"Note: {note}.")
+        say(f"Note: {in_options(note)}.")
     try:
         return _from_wide(table, data, terms) if data.wide else _from_long(table, data, terms)
     except DataError as error:
-        words = raw.located(str(error), clean.rows.tolist())
-        raise DataError(f"{raw.name}: {words}") from None
+        rows = clean.rows.tolist()
+        raise error.changed(lambda text: raw.located(text, rows), raw.name) from None
 
 
 def _refuse_other_tables(raw: Raw, names: list[str], data: Data, terms: Terms) -> None:

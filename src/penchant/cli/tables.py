@@ -54,7 +54,7 @@ def opened(file: str | None, data: Data, reward: str | None = None) -> tuple[Raw
         given = {"subject": data.subject, "chosen": data.chosen, "reward": reward}
         return raw, cleaned(raw.table, where=data.where, given=given)
     except DataError as error:
-        raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+        raise error.changed(raw.located, raw.name) from None
 
 
 def load_play(
@@ -150,8 +150,8 @@ def in_lines(origin: TextSource, table: Any) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        located = Raw(table, ((origin, len(table)),)).located(str(error))
-        raise DataError(f"{origin.name}: {located}") from None
+        raw = Raw(table, ((origin, len(table)),))
+        raise error.changed(raw.located, origin.name) from None
 
 
 def _all_first(table: Any, offers: Any) -> list[Offers]:
@@ -365,7 +365,7 @@ def check_model_given(given: bool, file: str | None, data: Data, history: Histor
         try:
             kind = recognised(clean, asked)
         except DataError as error:
-            raise DataError(f"{raw.name}: {raw.located(str(error))}") from None
+            raise error.changed(raw.located, raw.name) from None
     if kind == "offers":
         raise DataError(
             f"--model must be given; got none, and {file} holds one-shot choices between offers. "
