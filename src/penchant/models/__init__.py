@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from penchant.models.natural import Natural as Natural
     from penchant.models.natural import Shape as Shape
     from penchant.models.offers.attributes import Attributes as Attributes
+    from penchant.models.offers.attributes import OfferModel as OfferModel
     from penchant.models.offers.cambridge import CambridgeGamble as CambridgeGamble
     from penchant.models.offers.chance import Ambiguity as Ambiguity
     from penchant.models.offers.chance import PeerInfluence as PeerInfluence
