@@ -20,6 +20,7 @@ __all__ = [
     "NotIdentifiedError",
     "NotWrittenError",
     "PenchantWarning",
+    "SchemaQuestions",
     "SeparationError",
 ]
 
@@ -29,6 +30,23 @@ MAX_NAMES_IN_FULL = 50  # more names than this would fill the screen and hide th
 
 class DataError(ValueError):
     """The data cannot be used as given; the message says where and what to do."""
+
+
+class SchemaQuestions(DataError):
+    """A table leaves something open that its reader has to say.
+
+    Attributes
+    ----------
+    draft
+        The `Schema` as far as it is certain.
+    questions
+        All that is open, each with the role that settles it, a text and possible answers.
+    """
+
+    def __init__(self, message: str, *, draft: Any, questions: Iterable[Any]) -> None:
+        super().__init__(message)
+        self.draft = draft
+        self.questions = tuple(questions)
 
 
 class NotWrittenError(DataError):

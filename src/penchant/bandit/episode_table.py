@@ -18,7 +18,6 @@ from penchant._typing import IntVector, Vector
 from penchant.bandit.episode import Episode, EventContext, read_event_context
 from penchant.bandit.landscape import check_locations
 from penchant.errors import DataError, argument, either, format_list
-from penchant.output import preserve_frame_backend
 from penchant.tables.columns import flagged
 from penchant.tables.events import Events, check_events, read_events
 from penchant.tables.frames import (
@@ -60,7 +59,6 @@ ContextColumns = str | Sequence[Any] | Mapping[str, Any]
 MAX_BLOCK_LABELS = 20
 
 
-@preserve_frame_backend
 def episodes_from_frame(
     frame: Any,
     *,

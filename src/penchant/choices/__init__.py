@@ -17,7 +17,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
 from penchant.errors import DataError, argument, closest_match_hint, either, format_list
-from penchant.output import Backend, preserve_frame_backend, single_option_notes, weight_notes
+from penchant.output import single_option_notes, weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
 from penchant.tables.layouts import (
@@ -413,7 +413,6 @@ def from_arrays(
     )
 
 
-@preserve_frame_backend
 def from_frame(
     cls: type[Choices],
     frame: Any,
@@ -485,7 +484,6 @@ def from_frame(
     return cls(**long_fields(frame, columns, weight_kind=weight_kind, missing=missing))
 
 
-@preserve_frame_backend
 def from_wide(
     cls: type[Choices],
     frame: Any,
@@ -611,7 +609,6 @@ class Choices:
     notes: tuple[str, ...] = ()
     natural: NaturalParameters | None = None
     observed: bool = True
-    _frame_kind: Backend | None = None
 
     def __post_init__(self) -> None:
         # Compiled loops need contiguous arrays; a locked view leaves the user's own array writable.

@@ -380,7 +380,7 @@ def _agent(name: str, settings: list[str], given: dict[str, Any]) -> Agent:
             if setting in SETTINGS_OF_UCL:
                 given[setting] = value
                 settings.remove(word)
-    return Agent(model=name, settings=settings, **given)  # type: ignore[arg-type]  # checked
+    return Agent(model=name, settings=settings, **given)
 
 
 def fold_labels(reading: Reading | None, column: str) -> list[Any]:
@@ -548,7 +548,7 @@ def _show(found: ModelComparison | None, groups: GroupComparison | None, written
     """Print the models and the groups, and keep what is asked for."""
     if found is None:
         assert groups is not None
-        alone = of_table(groups.table(), groups.document, lambda: groups.to_frame("pyarrow"))
+        alone = of_table(groups.table(), groups.document, groups.to_arrow)
         shown(alone, written, lambda: overview(groups))
         return
 
@@ -556,7 +556,7 @@ def _show(found: ModelComparison | None, groups: GroupComparison | None, written
         more = {} if groups is None else {"groups": groups.document()}
         return found.document() | more
 
-    result = of_table(found.table(), document, lambda: found.to_frame("pyarrow"))
+    result = of_table(found.table(), document, found.to_arrow)
     shown(result, written, lambda: overview(found))
     if groups is not None and not written.json:
         print(f"\n{groups.table().text(MAX_TABLE_WIDTH)}")

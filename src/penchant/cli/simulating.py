@@ -399,7 +399,7 @@ def run_distinguish(
             parameter_prior=weights,
             threads=judged.threads,
         )
-        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, found.to_arrow)
         shown(result, written, lambda: overview(found))
     return 0
 
@@ -460,7 +460,7 @@ def run_design(
             rng=np.random.default_rng(simulated.seed),
             threads=regained.threads,
         )
-        result = of_table(found.table(), found.document, lambda: found.to_frame("pyarrow"))
+        result = of_table(found.table(), found.document, found.to_arrow)
         shown(result, written, lambda: overview(found))
     return NONE_FOUND if found.needed is None else 0
 

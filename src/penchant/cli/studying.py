@@ -42,7 +42,8 @@ from penchant.files.text import STDIN
 from penchant.models.catalogue import entry_of
 from penchant.models.model import Declared, Model
 from penchant.models.offers.attributes import Attributes
-from penchant.output import format_count, to_json_numbers
+from penchant.output import format_count
+from penchant.records import to_json
 from penchant.report.study import PAPER, Study, study
 from penchant.report.study_files import StudyFolder
 from penchant.report.study_words import in_short
@@ -450,11 +451,7 @@ def _summary(found: Study, report: str | None, said: Sequence[str]) -> dict[str,
 
 
 def _rows(tests: Sequence[Any]) -> list[dict[str, Any]]:
-    return [{name: _cell(value) for name, value in vars(test).items()} for test in tests]
-
-
-def _cell(value: Any) -> Any:
-    return to_json_numbers(value) if isinstance(value, float) else value
+    return [{name: to_json(value) for name, value in vars(test).items()} for test in tests]
 
 
 def command_line(file: str, groups: Sequence[Any]) -> str:

@@ -29,7 +29,7 @@ from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.subject_estimates import positive
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.workflow.comparison import CRITERION_LABELS, ModelComparison
 from penchant.workflow.design import Design
 from penchant.workflow.predictive import PredictiveCheck
@@ -81,7 +81,7 @@ def _(result: Estimates) -> Any:
     return draw_estimates(result, [fit.parameters for fit in result])
 
 
-def draw_estimate(result: Estimate, parameters: Sequence[Parameter]) -> Any:
+def draw_estimate(result: Estimate, parameters: Sequence[ParameterEstimate]) -> Any:
     """Draw weights below each other, or parameters of a model on an axis each.
 
     Parameters
@@ -100,7 +100,7 @@ def draw_estimate(result: Estimate, parameters: Sequence[Parameter]) -> Any:
     return drawn
 
 
-def draw_estimates(result: Estimates, parameters: Sequence[Sequence[Parameter]]) -> Any:
+def draw_estimates(result: Estimates, parameters: Sequence[Sequence[ParameterEstimate]]) -> Any:
     """Draw all subjects with intervals, in a panel for every parameter.
 
     Parameters

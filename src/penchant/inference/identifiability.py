@@ -34,17 +34,18 @@ from penchant.inference.profile.profiles import Problem, Profiles
 from penchant.inference.search.grid import GridSource, evaluated_grids, grids_for
 from penchant.inference.search.optima import Optima, Optimum
 from penchant.inference.small_rates import SMALL_RATE, evaluate_proportional_rates
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.models.priors import DensityPrior
 from penchant.softmax import separation as separating
 from penchant.softmax.constraints import null_basis
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.separation import (
     NEGLIGIBLE_DIFFERENCE,
     UnsolvedProgramError,
     clean_direction,
-    small_difference_bound,
 )
-from penchant.softmax.solution import Solution, prepared
+from penchant.softmax.solution import Solution
+from penchant.softmax.solve import identify
 from penchant.tails import chi_square_isf, normal_isf
 
 # Eigenvalue of a scaled information matrix below which a direction carries none but rounding.
@@ -87,7 +88,7 @@ def _shape_has_prior_density(problem: Problem) -> BoolVector:
     return held
 
 
-def _has_density(problem: Problem, natural: Natural) -> bool:
+def _has_density(problem: Problem, natural: Parameter) -> bool:
     """Whether the prior has a density of a parameter, or of the weight that stands for a ratio."""
     assert isinstance(problem.prior, DensityPrior)
     names = [natural.name]
@@ -162,7 +163,7 @@ def divergence_message(profiles: Profiles, optimum: Optimum) -> str:
     return ""
 
 
-def _prior_expectations(profiles: Profiles) -> list[Natural]:
+def _prior_expectations(profiles: Profiles) -> list[Parameter]:
     """Parameters that are expectations before play; none for offers, which have no rewards."""
     named = [n for n in profiles.natural if n.is_ratio and n.name in PRIOR_EXPECTATIONS]
     if profiles.prior is not None or not named:
@@ -171,7 +172,7 @@ def _prior_expectations(profiles: Profiles) -> list[Natural]:
     return named if played else []
 
 
-def _natural_values(natural: Natural, theta: Matrix) -> Vector:
+def _natural_values(natural: Parameter, theta: Matrix) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         return natural.of_weights(theta)
 
@@ -237,8 +238,9 @@ def unpenalised_separation(
     `UnsolvedProgramError` where that could not be decided.
     """
     cone = _recession_cone(problem, penalised_rows(problem, theta))
-    _, known = prepared(choices, 1)
-    recession = separating.recession(choices, known.scale, cone=cone)
+    decisions = ChoiceDecisions(choices, 1)
+    known = identify(decisions)
+    recession = separating.recession(decisions.cone(known.scale, allowed=cone))
     if recession is None:
         return None
     direction = clean_direction(recession.direction, known)
@@ -265,22 +267,25 @@ def near_unpenalised_separation(
     there is such a direction, the information along it is next to 0.
     """
     rows = penalised_rows(problem, theta)
-    likelihood, known = prepared(choices, 1)
-    largest = np.asarray(likelihood.largest_values_and_differences)[1]
+    decisions = ChoiceDecisions(choices, 1)
+    known = identify(decisions)
+    largest = np.asarray(decisions.likelihood.largest_values_and_differences)[1]
     if not known.complete:
         return None
     free = null_basis(rows / largest, len(theta))
     if not free.shape[1]:
         return None
     along = free.T @ (information / largest / largest[:, None]) @ free
-    limit = 2 * len(theta) * float(small_difference_bound(choices, theta, largest)[0])
-    if np.linalg.eigvalsh(along)[0] > limit:
+    most = 2 * len(theta) * float(decisions.small_difference_bound(theta)[0])
+    if np.linalg.eigvalsh(along)[0] > most:
         return None
-    plain = separating.zero_small_differences(choices, known.scale, NEGLIGIBLE_DIFFERENCE)
+    limit = NEGLIGIBLE_DIFFERENCE * decisions.typical_difference(known.scale)
+    plain = decisions.with_zeros_within(limit)
     if plain is None:
         return None
     try:
-        recession = separating.recession(plain, known.scale, cone=_recession_cone(problem, rows))
+        cone = plain.cone(known.scale, allowed=_recession_cone(problem, rows))
+        recession = separating.recession(cone)
     except UnsolvedProgramError:  # only a hint is lost: the maximum is known to exist
         return None
     return None if recession is None else clean_direction(recession.direction, known)
@@ -348,7 +353,7 @@ def weakly_identified(
         if natural.is_ratio:
             for k in which[_imprecise_ratios(natural, optima, covariances, which)]:
                 found[int(k)].append(f"{natural.name} (its standard error is beyond its unit)")
-        elif natural.is_logarithmic or (natural.is_weight and natural.index in profiles.positive):
+        elif natural.is_reciprocal or (natural.is_weight and natural.index in profiles.positive):
             mine = _OpenEndCheck(profiles, natural, grids, optima, covariances, which)
             for k, words in mine.open_ends().items():
                 found[k].append(f"{natural.name} ({' and '.join(words)})")
@@ -422,7 +427,7 @@ def _weak_identification_message(said: Sequence[str]) -> str:
 
 
 def _standard_errors(
-    natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
+    natural: Parameter, optima: Optima, covariances: Matrix, which: IntVector
 ) -> Vector:
     slope = natural.slopes(optima.points.theta[which])
     d = slope.shape[1]
@@ -434,7 +439,7 @@ def _standard_errors(
 
 
 def _imprecise_ratios(
-    natural: Natural, optima: Optima, covariances: Matrix, which: IntVector
+    natural: Parameter, optima: Optima, covariances: Matrix, which: IntVector
 ) -> BoolVector:
     largest = optima.points.largest[which, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -447,7 +452,7 @@ class _OpenEndCheck:
     """Check of one positive parameter of some subjects."""
 
     profiles: Profiles
-    natural: Natural
+    natural: Parameter
     grids: GridSource
     optima: Optima
     covariances: Matrix
@@ -501,7 +506,7 @@ class _OpenEndCheck:
         if not len(some):
             return
         drops = np.full(2, DEVIANCE_DROP)
-        if self.natural.is_logarithmic:
+        if self.natural.is_reciprocal:
             drops[1] = float(chi_square_isf(0.05, 1 + self.profiles.n_shape)) / 2
         n, twice = len(some), np.tile(self.which[some], 2)
         cells = grids_for(self.grids, self.which[some])

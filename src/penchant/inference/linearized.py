@@ -44,9 +44,9 @@ from penchant.inference.search.multistart import best_optima, grid_search, newto
 from penchant.inference.search.optima import Optimum
 from penchant.inference.status import estimate_at, lacks_finite_maximum
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output import pooled_notes, preserve_frame_backend, progress
+from penchant.output import pooled_notes, progress
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
@@ -177,7 +177,6 @@ def check_coordinate(model: Model, coordinate: str) -> None:
         )
 
 
-@preserve_frame_backend
 def fit_linearized(
     episodes: Episode | Sequence[Episode],
     model: Model,
@@ -230,7 +229,6 @@ def fit_linearized(
     return found
 
 
-@preserve_frame_backend
 def fit_linearized_each(
     episodes: Sequence[Episode],
     model: Model,
@@ -556,5 +554,5 @@ def _linearized_step(problem: Problem, u: Vector, theta: Vector) -> Vector:
         return np.full(len(psi), 0.5)
     deviation = found.theta[len(theta) :] / found.theta[0]
     # Steps are cut off at 2 unconstrained units, because a linearisation holds near psi only.
-    step = deviation / problem.stretch(psi)
+    step = deviation / problem.jacobian(psi)
     return np.asarray(np.clip(step, -2.0, 2.0))

@@ -29,7 +29,7 @@ from penchant.inference.search.multistart import newton_from, separated_interval
 from penchant.inference.search.optima import Optimum, parameters_undefined_at_limits, psi_at_limits
 from penchant.models import record
 from penchant.models.model import Declared, Model, model_words, natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter, bound_table
 from penchant.models.priors import OnLinks, PopulationPrior, Prior
 from penchant.models.spatial.belief_map import BeliefMap, MapFit
 from penchant.softmax.calibrated import N_DRAWN, checked_seed, level_of_further_interval
@@ -42,7 +42,7 @@ from penchant.softmax.estimate_source import (
     Space,
 )
 from penchant.softmax.hypotheses import (
-    Parameter,
+    ParameterEstimate,
     TestResult,
     delta_method,
     fieller_interval,
@@ -141,7 +141,7 @@ class ModelSource(EstimateSource):
     def _weights_and_psi(self, found: EstimateFields) -> tuple[Vector, Vector]:
         return found.theta[: self.n_weights], found.theta[self.n_weights :]
 
-    def value_of(self, found: EstimateFields, natural: Natural) -> float:
+    def value_of(self, found: EstimateFields, natural: Parameter) -> float:
         """Value of a natural parameter; NaN where it has no estimate.
 
         It has none where its weight is at infinity, or moves with a shape parameter to a limit. A
@@ -166,7 +166,7 @@ class ModelSource(EstimateSource):
             return frozenset()
         return parameters_undefined_at_limits(self.model.shape, self.optimum)
 
-    def _standard_error(self, found: EstimateFields, natural: Natural) -> float:
+    def _standard_error(self, found: EstimateFields, natural: Parameter) -> float:
         slope = natural.gradient(*self._weights_and_psi(found))
         used = np.flatnonzero(slope)
         if len(used) == 1:
@@ -176,7 +176,7 @@ class ModelSource(EstimateSource):
 
     def parameters(
         self, found: Sequence[Estimate], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each estimate, with intervals computed together."""
         naturals = natural_parameters(self.model)
         ends = _intervals(found, naturals, level, kind, rng)
@@ -185,11 +185,11 @@ class ModelSource(EstimateSource):
         ]
 
     def _parameters(
-        self, found: EstimateFields, naturals: Sequence[Natural], low_high: Matrix
-    ) -> tuple[Parameter, ...]:
+        self, found: EstimateFields, naturals: Sequence[Parameter], low_high: Matrix
+    ) -> tuple[ParameterEstimate, ...]:
         lost = self._undefined_names
         return tuple(
-            Parameter(
+            ParameterEstimate(
                 natural.name,
                 self.value_of(found, natural),
                 float("nan") if natural.name in lost else self._standard_error(found, natural),
@@ -235,19 +235,19 @@ class ModelSource(EstimateSource):
             return _intervals(found, known, level, kind, rng, n_drawn)[:, posterior_sample]
         return _intervals(found, [known[i] for i in posterior_sample], level, kind)
 
-    def _naturals(self, space: Space) -> tuple[Natural, ...]:
+    def _naturals(self, space: Space) -> tuple[Parameter, ...]:
         if space == "parameters":
             return natural_parameters(self.model)
-        weights = (Natural(name, "weight", a) for a, name in enumerate(self.model.weights))
-        return (*weights, *(Natural(s.name, "shape", q) for q, s in enumerate(self.model.shape)))
+        weights = map(Parameter.weight, self.model.weights)
+        return bound_table((*weights, *self.model.shape), self.model.weights, self.model.shape)
 
-    def wald(self, found: EstimateFields, natural: Natural, level: float) -> tuple[float, float]:
+    def wald(self, found: EstimateFields, natural: Parameter, level: float) -> tuple[float, float]:
         """Wald interval of a natural parameter, on the scale that suits it."""
         if natural.name in self._undefined_names:
             return np.nan, np.nan
-        if natural.moved is not natural:
-            ends = np.array(self.wald(found, natural.moved, level)[::-1])
-            low, high = natural.values_at(ends, self.model.shape)
+        if natural.is_share:
+            ends = np.array(self.wald(found, natural.along, level)[::-1])
+            low, high = natural.values_at(ends)
             return float(low), float(high)
         weights, psi = self._weights_and_psi(found)
         if natural.is_ratio:
@@ -260,14 +260,14 @@ class ModelSource(EstimateSource):
         # At a limit too a shape parameter counts as it is: the curvature was measured there.
         value = natural.value(weights, psi) if natural.is_shape else self.value_of(found, natural)
         half = float(normal_isf((1 - level) / 2)) * self._standard_error(found, natural)
-        if natural.is_positive(self.model.shape) and value > 0:
+        if natural.is_positive and value > 0:
             with np.errstate(over="ignore"):
                 factor = np.exp(half / value)
             return float(value / factor), float(value * factor)
-        bounded = natural.is_curve and np.isfinite(natural.ends(self.model.shape)).all()
+        bounded = natural.is_derived and np.isfinite(natural.ends).all()
         if natural.is_shape or bounded:
             # Values beyond a linear range, such as 0 to 1, do not exist.
-            return _log_odds_interval(value, half, *natural.ends(self.model.shape))
+            return _log_odds_interval(value, half, *natural.ends)
         return value - half, value + half
 
     @cached_property
@@ -335,8 +335,8 @@ class ModelSource(EstimateSource):
             )
         ((name, value),) = asked.items()
         natural = known[name]
-        low, high = natural.ends(self.model.shape)
-        strict = natural.is_logarithmic or natural.is_open
+        low, high = natural.ends
+        strict = natural.is_reciprocal or natural.is_share
         if not (low < value < high if strict else low <= value <= high):
             raise DataError(
                 f"hypothesis must lie in {low:g}..{high:g} for {name}; got {value:g}. Correct it."
@@ -412,7 +412,7 @@ def model_source(estimate: Estimate) -> ModelSource:
     return estimate.source
 
 
-def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vector) -> list[float]:
+def profile_along(problem: Problem, natural: Parameter, values: Vector, psi: Vector) -> list[float]:
     """Profile log-likelihood at values of a path that starts from the estimate at psi."""
     found = []
     fixed = np.zeros(problem.n_shape, dtype=bool)
@@ -420,7 +420,7 @@ def profile_along(problem: Problem, natural: Natural, values: Vector, psi: Vecto
     for value in values:
         start, asked = psi.copy(), None
         if natural.is_shape:
-            natural.put(float(value), np.empty(0), start)
+            natural.set_value(float(value), np.empty(0), start)
         else:
             asked = LinearConstraint.of(natural, np.array([value]), len(problem.model.weights))
         optimum = newton_from(problem, start, fixed=fixed, constraint=asked)
@@ -455,7 +455,7 @@ def _source(estimate: Estimate) -> ModelSource:
 
 def _intervals(
     found: Sequence[Estimate],
-    naturals: Sequence[Natural],
+    naturals: Sequence[Parameter],
     level: float,
     kind: IntervalKind,
     rng: Rng = None,
@@ -468,7 +468,9 @@ def _intervals(
     return _calibrated_intervals(found, naturals, level, rng, n_drawn)
 
 
-def _wald_intervals(found: Sequence[Estimate], naturals: Sequence[Natural], level: float) -> Matrix:
+def _wald_intervals(
+    found: Sequence[Estimate], naturals: Sequence[Parameter], level: float
+) -> Matrix:
     ends = np.array([[_source(e).wald(e, n, level) for n in naturals] for e in found])
     lost = [k for k, e in enumerate(found) if e.status == "separated" and e.episodes]
     for a, natural in enumerate(naturals if lost else ()):
@@ -490,7 +492,7 @@ def _profiles_of(found: Sequence[Estimate]) -> Profiles:
     return Profiles(first.model, groups, first.prior)
 
 
-def _supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
+def _supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
     """Values of a shape parameter at which the likelihood reaches its supremum.
 
     A model of one rate may know its points of indifference; else they are searched for.
@@ -504,7 +506,7 @@ def _supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
     return ends
 
 
-def _search_supremum_intervals(found: Sequence[Estimate], natural: Natural) -> Matrix:
+def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) -> Matrix:
     profiles = _profiles_of(found)
     positions = separated_interval(
         profiles,
@@ -549,7 +551,7 @@ def _directions_of_rise(estimate: Estimate) -> Vector:
 
 
 def _profile_intervals(
-    found: Sequence[Estimate], naturals: Sequence[Natural], level: float
+    found: Sequence[Estimate], naturals: Sequence[Parameter], level: float
 ) -> Matrix:
     ends = np.full((len(found), len(naturals), 2), np.nan)
     known = _ProfiledEstimates.of(found)
@@ -561,7 +563,7 @@ def _profile_intervals(
 
 
 def _calibrated_intervals(
-    found: Sequence[Estimate], naturals: Sequence[Natural], level: float, rng: Rng, n_drawn: int
+    found: Sequence[Estimate], naturals: Sequence[Parameter], level: float, rng: Rng, n_drawn: int
 ) -> Matrix:
     seed = checked_seed(rng, n_drawn, _source(found[0]).prior is not None)
     asked = tuple(naturals), level, seed, n_drawn

@@ -25,9 +25,10 @@ from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior
 from penchant.models.spatial.map_basis import MapPrior
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.likelihood import likelihood_of
 from penchant.softmax.separation import NEGLIGIBLE_DIFFERENCE
-from penchant.softmax.solve import maximum_likelihood
+from penchant.softmax.solve import solve
 
 # Decisions of a synthetic history: with fewer most models lack a maximum, and less is compiled.
 N_DECISIONS = 48
@@ -58,7 +59,7 @@ def _compile_checks(problem: Problem) -> None:
     if problem.n_shape:
         expected_curvature_at(problem.profiles, points)
     problem.profiles.without_small_differences(points, NEGLIGIBLE_DIFFERENCE)
-    maximum_likelihood(problem.choices(psi), problem.positive, threads=1)
+    solve(ChoiceDecisions(problem.choices(psi), 1), constraints=problem.positive)
     x, chosen = problem.variables(psi), problem.chosen
     # Choice sets of different sizes take a path of their own through the compiled likelihood.
     available = np.ones(x.shape[:2], dtype=bool)

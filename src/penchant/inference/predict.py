@@ -208,11 +208,11 @@ def _cell_corners(known: OnLinks, grid: Grid) -> tuple[Matrix, Matrix]:
         shape = coordinates.shape[c.natural.index]
         u = np.asarray(shape.to_unconstrained(axis))
         between = np.asarray(shape.from_unconstrained((u[1:] + u[:-1]) / 2))
-        edges = np.sort(c.link.coordinate(c.natural.scale * between**c.natural.power))
+        edges = np.sort(c.link.inverse(c.natural.of_psi(between)))
         first = min(known.mean[a] - MAX_PRIOR_SDS * sd[a], edges[0] - sd[a])
         last = max(known.mean[a] + MAX_PRIOR_SDS * sd[a], edges[-1] + sd[a])
         edges = np.concatenate([[first], edges, [last]])
-        if c.natural.scale * c.natural.power < 0:
+        if c.natural.is_falling:
             place = len(axis) - 1 - place
         low[:, a], high[:, a] = edges[place], edges[place + 1]
     return low, high
@@ -223,9 +223,11 @@ def _proposal_factor(known: OnLinks, grid: Grid, optimum: Optimum) -> Matrix:
     shape, order = coordinates.shape, coordinates.shape_order()
     h = coordinates.from_parts(optimum.point.theta[None], optimum.point.psi[None])[:, :q]
     _, slope = coordinates.psi(h)
-    stretch = np.array([float(s.stretch(p)) for s, p in zip(shape, optimum.point.psi, strict=True)])
+    jacobian = np.array(
+        [float(s.jacobian(p)) for s, p in zip(shape, optimum.point.psi, strict=True)]
+    )
     # Curvatures are in unconstrained units, proposals in those of the link: convert.
-    own = (slope[0] / stretch)[order]
+    own = (slope[0] / jacobian)[order]
     precision = optimum.curvature[np.ix_(order, order)] * np.outer(own, own)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     values, vectors = np.linalg.eigh((precision + precision.T) / 2)

@@ -53,6 +53,7 @@ from penchant.models.model import Declared
 from penchant.models.priors import Prior
 from penchant.models.record import doubts_of
 from penchant.output import pooled_notes
+from penchant.softmax.decisions import ChoiceDecisions
 from penchant.softmax.diagnostics import Diagnostics, Status
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import WEAK_CONDITION, diagnostics_of, status_of
@@ -64,8 +65,8 @@ from penchant.softmax.separation import (
     UnsolvedProgramError,
     certified_maxima,
 )
-from penchant.softmax.solution import Solution, check_units, prepared, scaled_inverse
-from penchant.softmax.solve import has_maximum, maximum_likelihood, proven_separation
+from penchant.softmax.solution import Solution, check_units, scaled_inverse
+from penchant.softmax.solve import has_maximum, identify, proven_separation, solve
 
 # Elasticity (per cent of a weight by one per cent of psi) beyond which the weight counts as known
 # only together with psi: half-way between 0, independent, and 1, proportional.
@@ -88,15 +89,15 @@ def joint_covariances(profiles: Profiles, optima: Optima, touched: BoolVector) -
     """
     d, q, n = profiles.n_weights, profiles.n_shape, len(optima)
     information, held, drift = optima.points.information, optima.at_bound, optima.drift
-    curvature, stretch = optima.curvature, profiles.stretch(optima.points.psi)
+    curvature, jacobian = optima.curvature, profiles.jacobian(optima.points.psi)
     closed = held[:, :, None] | held[:, None, :]
     shape = pseudoinverse(np.where(closed, np.eye(q), curvature)) * ~closed
     inner = pseudoinverse(information)
     covariance = np.empty((n, d + q, d + q))
     covariance[:, :d, :d] = inner + drift @ shape @ drift.transpose(0, 2, 1)
-    mixed = drift @ shape * stretch[:, None, :]
+    mixed = drift @ shape * jacobian[:, None, :]
     covariance[:, :d, d:], covariance[:, d:, :d] = mixed, mixed.transpose(0, 2, 1)
-    covariance[:, d:, d:] = shape * stretch[:, :, None] * stretch[:, None, :]
+    covariance[:, d:, d:] = shape * jacobian[:, :, None] * jacobian[:, None, :]
     without = np.concatenate([np.zeros((n, d), dtype=bool), held], axis=1)
     without[:, profiles.positive] |= touched
     without[:, :d] |= _artefacts(profiles, optima)
@@ -119,7 +120,7 @@ def _artefacts(profiles: Profiles, optima: Optima) -> BoolVector:
     for q, one in enumerate(profiles.shape):
         if one.low > 0:
             open_end = optima.at_bound[:, q] & ((one.scale == "log") | (psi[:, q] <= one.low))
-            relative = psi[:, q] / np.broadcast_to(one.stretch(psi[:, q]), len(psi))
+            relative = psi[:, q] / np.broadcast_to(one.jacobian(psi[:, q]), len(psi))
             moves = np.abs(optima.drift[:, :, q]) * relative[:, None]
             decided |= open_end[:, None] & (moves > MIN_ELASTICITY * theta)
     return decided
@@ -243,9 +244,8 @@ def lacks_finite_maximum(profiles: Profiles, points: Evaluations) -> BoolVector:
     for k, choices, _ in _choices_at(profiles, points, doubtful, False):
         # An undecided program is no failure: the search goes on, and its end is checked again.
         with suppress(UnsolvedProgramError):
-            lost[k] = not has_maximum(
-                choices, profiles.limits, newton_certificates.identified(points, k)
-            )
+            known = newton_certificates.identified(points, k)
+            lost[k] = not has_maximum(ChoiceDecisions(choices, 1), profiles.limits, known)
     return lost
 
 
@@ -274,15 +274,16 @@ def _solve_weights(
 
     `known`: the identification, if certain; `near`: where Newton's method ended.
     """
-    found = None if known is None else proven_separation(choices, known, threads=1)
+    decisions = ChoiceDecisions(choices, 1)
+    found = None if known is None else proven_separation(decisions, known)
     if found is None:
         start = near if known is not None and np.isfinite(near).all() else None
-        found = maximum_likelihood(choices, start=start, threads=1)
+        found = solve(decisions, start=start)
     # Separated weights are infinite: -inf is not allowed, and needs the constrained solver.
     allowed = bool((found.theta[problem.profiles.positive] > 0).all())
     if found.recession is None or allowed:
         return found
-    return maximum_likelihood(choices, problem.positive, threads=1)
+    return solve(decisions, constraints=problem.positive)
 
 
 def estimates_at(
@@ -634,10 +635,11 @@ def _inner_solution(
     program is needed.
     """
     point = optimum.point
-    likelihood, identified = prepared(choices, 1)
+    decisions = ChoiceDecisions(choices, 1)
+    identified = identify(decisions)
     near, ending = None, "converged"
     if has_unpenalised_direction(
-        problem, point.theta, np.asarray(likelihood.largest_values_and_differences)[1]
+        problem, point.theta, np.asarray(decisions.likelihood.largest_values_and_differences)[1]
     ):
         found = _solve_weights(problem, choices, known, point.theta)
         if not penalises_weights(problem):

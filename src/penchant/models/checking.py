@@ -170,7 +170,7 @@ def _slopes_at(exam: Exam, own: Any, one: Any, psi: Vector) -> Finding | None:
         )
     for q, shape in enumerate(exam.model.shape):
         difference = slope_by_differences(exam, one, psi, q)
-        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.stretch(psi[q])))
+        rounding = ROUNDING * np.abs(x).max() / abs(float(shape.jacobian(psi[q])))
         if np.abs(given[q] - difference).max() <= rounding:
             continue
         if not _same(given[q], difference, AGREE):
@@ -196,7 +196,7 @@ def slope_by_differences(exam: Exam, one: Any, psi: Vector, q: int) -> Matrix:
         return exam.explanatory(one, there)
 
     rise = 8.0 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))
-    return np.asarray(rise / (12.0 * STEP * float(shape.stretch(psi[q]))))
+    return np.asarray(rise / (12.0 * STEP * float(shape.jacobian(psi[q]))))
 
 
 def many_agree(exam: Exam) -> list[Finding]:

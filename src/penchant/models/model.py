@@ -20,7 +20,7 @@ Row t may use what happened before event t only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -28,7 +28,7 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode
 from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, ParameterTable, Row, Shape, bound_table
 
 if TYPE_CHECKING:
     from penchant.bandit.beliefs import RewardPrior
@@ -155,7 +155,8 @@ class Declared:
     weights: Member[tuple[str, ...] | None] = Member(None)
     shape: Member[tuple[Shape, ...] | None] = Member(None)
     explanatory: Member[Callable[..., Matrix] | None] = Member(None)
-    natural: Member[Sequence[Natural] | None] = Member(None)
+    natural: Member[Sequence[Parameter] | None] = Member(None)
+    parameters: Member[Any] = Member(None)
     positive: Member[Sequence[str]] = Member(())
     smooth: Member[bool] = Member(True)
     steps: Member[Callable[[Any], Mapping[str, Vector]] | None] = Member(None)
@@ -188,13 +189,18 @@ class Declared:
         self.model = model
 
 
-def natural_parameters(model: Model) -> tuple[Natural, ...]:
+def natural_parameters(model: Model) -> tuple[Parameter, ...]:
     """What the model declares, or its weights and shape parameters themselves."""
     declared = Declared(model).natural
-    if declared is not None:
-        return tuple(declared)
-    weights = [Natural(name, "weight", a) for a, name in enumerate(model.weights)]
-    return (*weights, *(Natural(s.name, "shape", a) for a, s in enumerate(model.shape)))
+    if declared is not None:  # by the places of weights
+        shape = model.shape
+        return tuple(replace(n, shape=shape[n.index]) if n.is_shape else n for n in declared)
+    if isinstance(model, ParameterTable) and Declared(model).parameters is not None:
+        return model.bound_rows
+    if Declared(model).parameters is None:
+        rows: tuple[Row, ...] = (*map(Parameter.weight, model.weights), *model.shape)
+        return bound_table(rows, model.weights, model.shape)
+    return bound_table(Declared(model).parameters, model.weights, model.shape)
 
 
 def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Vector, Vector]:
@@ -202,17 +208,17 @@ def weights_and_shape(model: Model, parameters: Mapping[str, float]) -> tuple[Ve
     parameters = {**Declared(model).usual_parameters, **parameters}
     theta, psi = np.full(len(model.weights), np.nan), np.full(len(model.shape), np.nan)
     every = natural_parameters(model)
-    sums = [natural for natural in every if natural.is_curve and not natural.is_shape]
+    sums = [natural for natural in every if natural.is_derived and not natural.is_shape]
     with np.errstate(divide="ignore"):
         for natural in sorted(every, key=lambda one: one.is_ratio):
             if natural not in sums:
-                natural.put(parameters[natural.name], theta, psi)
+                natural.set_value(parameters[natural.name], theta, psi)
     if sums:
         theta[:] = _solved(every, parameters, len(theta))
     return theta, psi
 
 
-def _solved(naturals: Sequence[Natural], parameters: Mapping[str, float], d: int) -> Vector:
+def _solved(naturals: Sequence[Parameter], parameters: Mapping[str, float], d: int) -> Vector:
     """Weights at which all natural parameters have their values: each says a plane."""
     planes = [n.plane(np.array([parameters[n.name]]), d) for n in naturals if not n.is_shape]
     rows = np.concatenate([row for _, _, row, _ in planes])

@@ -39,6 +39,7 @@ from penchant.models.learning._lines import (
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
+from penchant.models.parameters import ParameterTable
 from penchant.softmax._simd import LANES
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
@@ -203,7 +204,7 @@ class Record:
                 episode.check_options(n_options)
 
 
-class CompiledModel:
+class CompiledModel(ParameterTable):
     """Base of models that describe many episodes in one call: they define `explanatory_many`."""
 
     def explanatory_many(

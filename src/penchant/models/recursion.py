@@ -25,7 +25,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,13 +35,12 @@ from penchant.errors import DataError
 from penchant.models.generated import generated_module
 from penchant.models.model import (
     Declared,
-    Model,
     natural_parameters,
     positive,
     softmax,
     weights_and_shape,
 )
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
 from penchant.models.tangents import Names, Tangents, tangent_name
 
@@ -162,16 +161,6 @@ class Recursion(CompiledModel):
     update: ClassVar[Callable[..., None] | None] = None
     start: ClassVar[Callable[..., None] | None] = None
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Names of the linear weights."""
-        raise NotImplementedError
-
-    @property
-    def shape(self) -> tuple[Any, ...]:
-        """Shape parameters."""
-        raise NotImplementedError
-
     def state(self) -> Mapping[str, ArrayLike]:
         """State before the first event: arrays or numbers, by name."""
         raise NotImplementedError
@@ -241,7 +230,7 @@ class Recursion(CompiledModel):
     def agents(self, parameters: Mapping[str, float], n_agents: int) -> Any:
         """Agents with these natural parameters, before the first event."""
         for one in natural_parameters(self):
-            if one.kind == "reciprocal":
+            if one.is_reciprocal:
                 positive(parameters, one.name)
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)
@@ -272,27 +261,16 @@ class Recursion(CompiledModel):
         return [state[name] for name in program.states]
 
 
+TEMPERATURE = Parameter.reciprocal("temperature", "inverse_temperature")
+
+
+def per_temperature(name: str) -> Parameter:
+    """A parameter in units of rewards: a weight over the inverse temperature."""
+    return Parameter.ratio(name, f"{name}/temperature", "inverse_temperature")
+
+
 class ValueModel(Recursion):
-    """Base of models whose attribute is the value of every option; its weight is 1/temperature."""
-
-    reports: ClassVar[Literal["temperature", "inverse_temperature"]] = "temperature"
-
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau."""
-        return ("inverse_temperature",)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """1/tau."""
-        return self.weights
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau or its inverse, and the shape parameters themselves."""
-        kind: Literal["reciprocal", "weight"]
-        kind = "reciprocal" if self.reports == "temperature" else "weight"
-        return (Natural(self.reports, kind, 0), *shapes(self))
+    """Base of models whose one attribute is the value of every option."""
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values before each event."""
@@ -302,11 +280,6 @@ class ValueModel(Recursion):
 def rates(*names: str, of: int | None = None) -> tuple[Shape, ...]:
     """Shape parameters that are rates from 0 to 1, of so many shape parameters in all."""
     return tuple(Shape(name, MIN_RATE, 1.0, n_grid=N_RATE_GRID[of or len(names)]) for name in names)
-
-
-def shapes(model: Model) -> tuple[Natural, ...]:
-    """Natural parameters that are the shape parameters of a model."""
-    return tuple(Natural(one.name, "shape", a) for a, one in enumerate(model.shape))
 
 
 def codes(values: Matrix, name: str, low: int, high: int, record: Record) -> IntVector:

@@ -16,7 +16,6 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
-from penchant.output import preserve_frame_backend
 from penchant.population.group_comparison import Difference, GroupComparison, PairTest
 from penchant.population.group_tests import (
     Adjustment,
@@ -194,7 +193,6 @@ def _pairs_at_same_covariates(
     return found
 
 
-@preserve_frame_backend
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,

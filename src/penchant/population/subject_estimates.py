@@ -164,7 +164,7 @@ def subject_estimates(
 
 def positive(model: Any) -> BoolVector:
     """Mask of the model's natural parameters that are positive by nature."""
-    return np.array([n.is_positive(model.shape) for n in natural_parameters(model)])
+    return np.array([n.is_positive for n in natural_parameters(model)])
 
 
 def shares(model: Any) -> BoolVector:
@@ -173,8 +173,8 @@ def shares(model: Any) -> BoolVector:
 
 
 def _is_between_0_and_1(natural: Any, shape: Any) -> bool:
-    low, high = natural.ends(shape)
-    return bool(not natural.is_positive(shape) and 0 <= low < 0.01 and 0.99 < high <= 1)
+    low, high = natural.ends
+    return bool(not natural.is_positive and 0 <= low < 0.01 and 0.99 < high <= 1)
 
 
 def logarithms(values: Vector, covariance: Matrix, logs: BoolVector) -> tuple[Vector, Matrix]:

@@ -162,7 +162,7 @@ def _ask_of_signs(c: Columns) -> None:
             "outcomes count as they are, and reversal, where their signs count; got two options "
             f"and outcomes {min(sums):g} and {max(sums):g}. "
             + either(
-                'Use pn.read_task("bandit", ...) or pn.read_task("reversal", ...).',
+                "Say task='bandit' or task='reversal'.",
                 "Pass --task bandit or --task reversal.",
             )
         )

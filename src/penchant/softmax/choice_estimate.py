@@ -35,7 +35,7 @@ from penchant.softmax.estimate_source import (
 from penchant.softmax.hypotheses import (
     Hypothesis,
     LinearProfile,
-    Parameter,
+    ParameterEstimate,
     Profile,
     TestResult,
     clustered_covariance,
@@ -176,7 +176,7 @@ class ChoiceSource(EstimateSource):
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters with intervals; from standard errors only, where there is a map."""
         return [
             estimate.source._with_intervals(estimate, level, kind, rng) for estimate in estimates
@@ -184,7 +184,7 @@ class ChoiceSource(EstimateSource):
 
     def _with_intervals(
         self, estimate: EstimateFields, level: float, kind: IntervalKind, rng: Rng
-    ) -> tuple[Parameter, ...]:
+    ) -> tuple[ParameterEstimate, ...]:
         if isinstance(self.map, DetachedSource):
             return self.map.at(level, kind)
         names, values, covariance = self.natural(estimate)

@@ -19,20 +19,18 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, either
-from penchant.softmax import separation as separating
+from penchant.softmax.decisions import Decisions
 from penchant.softmax.identification import Identification
-from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
-from penchant.softmax.separation import UnsolvedProgramError, clean_direction
-from penchant.softmax.solution import (
-    Solution,
-    blank,
-    choices_in_coordinates,
-    penalised_solution,
-    scaled_inverse,
+from penchant.softmax.separation import (
+    Recession,
+    UnsolvedProgramError,
+    clean_direction,
+    recession,
 )
+from penchant.softmax.solution import Solution, blank, penalised_solution, scaled_inverse
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,8 +373,7 @@ def null_basis(rows: Matrix, n: int, scale: Vector | None = None) -> Matrix:
 
 
 def constrained(
-    choices: Choices,
-    likelihood: Likelihood,
+    decisions: Decisions,
     known: Identification,
     constraints: Constraints,
     applied: Constraints,
@@ -389,26 +386,23 @@ def constrained(
     constraints, if it was computed.
     """
     basis = np.diag(1.0 / known.scale) if known.basis is None else known.basis
-    work = likelihood
+    work: Likelihood = RestrictedLikelihood(decisions.likelihood, np.zeros(len(basis)), basis)
     if known.basis is not None:
-        work = likelihood_of(choices_in_coordinates(choices, basis))
-        inside = applied.restricted_to(np.zeros(len(basis)), basis)
-    else:
-        work = RestrictedLikelihood(likelihood, np.zeros(len(basis)), basis)
-        inside = applied.restricted_to(np.zeros(len(basis)), basis)
+        work = decisions.in_coordinates(basis).likelihood
+    inside = applied.restricted_to(np.zeros(len(basis)), basis)
     assert inside is not None  # the caller left out constraints on unidentified directions
     none = Quadratic.none(basis.shape[1])
     begin = None if near is None else np.asarray(np.linalg.solve(basis, near), np.float64)
     maximum, active = maximise_constrained(work, inside, none, max_steps, begin)
     if known.complete:  # else a recession direction may be an unidentified one
         try:
-            found = separating.recession(choices, known.scale, cone=constraints.matrix)
+            found = recession(decisions.cone(known.scale, allowed=constraints.matrix))
         except UnsolvedProgramError:
             found, maximum = None, replace(maximum, ending=UNDECIDED)
         if found is not None:
             point = _snap_to_bounds(basis @ maximum.theta, inside, active, basis)
             return _separated_solution(known, found, maximum, point)
-    solution = constrained_maximum(choices, known, maximum, inside, active, basis)
+    solution = constrained_maximum(known, maximum, inside, active, basis)
     if len(active) == len(constraints.bound):
         return solution
     reached = np.array(inside.labels)[active]
@@ -416,7 +410,6 @@ def constrained(
 
 
 def constrained_maximum(
-    choices: Choices,
     known: Identification,
     maximum: Maximum,
     inside: Constraints,
@@ -465,7 +458,7 @@ def _snap_to_bounds(
 
 
 def _separated_solution(
-    known: Identification, found: separating.Recession, maximum: Maximum, point: Vector
+    known: Identification, found: Recession, maximum: Maximum, point: Vector
 ) -> Solution:
     """Solution without a maximum inside the constraints; the last value is the supremum to 1e-8."""
     d = len(known.scale)

@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.softmax.diagnostics import Diagnostics, Status, Validity
-from penchant.softmax.hypotheses import Parameter, TestResult
+from penchant.softmax.hypotheses import ParameterEstimate, TestResult
 
 IntervalKind = Literal["wald", "profile", "calibrated"]
 Space = Literal["theta", "parameters"]
@@ -100,7 +100,7 @@ class EstimateSource:
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Natural parameters of each estimate, with intervals."""
         raise NotImplementedError
 
@@ -195,7 +195,7 @@ class DetachedSource(EstimateSource):
         Whether some are ratios, whose intervals are Fieller's.
     """
 
-    stored_parameters: tuple[Parameter, ...]
+    stored_parameters: tuple[ParameterEstimate, ...]
     level: float
     kind: IntervalKind
     model_words: str = ""
@@ -227,11 +227,11 @@ class DetachedSource(EstimateSource):
 
     def parameters(
         self, estimates: Sequence[Any], level: float, kind: IntervalKind, rng: Rng
-    ) -> list[tuple[Parameter, ...]]:
+    ) -> list[tuple[ParameterEstimate, ...]]:
         """Parameters as stored."""
         return [estimate.source.at(level, kind) for estimate in estimates]
 
-    def at(self, level: float, kind: IntervalKind) -> tuple[Parameter, ...]:
+    def at(self, level: float, kind: IntervalKind) -> tuple[ParameterEstimate, ...]:
         """The parameters, if these are their level and kind."""
         if (level, kind) != (self.level, self.kind):
             raise DataError(

@@ -25,7 +25,6 @@ from penchant.softmax._simd import LANES, MomentKernel, moment_kernel
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.fit import (
-    MAX_NEWTON_STEPS,
     WEAK_CONDITION,
     EachOptions,
     estimate_from,
@@ -51,6 +50,7 @@ from penchant.softmax.separation import (
     small_difference_bounds,
 )
 from penchant.softmax.solution import Solution, check_units, weight_unit
+from penchant.softmax.solve import MAX_NEWTON_STEPS
 
 SUBJECTS_PER_TASK = 64  # more work than a thread's overhead, and few enough for even loads
 
@@ -104,7 +104,7 @@ class Batch:
     @property
     def surely_identified(self) -> BoolVector:
         """Whether all variables vary inside sets, and no combination of them is near constant."""
-        # the tests of `identification_from_spread`, vectorised, as calls per subject are slow
+        # the tests of `identification`, vectorised, as calls per subject are slow
         varies = np.all(self.largest[:, 1] > 64 * EPSILON * self.largest[:, 0], axis=-1)
         varies &= np.isfinite(self.spread).all(axis=(1, 2))
         scale = np.sqrt(np.where(varies[:, None], self.spread.diagonal(0, 1, 2), 1.0))

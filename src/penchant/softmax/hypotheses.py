@@ -329,7 +329,7 @@ def sandwich(bread: Matrix, meat: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class ParameterEstimate:
     """Parameter with its standard error and interval."""
 
     name: str
@@ -392,13 +392,13 @@ def delta_method(covariance: Matrix, jacobian: Matrix) -> Matrix:
 
 def delta_method_parameters(
     values: Vector, covariance: Matrix, names: tuple[str, ...], level: float
-) -> tuple[Parameter, ...]:
+) -> tuple[ParameterEstimate, ...]:
     """Estimates with delta-method standard errors and Wald intervals."""
     check_level(level)
     z = float(normal_isf((1 - level) / 2))
     errors = np.sqrt(np.diag(covariance))
     return tuple(
-        Parameter(name, float(v), float(e), float(v - z * e), float(v + z * e))
+        ParameterEstimate(name, float(v), float(e), float(v - z * e), float(v + z * e))
         for name, v, e in zip(names, values, errors, strict=True)
     )
 

@@ -21,7 +21,6 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.softmax.likelihood import Likelihood
 
 EPSILON = float(np.finfo(np.float64).eps)
 # Of the scatter scaled to unit diagonal. Above, every weight is surely identified, as rounding
@@ -75,33 +74,7 @@ class Scatter(Protocol):
         """Number of rows on offer, each counted as often as its decision."""
 
 
-@dataclass(frozen=True)
-class ChoiceScatter:
-    """The scatter of choices in memory."""
-
-    choices: Choices
-
-    def whole_numbers(self) -> BoolVector:
-        """Variables that hold nothing but whole numbers."""
-        return whole_numbers(self.choices)
-
-    def triangle(self, columns: IntVector, unit: Vector) -> Matrix:
-        """R of the QR factorisation of all rows, centred in their sets and scaled."""
-        return triangle_of_centred_rows(self.choices, columns, unit)
-
-    def total_rows(self) -> float:
-        """Number of rows on offer, each counted as often as its decision."""
-        return total_rows(self.choices)
-
-
-def identification(choices: Choices, likelihood: Likelihood) -> Identification:
-    """Rank and coordinates of the identified part of theta."""
-    return identification_from_spread(
-        ChoiceScatter(choices), likelihood.spread(), likelihood.largest_values_and_differences
-    )
-
-
-def identification_from_spread(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
+def identification(rows: Scatter, spread: Matrix, largest: Matrix) -> Identification:
     """Identification from the within-set mean square and the largest values of each variable."""
     d = len(spread)
     scale = np.sqrt(np.diag(spread))

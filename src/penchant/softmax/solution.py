@@ -7,14 +7,16 @@ Also the changes of units that keep the problem inside the range of float64: of 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
-from penchant.softmax.identification import Identification, identification
-from penchant.softmax.likelihood import Likelihood, likelihood_of
+from penchant.softmax.diagnostics import Certificate
+from penchant.softmax.identification import Identification
+from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
 
 
@@ -54,13 +56,6 @@ def without_underflow(choices: Choices) -> Choices:
     return replace(choices, explanatory=np.where(underflows, 0.0, choices.explanatory))
 
 
-def prepared(choices: Choices, threads: int | None) -> tuple[Likelihood, Identification]:
-    """Packed likelihood and identification of the choices."""
-    likelihood = likelihood_of(choices, threads)
-    check_units(likelihood.largest_values_and_differences, choices.names)
-    return likelihood, identification(choices, likelihood)
-
-
 def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
     """Raise `DataError` if squares of a variable leave the range of float64."""
     outside = (largest[0] > MAX_VARIABLE_SIZE) | (
@@ -90,6 +85,8 @@ class Solution:
         Of the choices alone, at theta or its supremum.
     recession
         Direction of separation in the user's units, or None.
+    resolved
+        Options that it resolves: rows of choices in memory, or what chunks take off.
     certainty
         Covariance before parameters were blanked: usable for identified combinations.
     point
@@ -107,9 +104,9 @@ class Solution:
     point: Vector
     certainty: Matrix
     log_posterior: float | None = None
-    certificate: str | None = None
+    certificate: Certificate | None = None
     recession: Vector | None = None
-    resolved: BoolVector | None = None
+    resolved: Any = None
     near: Vector | None = None
     active: BoolVector | None = None
 
@@ -157,7 +154,7 @@ def nothing_identified(likelihood: Likelihood, known: Identification) -> Solutio
 
 
 def penalised_solution(
-    log_likelihood: float, known: Identification, maximum: Maximum, proof: str
+    log_likelihood: float, known: Identification, maximum: Maximum, proof: Certificate
 ) -> Solution:
     """Solution of a maximum that exists by a prior or penalty, in the coordinates of the search."""
     covariance, condition = scaled_inverse(maximum.information)

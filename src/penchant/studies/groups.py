@@ -26,7 +26,7 @@ import scipy
 
 from penchant._typing import BoolVector, Matrix
 from penchant.models.model import Model, natural_parameters
-from penchant.models.natural import Natural
+from penchant.models.parameters import Parameter
 from penchant.population.compare import compare_groups
 from penchant.population.group_comparison import Difference
 from penchant.population.group_tests import adjusted_p_values, welch_anova
@@ -34,7 +34,7 @@ from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.rank_tests import rank_test
 from penchant.population.subject_estimates import SubjectEstimates, logarithms, positive, shares
-from penchant.softmax.hypotheses import Parameter
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.studies.fitting import SubjectFit
 from penchant.studies.plan import CATEGORIES, Category, Plan
 from penchant.studies.read import ALL, StudyData
@@ -64,7 +64,7 @@ def exact_on_working_scale(
 
 def natural_again(
     population: PopulationEstimate, level: float, model: Model | None = None
-) -> tuple[Parameter, ...]:
+) -> tuple[ParameterEstimate, ...]:
     """A population's parameters in their own units: geometric means where logarithms were pooled.
 
     The standard error of a geometric mean is that of the logarithm times the mean. Of rates and
@@ -78,7 +78,7 @@ def natural_again(
             with np.errstate(over="ignore"):  # an end that nothing bounds is infinite
                 value, low, high = (float(np.exp(v)) for v in (p.estimate, p.low, p.high))
             error = value * p.standard_error
-            found.append(Parameter(p.name.removeprefix(LOG), value, error, low, high))
+            found.append(ParameterEstimate(p.name.removeprefix(LOG), value, error, low, high))
         elif p.name in limited:
             value, low, high = (float(np.clip(v, 0.0, 1.0)) for v in (p.estimate, p.low, p.high))
             found.append(replace(p, estimate=value, low=low, high=high))
@@ -240,7 +240,7 @@ def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Mo
         if subject in lost:
             fit = fits[subject].exact
             found[i] = [
-                _range(p, natural, natural.ends(model.shape), fit.status)
+                _range(p, natural, natural.ends, fit.status)
                 for natural, p in zip(naturals, fit.parameters, strict=True)
             ]
             found[i] = np.where(positive(model)[:, None], _logarithm(found[i]), found[i])
@@ -253,7 +253,7 @@ def _logarithm(values: Matrix) -> Matrix:
 
 
 def _range(
-    p: Parameter, natural: Natural, ends: tuple[float, float], status: str
+    p: ParameterEstimate, natural: Parameter, ends: tuple[float, float], status: str
 ) -> tuple[float, float]:
     """Between which values a subject lies who has no estimate that can be averaged."""
     low, high = max(p.low, ends[0]), min(p.high, ends[1])

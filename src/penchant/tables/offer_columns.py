@@ -358,6 +358,23 @@ def _of_known_task(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
     return None
 
 
+def known_offers(names: Sequence[str]) -> dict[str, tuple[Any, ...]] | None:
+    """Attributes of offers at two times, where names say the sooner, the later and the delay.
+
+    >>> known_offers(["id", "ss_amount", "ll_amount", "ll_delay", "choice"])["delay"]
+    (0.0, 'll_delay')
+    >>> known_offers(["x1", "x2", "t1", "t2", "choice"]) is None
+    True
+    """
+    told = [name for name in names if len(plain_name(name)) > 2]
+    sooner, later = named_column(SOONER_AMOUNT, told), named_column(LATER_AMOUNT, told)
+    wait = named_column(LATER_DELAY, told)
+    if sooner and later and wait:
+        delay = (named_column(SOONER_DELAY, told) or 0.0, wait)
+        return {"amount": (sooner, later), "delay": delay}
+    return _by_parts(told)
+
+
 def _recognised_offers(names: Sequence[str]) -> tuple[Any, dict[str, Any]]:
     """Offers of a known task, of a discounting table, or of gambles against a sure amount."""
     task = _of_known_task(names)

@@ -32,7 +32,7 @@ from penchant.inference.profile.evaluations import (
     solve_under_density,
 )
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Shape
 from penchant.models.priors import Density, DensityPrior, Prior
 from penchant.models.record import Record
 from penchant.softmax.constraints import Constraints, InfeasibleError
@@ -303,7 +303,7 @@ class Profiles:
         return positivity_constraints(self.model)
 
     @cached_property
-    def natural(self) -> tuple[Natural, ...]:
+    def natural(self) -> tuple[Parameter, ...]:
         """Natural parameters, as the model declares them."""
         return natural_parameters(self.model)
 
@@ -340,9 +340,9 @@ class Profiles:
         """Psi (n, n_shape) in its own units."""
         return self._columns(u, "from_unconstrained")
 
-    def stretch(self, psi: Matrix) -> Matrix:
+    def jacobian(self, psi: Matrix) -> Matrix:
         """Derivative of psi in unconstrained units: (n, n_shape)."""
-        return self._columns(psi, "stretch")
+        return self._columns(psi, "jacobian")
 
     def _columns(self, values: Matrix, method: str) -> Matrix:
         found = np.empty((len(values), self.n_shape))
@@ -933,7 +933,7 @@ class Profiles:
             pull = self.prior.c * theta[:, :, None] * spreading
             gradient -= 0.5 * (theta[:, :, None] * pull).sum(axis=1)
             curvature[0][:] -= pull
-        compiled.to_unconstrained_derivatives(self.stretch(psi), gradient, *curvature[:3])
+        compiled.to_unconstrained_derivatives(self.jacobian(psi), gradient, *curvature[:3])
 
 
 def _cumulative_offsets(lengths: IntVector) -> IntVector:
@@ -995,9 +995,9 @@ class Problem:
         """Range of psi in unconstrained units: (n_shape, 2)."""
         return self.profiles.bounds
 
-    def stretch(self, psi: Vector) -> Vector:
+    def jacobian(self, psi: Vector) -> Vector:
         """Derivative of psi in its unconstrained units."""
-        return np.asarray(self.profiles.stretch(np.asarray(psi)[None])[0])
+        return np.asarray(self.profiles.jacobian(np.asarray(psi)[None])[0])
 
     def variables(self, psi: Vector) -> Matrix:
         """Explanatory variables of all decisions scored: (n_decisions, n_options, n_weights)."""

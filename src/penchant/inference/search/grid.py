@@ -18,7 +18,7 @@ from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.profiles import NUMBERS_AT_ONCE, Profiles
 from penchant.models.model import Declared, Model
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from penchant.errors import argument, either, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
 from penchant.inference.profile.profiles import Evaluation, Profiles
-from penchant.models.natural import Limit, Shape
+from penchant.models.parameters import Limit, Shape
 
 
 @dataclass(frozen=True)
@@ -290,7 +290,7 @@ def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) ->
     reached = list(bounds_reached(profiles.shape, optimum))
     point = optimum.point
     limits = [
-        limit.words(s.name, float(point.psi[profiles.shape.index(s)]), point.theta)
+        limit.describe(s.name, float(point.psi[profiles.shape.index(s)]), point.theta)
         for s, _, limit in reached
         if limit is not None
     ]

@@ -31,8 +31,9 @@ from numpy.typing import ArrayLike
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.natural import ONE_LESS, Natural, Shape
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import Recursion
+from penchant.models.transforms import Transform
 
 TARGET, MEAN = "target", "mean and variance"
 
@@ -59,6 +60,8 @@ class Balloons(Recursion):
     ('risk_taking*inverse_temperature', 'inverse_temperature', 'burst_belief', 'updating')
     """
 
+    in_brief: ClassVar[str] = "balloons that may burst"
+
     rule: Literal["target", "mean and variance"] = "target"
 
     n_options: int = field(default=2, init=False, repr=False)
@@ -79,39 +82,34 @@ class Balloons(Recursion):
         return ("inverse_temperature", "risk_preference*inverse_temperature")
 
     @property
-    def positive(self) -> tuple[str, ...]:
-        """All but tau rho."""
-        return self.weights if self.rule == TARGET else self.weights[:1]
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """The chance of bursting believed at first, eta, and lambda."""
-        n = 17 if self.rule == TARGET else 13
-        found = (
-            Shape("burst_belief", 1e-3, 0.95, scale="log", n_grid=n),
-            Shape("updating", 1e-4, 10.0, scale="log", n_grid=n),
-        )
-        if self.rule == TARGET:
-            return found
-        return (*found, Shape("loss_aversion", 0.05, 20.0, scale="log", n_grid=n))
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
+    def parameters(self) -> tuple[Row, ...]:
         """tau, gamma or rho, phi, eta, lambda."""
-        updating = Natural("updating", "shape", 1)
+        temperature = Parameter.weight("inverse_temperature", positive=True)
+        n = 17 if self.rule == TARGET else 13
+        burst = Shape("burst_belief", 1e-3, 0.95, scale="log", n_grid=n)
+        updating = Shape("updating", 1e-4, 10.0, scale="log", n_grid=n)
         if self.rule == TARGET:
+            weight, belief = "risk_taking*inverse_temperature", Transform("1 - u")
             return (
-                Natural("inverse_temperature", "weight", 1),
-                Natural("risk_taking", "ratio", 0, 1),
-                Natural("prior_belief", "shape function", 0, curve=ONE_LESS, low=0.0, high=1.0),
+                temperature,
+                Parameter.ratio("risk_taking", weight, "inverse_temperature", positive=True),
+                Parameter(
+                    "prior_belief",
+                    shape=burst,
+                    transform=belief,
+                    is_derived=True,
+                    low=0.0,
+                    high=1.0,
+                ),
                 updating,
             )
+        weight = "risk_preference*inverse_temperature"
         return (
-            Natural("inverse_temperature", "weight", 0),
-            Natural("risk_preference", "ratio", 1, 0),
-            Natural("prior_belief", "shape", 0),
+            temperature,
+            Parameter.ratio("risk_preference", weight, "inverse_temperature"),
+            Parameter("prior_belief", shape=burst),
             updating,
-            Natural("loss_aversion", "shape", 2),
+            Shape("loss_aversion", 0.05, 20.0, scale="log", n_grid=n),
         )
 
     def settings(self) -> Mapping[str, int]:

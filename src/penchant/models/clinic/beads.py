@@ -20,16 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from penchant._typing import Matrix
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.natural import Shape
+from penchant.models.parameters import Row, Shape
 from penchant.models.record import Record, known_number
-from penchant.models.recursion import Field, ValueModel
+from penchant.models.recursion import TEMPERATURE, Field, ValueModel
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,8 @@ class Beads(ValueModel):
     {'temperature': 0.12, 'cost': 0.04}
     """
 
+    in_brief: ClassVar[str] = "to draw on or to name a jar"
+
     share: float = 0.85
     most: int = 20
     win: float = 1.0
@@ -81,10 +83,10 @@ class Beads(ValueModel):
             )
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """c, from what makes draws pay to what makes them costly."""
+    def parameters(self) -> tuple[Row, ...]:
+        """tau; c, from what makes draws pay to what makes them costly."""
         scale = self.win + self.loss
-        return (Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81),)
+        return (TEMPERATURE, Shape("cost", -0.5 * scale, 0.5 * scale, n_grid=81))
 
     @property
     def smooth(self) -> bool:

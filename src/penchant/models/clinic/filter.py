@@ -25,10 +25,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, nan
-from typing import Any
+from typing import Any, ClassVar
 
 from penchant._typing import Matrix, Vector
-from penchant.models.natural import Shape
+from penchant.models.parameters import Parameter, Row, Shape
 from penchant.models.recursion import ValueModel
 
 
@@ -55,23 +55,25 @@ class HGF(ValueModel):
     ('inverse_temperature', 'omega_2', 'omega_3')
     """
 
+    in_brief: ClassVar[str] = "hierarchical Gaussian filter"
+
     kappa: float | None = 1.0
     initial: tuple[float, float, float, float] = (0.0, 0.1, 1.0, 1.0)
 
-    reports = "inverse_temperature"
     n_options: int = field(default=2, init=False, repr=False)
     after: tuple[str, ...] = field(default=("input",), init=False, repr=False)
     outside: bool = field(default=True, init=False, repr=False)
 
     @property
-    def shape(self) -> tuple[Shape, ...]:
-        """omega2, omega3, and kappa if it is estimated."""
+    def parameters(self) -> tuple[Row, ...]:
+        """1 / tau; omega2, omega3, and kappa if it is estimated."""
         n = 17 if self.kappa is not None else 13
-        found = (
+        return (
+            Parameter.weight("inverse_temperature", positive=True),
             Shape("omega_2", -10.0, 2.0, n_grid=n),
             Shape("omega_3", -12.0, 0.0, n_grid=n),
+            *((Shape("kappa", 0.1, 3.0, n_grid=n),) if self.kappa is None else ()),
         )
-        return found if self.kappa is not None else (*found, Shape("kappa", 0.1, 3.0, n_grid=n))
 
     def bindings(self) -> Mapping[str, float]:
         """kappa, where it is known."""

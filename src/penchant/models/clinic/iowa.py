@@ -36,15 +36,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.natural import LOG_3_OF_1_MORE, MINUS_LOG_3, Natural, Shape
-from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates, shapes
+from penchant.models.parameters import Parameter, Row, Shape
+from penchant.models.recursion import MIN_RATE, N_RATE_GRID, Recursion, rates
+from penchant.models.transforms import Transform
 
 LEAST_POWER, MOST_POWER = 0.05, 2.0
 LEAST_KEPT, MOST_KEPT = 0.002, 0.999
@@ -112,6 +113,20 @@ class ProspectDecks(Decks):
                 s.habit[e.choice, v] += 1.0 if (r >= 0) == (v == 0) else 0.0
 
 
+# c, of the weight 3^c - 1 of gains; l
+PROSPECT = (
+    Parameter(
+        "consistency",
+        ("gain",),
+        transform=Transform("log3(1 + u)"),
+        is_positive_weight=True,
+        is_derived=True,
+        low=0.0,
+    ),
+    Parameter.ratio("loss_aversion", "loss", "gain", positive=True),
+)
+
+
 @dataclass(frozen=True)
 class PVL(ProspectDecks):
     """Prospect valence learning: theta = (3^c - 1, l (3^c - 1)), psi = (A, s).
@@ -139,6 +154,8 @@ class PVL(ProspectDecks):
     ('gain', 'loss', 'learning_rate', 'sensitivity')
     """
 
+    in_brief: ClassVar[str] = "Iowa gambling, prospect valence"
+
     n_options: int = 4
     rule: Literal["decay", "delta"] = "delta"
     payscale: float = 100.0
@@ -149,27 +166,12 @@ class PVL(ProspectDecks):
             raise DataError(f"rule must be 'decay' or 'delta'; got {self.rule!r}. Choose one.")
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """Of gains and of losses."""
-        return ("gain", "loss")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Both."""
-        return self.weights
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """A and s."""
+    def parameters(self) -> tuple[Row, ...]:
+        """c, l, A, s."""
         name = "retention" if self.rule == "decay" else "learning_rate"
         low, high = (0.0, MOST_KEPT) if self.rule == "decay" else (MIN_RATE, 1.0)
         power = Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=17)
-        return (Shape(name, low, high, n_grid=17), power)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """c, l, A, s."""
-        return (*_prospect(), *shapes(self))
+        return (*PROSPECT, Shape(name, low, high, n_grid=17), power)
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values as they are felt, in units of gains."""
@@ -193,41 +195,24 @@ class VPP(ProspectDecks):
     Examples
     --------
     >>> import penchant as pn
-    >>> [n.name for n in pn.models.VPP().natural][:4]
+    >>> [row.name for row in pn.models.VPP().rows][:4]
     ['consistency', 'loss_aversion', 'win_perseverance', 'loss_perseverance']
     """
+
+    in_brief: ClassVar[str] = "Iowa gambling, value and perseverance"
 
     n_options: int = 4
     payscale: float = 100.0
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Of gains, losses, and of traces of choices that won and that lost."""
-        return ("gain", "loss", "win_trace", "loss_trace")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Of gains and losses."""
-        return ("gain", "loss")
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """A, s and k."""
-        n = N_RATE_GRID[3]
-        return (
-            Shape("learning_rate", MIN_RATE, 1.0, n_grid=n),
-            Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=n),
-            Shape("perseverance_decay", 0.0, MOST_KEPT, n_grid=n),
-        )
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """c, l, e+ and e- relative to the weight of gains, A, s, k."""
-        traces = (
-            Natural("win_perseverance", "ratio", 2, 0),
-            Natural("loss_perseverance", "ratio", 3, 0),
-        )
-        return (*_prospect(), *traces, *shapes(self))
+    # c, l, e+ and e- relative to the weight of gains, A, s, k
+    parameters = (
+        *PROSPECT,
+        Parameter.ratio("win_perseverance", "win_trace", "gain"),
+        Parameter.ratio("loss_perseverance", "loss_trace", "gain"),
+        Shape("learning_rate", MIN_RATE, 1.0, n_grid=N_RATE_GRID[3]),
+        Shape("sensitivity", LEAST_POWER, MOST_POWER, n_grid=N_RATE_GRID[3]),
+        Shape("perseverance_decay", 0.0, MOST_KEPT, n_grid=N_RATE_GRID[3]),
+    )
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
         """Values as they are felt, and perseverance, both in units of gains."""
@@ -247,13 +232,6 @@ class VPP(ProspectDecks):
             f"values plus perseverance, {self.n_options} decks (the share w of values is not "
             "identified: perseverance is relative to the weight of gains)"
         )
-
-
-def _prospect() -> tuple[Natural, Natural]:
-    return (
-        Natural("consistency", "function", 0, curve=LOG_3_OF_1_MORE, low=0.0),
-        Natural("loss_aversion", "ratio", 1, 0),
-    )
 
 
 def _felt(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
@@ -286,31 +264,24 @@ class ORL(Decks):
     ('value', 'frequency', 'perseverance')
     """
 
+    in_brief: ClassVar[str] = "Iowa gambling, outcome representation"
+
     n_options: int = 4
     payscale: float = 100.0
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """v, f, p."""
-        return ("value", "frequency", "perseverance")
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """v."""
-        return ("value",)
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """a+, a- and what is kept of perseverance, 3^-K."""
-        kept = Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_RATE_GRID[3])
-        return (*rates("reward_rate", "punishment_rate", of=3), kept)
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """The weights, the rates, and K."""
-        decay = Natural("perseverance_decay", "shape function", 2, curve=MINUS_LOG_3)
-        weights = (Natural(name, "weight", a) for a, name in enumerate(self.weights))
-        return (*weights, *shapes(self)[:-1], decay)
+    # v, f, p; a+, a- and K, of what is kept of perseverance, 3^-K
+    parameters = (
+        Parameter.weight("value", positive=True),
+        Parameter.weight("frequency"),
+        Parameter.weight("perseverance"),
+        *rates("reward_rate", "punishment_rate", of=3),
+        Parameter(
+            "perseverance_decay",
+            shape=Shape("perseverance_kept", LEAST_KEPT, MOST_KEPT, n_grid=N_RATE_GRID[3]),
+            transform=Transform("-log3 u"),
+            is_derived=True,
+        ),
+    )
 
     def state(self) -> Mapping[str, Vector]:
         """Value, frequency of wins, and perseverance of every deck."""

@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.models.natural import Shape
+from penchant.models.parameters import Shape
 from penchant.models.recursion import Recursion, rates
 
 
@@ -54,6 +54,8 @@ class Successor(Recursion):
     >>> pn.fit(play, model).status
     'converged'
     """
+
+    in_brief: ClassVar[str] = "two-step, where choices lead"
 
     stickiness: bool = True
 

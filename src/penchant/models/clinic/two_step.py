@@ -40,9 +40,9 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
-from penchant.models.natural import Natural, Shape
+from penchant.models.parameters import Parameter, Row
 from penchant.models.record import known_number
-from penchant.models.recursion import Recursion, rates, shapes
+from penchant.models.recursion import Recursion, rates
 
 BASED, FREE, TRACED = "model_based", "model_free", "model_free_with_trace"
 
@@ -80,6 +80,8 @@ class TwoStep(Recursion):
     'converged'
     """
 
+    in_brief: ClassVar[str] = "model-based and model-free"
+
     common: float = 0.7
     trace: Literal["before", "after"] = "before"
     trace_decay: float | None = None
@@ -108,51 +110,31 @@ class TwoStep(Recursion):
                 )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """beta1 w; beta1 (1 - w) of what the trace is; pi; beta2."""
+    def parameters(self) -> tuple[Row, ...]:
+        """beta1, w, lambda, pi, beta2 and the rates."""
         free = (FREE, TRACED) if self.trace_decay is None else (FREE,)
-        sticky = ("stickiness",) if self.stickiness else ()
-        second = () if self.same_temperatures else ("inverse_temperature_2",)
-        return (BASED, *free, *sticky, *second)
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """All but stickiness."""
-        return tuple(name for name in self.weights if name != "stickiness")
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """Learning rates of the stages."""
-        if self.same_rates:
-            return rates("learning_rate")
-        return rates("learning_rate_1", "learning_rate_2")
+        both = (BASED, *free)
+        found: list[Row] = [
+            Parameter(
+                "inverse_temperature", both, is_positive_weight=True, is_derived=True, low=0.0
+            ),
+            Parameter("model_based_share", (BASED,), both, is_derived=True, low=0.0, high=1.0),
+        ]
+        if self.trace_decay is None:
+            found.append(
+                Parameter("trace_decay", (TRACED,), free, is_derived=True, low=0.0, high=1.0)
+            )
+        if self.stickiness:
+            found.append(Parameter.weight("stickiness"))
+        if not self.same_temperatures:
+            found.append(Parameter.weight("inverse_temperature_2", positive=True))
+        stages = ("learning_rate",) if self.same_rates else ("learning_rate_1", "learning_rate_2")
+        return (*found, *rates(*stages))
 
     @property
     def smooth(self) -> bool:
         """No: where two values are equal, the other one becomes the larger."""
         return False
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """beta1, w, lambda, pi, beta2 and the rates."""
-        names = self.weights
-        free = tuple(names.index(name) for name in (FREE, TRACED) if name in names)
-        found = [
-            Natural("inverse_temperature", "function", 0, parts=(0, *free), low=0.0),
-            Natural(
-                "model_based_share", "function", 0, parts=(0,), over=(0, *free), low=0.0, high=1.0
-            ),
-        ]
-        if self.trace_decay is None:
-            found.append(
-                Natural("trace_decay", "function", 2, parts=(2,), over=free, low=0.0, high=1.0)
-            )
-        found += [
-            Natural(name, "weight", names.index(name))
-            for name in ("stickiness", "inverse_temperature_2")
-            if name in names
-        ]
-        return (*found, *shapes(self))
 
     def bindings(self) -> Mapping[str, str]:
         """One learning rate for both stages, where there is one."""
@@ -286,21 +268,15 @@ class StayRegression(Recursion):
     [1.5, 0.4, -0.2, 0.3]
     """
 
+    in_brief: ClassVar[str] = "two-step, stay ~ reward x transition"
+
     win_above: float = 0.0
 
     n_options: int = field(default=2, init=False, repr=False)
     before: tuple[str, ...] = field(default=("state",), init=False, repr=False)
     optional: ClassVar[tuple[str, ...]] = ("choice", "reward")
 
-    @property
-    def weights(self) -> tuple[str, ...]:
-        """Stay, and how it goes with reward and transition."""
-        return STAY
-
-    @property
-    def shape(self) -> tuple[Shape, ...]:
-        """None."""
-        return ()
+    parameters = tuple(map(Parameter.weight, STAY))
 
     def codes(self) -> Mapping[str, int]:
         """The first stage, and two states of the second."""

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -194,6 +194,8 @@ class KalmanFilter(CompiledModel):
     >>> [shape.name for shape in restless.shape]
     ['relative_prior_variance', 'decay', 'relative_drift_variance']
     """
+
+    in_brief: ClassVar[str] = "Bayesian mean tracker and a bonus"
 
     n_options: int
     noise_variance: float = 1.0

@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -409,6 +409,8 @@ class QLearning(CompiledModel):
     >>> [(p.name, round(p.estimate, 1)) for p in pn.fit(episode, model).parameters][:2]
     [('temperature', 0.2), ('learning_rate_positive', 0.5)]
     """
+
+    in_brief: ClassVar[str] = "Rescorla-Wagner, composable"
 
     n_options: int
     initial_value: float | None = 0.0

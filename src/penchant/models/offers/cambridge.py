@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class CambridgeGamble(OfferModel):
     >>> {p.name: round(p.estimate, 1) for p in pn.fit(play, model).parameters}
     {'probability_distortion': 1.4, 'colour_bias': 0.5}
     """
+
+    in_brief: ClassVar[str] = "stakes that are shown in turn; colours"
 
     part: Literal["stakes", "colours"] = "stakes"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -51,6 +51,8 @@ class ProbabilityDiscounting(OfferModel):
     >>> pn.models.ProbabilityDiscounting().explanatory(decisions, 1.0)[0, :, 0].tolist()
     [9.0, 5.0]
     """
+
+    in_brief: ClassVar[str] = "A / (1 + h odds against)"
 
     delays: bool = False
     odds: tuple[float, float] = ODDS
@@ -116,6 +118,8 @@ class Ambiguity(OfferModel):
     >>> pn.models.Ambiguity().explanatory(pn.Offers([1], offers), 0.5)[0, 1].tolist()
     [2.0, -1.0]
     """
+
+    in_brief: ClassVar[str] = "hidden chances (Levy)"
 
     kind: Literal["linear", "exponential"] = "linear"
 
@@ -192,6 +196,8 @@ class PeerInfluence(OfferModel):
     >>> pn.models.PeerInfluence().explanatory(pn.Offers([1], offers), 0.5)[0].round(9).tolist()
     [[4.5, 0.0], [4.0, 1.0]]
     """
+
+    in_brief: ClassVar[str] = "gambles, and what others took"
 
     attributes = ("high", "low", "probability", "condition")
     weights = ("inverse_temperature", "influence_weight")

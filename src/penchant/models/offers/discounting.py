@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -146,6 +146,8 @@ class HyperbolicDiscounting(_OneRate):
     [[50.0], [12.9]]
     """
 
+    in_brief: ClassVar[str] = "A / (1 + k D)"
+
     rates: tuple[float, float] = RATES
 
     def indifferent_at(self, one: Option, other: Option) -> Vector:
@@ -174,6 +176,8 @@ class ExponentialDiscounting(_OneRate):
     rates
         Range of k in which to search, per unit of delay.
     """
+
+    in_brief: ClassVar[str] = "A exp(-k D)"
 
     rates: tuple[float, float] = RATES
 
@@ -206,6 +210,8 @@ class QuasiHyperbolicDiscounting(OfferModel):
     rates
         Range of k in which to search, per unit of delay; delta = exp(-k).
     """
+
+    in_brief: ClassVar[str] = "present bias"
 
     rates: tuple[float, float] = RATES
 
@@ -245,6 +251,8 @@ class ConstantSensitivityDiscounting(OfferModel):
     sensitivities
         Range of s.
     """
+
+    in_brief: ClassVar[str] = "A exp(-(k D)^s)"
 
     rates: tuple[float, float] = RATES
     sensitivities: tuple[float, float] = (0.05, 5.0)

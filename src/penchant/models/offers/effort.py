@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -51,6 +51,8 @@ class Effort(OfferModel):
     >>> pn.models.Effort("hyperbolic").explanatory(decisions, 0.25)[0].tolist()
     [[2.0], [2.5]]
     """
+
+    in_brief: ClassVar[str] = "rewards for effort"
 
     kind: Literal["linear", "quadratic", "power", "hyperbolic", "exponential", "sigmoid"] = "linear"
     rates: tuple[float, float] = (1e-4, 1e3)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import exp, log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -89,6 +89,8 @@ class ExpectedUtility(GambleModel):
     [3.0, 2.5]
     """
 
+    in_brief: ClassVar[str] = "gambles by expected utility"
+
     weighting = "none"
     weights = ("inverse_temperature",)
     positive = ("inverse_temperature",)
@@ -124,6 +126,8 @@ class ProspectValue(GambleModel):
     >>> pn.models.ProspectValue().explanatory(fair, 0.5)[0].round(9).tolist()
     [[2.0, -1.5], [0.0, 0.0]]
     """
+
+    in_brief: ClassVar[str] = "gambles by prospect value"
 
     weighting: Literal["none", "prelec", "tversky-kahneman"] = "none"
     losses: bool = True
@@ -207,6 +211,8 @@ class MeanVariance(LinearModel):
     >>> pn.models.MeanVariance().explanatory(decisions)[0].tolist()
     [[9.0, 0.0], [12.5, 156.25]]
     """
+
+    in_brief: ClassVar[str] = "gambles by mean and variance"
 
     attributes = ("outcome", "probability")
     weights = ("inverse_temperature", "variance_weight")

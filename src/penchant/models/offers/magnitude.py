@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -43,6 +43,8 @@ class MagnitudeDiscounting(OfferModel):
     >>> pn.models.MagnitudeDiscounting().explanatory(decisions, 2.0, 0.5)[0, :, 0].tolist()
     [4.0, 50.0]
     """
+
+    in_brief: ClassVar[str] = "A / (1 + k A^-m D)"
 
     kind: Literal["rate", "utility"] = "rate"
     rates: tuple[float, float] = RATES
@@ -112,6 +114,8 @@ class ITCH(LinearModel):
     >>> pn.models.ITCH().explanatory(decisions)[0, 1].tolist()
     [1.0, 20.0, 0.5, 20.0, 2.0]
     """
+
+    in_brief: ClassVar[str] = "amounts and delays, absolute and relative"
 
     attributes = ("amount", "delay")
     weights = ("later", "amount", "relative_amount", "delay", "relative_delay")

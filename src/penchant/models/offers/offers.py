@@ -13,7 +13,7 @@ import numpy as np
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, argument, either, format_list
-from penchant.output import format_count, preserve_frame_backend
+from penchant.output import format_count
 from penchant.tables.events import (
     NOTHING,
     check_label,
@@ -336,7 +336,6 @@ Cell = str | float | Sequence[Any]
 CORRECT = "Correct it, or leave the cell empty where nothing was chosen."
 
 
-@preserve_frame_backend
 def offers_from_frame(
     frame: Any,
     *,

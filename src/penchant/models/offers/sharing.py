@@ -49,6 +49,8 @@ class Inequity(LinearModel):
     [[8.0, 0.0, -6.0], [5.0, -4.0, 0.0]]
     """
 
+    in_brief: ClassVar[str] = "envy and guilt (Fehr-Schmidt, ERC)"
+
     kind: Literal["fehr-schmidt", "erc"] = "fehr-schmidt"
 
     attributes = ("own", "other")
@@ -116,6 +118,8 @@ class Ultimatum(Recursion):
     >>> (pn.models.Ultimatum().explanatory(decisions)[:, 1] + 0.0).round(3).tolist()
     [[5.0, -4.0, 0.0], [16.0, 0.0, -5.833]]
     """
+
+    in_brief: ClassVar[str] = "accept or reject, norms learnt"
 
     norm: Literal["bayes", "delta"] = "bayes"
     first: float = 10.0

@@ -9,7 +9,7 @@ likelihood ratio and by leave-one-subject-out evidence.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,21 +19,18 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinate, Coordinates
-from penchant.models.links import Link
 from penchant.models.model import Model
-from penchant.models.natural import Natural
+from penchant.models.transforms import IDENTITY
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
     format_p_value,
-    frame_backend,
-    make_frame,
-    to_json_numbers,
 )
 from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
+from penchant.records import to_json
 from penchant.tails import chi_square_sf, t_isf, t_sf
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
@@ -112,7 +109,7 @@ def stack_conditions(
             "subject. Use covariates for differences between people."
         )
     profiles = Profiles(model, tuple(tuple(mine) for mine in observed.values()))
-    players = EpisodeLikelihoods(profiles, base, tuple(observed), threads)
+    players = EpisodeLikelihoods(profiles, tuple(observed), coordinates=base, threads=threads)
     everyone = ConditionLikelihoods(players, unit, maps, coordinates, subjects)
     return everyone, WithinConditions(name, labels, base, maps)
 
@@ -169,10 +166,11 @@ def _stack_coordinates(
         found.append((c, a, np.ones(len(labels))))
         if not chosen[a]:
             continue
-        kind = "shape" if c.is_shape else "weight"
         for b, label in enumerate(labels[1:]):
-            natural = Natural(f"{c.name}:{name}[{label}]", kind, c.natural.index)  # type: ignore[arg-type]
-            found.append((Coordinate(natural, Link("identity")), a, codes[:, b]))
+            # A contrast is added on the link: it is a number without a scale of its own.
+            own = f"{c.name}:{name}[{label}]"
+            natural = replace(c.natural, name=own, transform=IDENTITY, over_indices=())
+            found.append((Coordinate(natural, IDENTITY), a, codes[:, b]))
     # A stable sort: `Coordinates` wants shape parameters first, and conditions stay in order.
     found.sort(key=lambda one: not one[0].is_shape)
     maps = np.zeros((len(labels), len(base), len(found)))
@@ -233,18 +231,13 @@ class Contrast(Result):
         columns |= {field: getattr(self, field).tolist() for field in (*fields, *P_VALUES)}
         return columns
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per parameter."""
-        return make_frame(self._columns(), backend or frame_backend(self))
+        return self._columns()
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        columns = self._columns()
-        numbers = {
-            k: [v if isinstance(v, str) else to_json_numbers(v) for v in c]
-            for k, c in columns.items()
-        }
-        return {"factor": self.factor, "contrast": self.words, **numbers}
+        return {"factor": self.factor, "contrast": self.words, **to_json(self._columns())}
 
     def table(self) -> Table:
         """Table for reading."""

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
@@ -25,7 +25,6 @@ from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, doubts_of, refuse_no_model
-from penchant.output import preserve_frame_backend
 from penchant.population.hierarchy.contrasts import WithinConditions, stack_conditions
 from penchant.population.hierarchy.design import Design, read_design
 from penchant.population.hierarchy.likelihoods import (
@@ -45,8 +44,8 @@ from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
     SearchResult,
+    StartingValues,
     evidences_on_other_nodes,
-    marginal_on_other_nodes,
     maximize_by_quadrature,
     parameter_shift_on_other_nodes,
     starting_values,
@@ -175,20 +174,11 @@ class PlanFit(NamedTuple):
     status: dict[str, str]
 
 
-class _StartingValues(NamedTuple):
-    """Covariance between people, modes and informations of subjects under a broad prior."""
-
-    matrix: Matrix
-    h: Matrix
-    information: Matrix
-
-
 def fit_plan(plan: Plan) -> PlanFit:
     """Fit a population, drop spreads of 0, and collect what is wrong with it."""
     status: dict[str, str] = {}
-    beta, *rest = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
-    start = _StartingValues(*rest)
-    best = _fit_with_spread_in(plan, plan.differing, beta, start)
+    start = starting_values(plan.likelihoods, plan.structure(plan.differing).design)
+    best = _fit_with_spread_in(plan, plan.differing, start)
     random, dropped = list(plan.differing), []
     while True:
         reduced = _drop_smallest_spread(plan, random, best, start)
@@ -226,7 +216,7 @@ def fit_plan(plan: Plan) -> PlanFit:
             f"The search stopped after {optimum.n_rounds} rounds before parameters stood still: "
             f"{_simplification_advice(problem)}."
         )
-    descriptive = _fit_with_spread_prior(plan, optimum, beta, start) if dropped else optimum
+    descriptive = _fit_with_spread_prior(plan, optimum, start) if dropped else optimum
     return PlanFit(problem, optimum, descriptive, error.total, status)
 
 
@@ -251,15 +241,13 @@ class _Candidate(NamedTuple):
         return cls(problem, optimum, _integration_error(plan, problem, optimum))
 
 
-def _fit_with_spread_in(
-    plan: Plan, random: list[int], beta: Vector, start: _StartingValues
-) -> _Candidate:
+def _fit_with_spread_in(plan: Plan, random: list[int], start: StartingValues) -> _Candidate:
     """Fit with spread in given coordinates, on finer rules until the integration error is small.
 
     A maximum at the end of a correlation's range is searched for from a second start as well.
     """
     problem = plan.problem(random)
-    optimum = maximize_by_quadrature(problem, beta, *start)
+    optimum = maximize_by_quadrature(problem, start)
     first = _Candidate.of(plan, problem, optimum)
     if len(vanishing_spreads(problem.structure, optimum.x, optimum.log_sd_floors)):
         return first
@@ -267,13 +255,17 @@ def _fit_with_spread_in(
     while plan.nodes is None and not best.error.converged and _is_affordable(plan, best):
         problem = plan.with_finer_rule(problem)
         s = problem.structure
-        here = optimum.x[: s.n_beta], *start, optimum.x[s.n_beta :]
-        optimum = maximize_by_quadrature(problem, *here, posterior=optimum.posterior)
+        here = start._replace(
+            beta=optimum.x[: s.n_beta],
+            spread_parameters=optimum.x[s.n_beta :],
+            posterior=optimum.posterior,
+        )
+        optimum = maximize_by_quadrature(problem, here)
         best = _Candidate.of(plan, problem, optimum)
     costly = optimum.converged and len(random) > QUADRATURE.max_product_dimensions
     if problem.structure.spread.correlated and _may_be_local_maximum(optimum) and not costly:
         differences = start._replace(matrix=np.diag(np.diag(start.matrix)))
-        other = maximize_by_quadrature(problem, beta, *differences)
+        other = maximize_by_quadrature(problem, differences)
         gain = problem.objective.value(other.marginal, other.x)
         gain -= problem.objective.value(optimum.marginal, optimum.x)
         if other.converged and (gain > 0 or not optimum.converged):
@@ -299,7 +291,7 @@ def _may_be_local_maximum(optimum: SearchResult) -> bool:
 
 
 def _drop_smallest_spread(
-    plan: Plan, random: list[int], best: _Candidate, start: _StartingValues
+    plan: Plan, random: list[int], best: _Candidate, start: StartingValues
 ) -> tuple[int, list[int], _Candidate] | None:
     """Fit without the smallest spread that is worth nothing; None where every spread is.
 
@@ -319,7 +311,8 @@ def _drop_smallest_spread(
         if shares[c] > FIT.small_spread:
             break
         others = [a for b, a in enumerate(random) if b != c]
-        without = _fit_with_spread_in(plan, others, optimum.x[: s.n_beta], start)
+        here = start._replace(beta=optimum.x[: s.n_beta])
+        without = _fit_with_spread_in(plan, others, here)
         loss = level - without.problem.objective.value(without.optimum.marginal, without.optimum.x)
         if loss < FIT.min_spread_gain or c in flat:
             return int(c), others, without
@@ -327,7 +320,7 @@ def _drop_smallest_spread(
 
 
 def _fit_with_spread_prior(
-    plan: Plan, optimum: SearchResult, beta: Vector, start: _StartingValues
+    plan: Plan, optimum: SearchResult, start: StartingValues
 ) -> SearchResult:
     """Fit under a weak prior that keeps spreads from vanishing, to describe people by.
 
@@ -336,9 +329,9 @@ def _fit_with_spread_prior(
     """
     problem = replace(plan.problem(plan.differing), with_spread_prior=True)
     reached = optimum.x[: problem.structure.n_beta]
-    for first in (reached, beta):
+    for first in (reached, start.beta):
         if not _has_diverged(plan, problem.structure, first):
-            wide = maximize_by_quadrature(problem, first, *start)
+            wide = maximize_by_quadrature(problem, start._replace(beta=first))
             if not _has_diverged(plan, wide.marginal.structure, wide.x):
                 return wide
     return optimum
@@ -404,7 +397,7 @@ def _integration_error_of_draws(
     enough = FIT.max_integration_error * max(1.0, float(np.sqrt(len(differences) / 100)))
     if _total_error(differences) < enough:
         return _IntegrationError(_total_error(differences), differences, True)
-    other = marginal_on_other_nodes(plan.with_check_rule(problem), optimum)
+    other = plan.with_check_rule(problem).marginal_about(optimum.x, optimum.posterior)
     differences = other.evidence(optimum.x) - optimum.evaluation.evidence
     converged = (
         _total_error(differences) < enough
@@ -418,7 +411,7 @@ def _total_error(differences: Vector) -> float:
 
 
 def _sd_upper_limit(
-    plan: Plan, random: list[int], a: int, optimum: SearchResult, start: _StartingValues
+    plan: Plan, random: list[int], a: int, optimum: SearchResult, start: StartingValues
 ) -> float:
     """Upper 95 % limit of coordinate a's sd: where its profile likelihood falls by 1.35."""
     random = sorted(random)
@@ -432,14 +425,14 @@ def _sd_upper_limit(
     )
     hold = np.zeros(spread.n_parameters, dtype=bool)
     hold[:: spread.n_per_group] = True
-    beta = optimum.x[: s.n_beta]
     first = np.stack([np.diag(np.diag(start.matrix)[random])] * s.spread.n_groups)
     floor = float(optimum.log_sd_floors[optimum.marginal.structure.random.tolist().index(a)])
 
     def profile_at(log_sd: float) -> float:
         numbers = spread.parametrize(first)
         numbers[:: spread.n_per_group] = log_sd
-        return maximize_by_quadrature(own, beta, *start, numbers, hold).evaluation.value
+        here = start._replace(beta=optimum.x[: s.n_beta], spread_parameters=numbers)
+        return maximize_by_quadrature(own, here, hold).evaluation.value
 
     # Step up by factors of 3 from a negligible sd until the profile has fallen, then bisect to
     # about 15 %: the limit is reported to few digits, and every value is a search.
@@ -460,7 +453,6 @@ def _sd_upper_limit(
     return float(np.exp(0.5 * (low + high)))
 
 
-@preserve_frame_backend
 def fit_population(
     data: Choices | Sequence[Episode] | SubjectScan,
     model: Model | None = None,
@@ -659,7 +651,7 @@ def build_likelihoods(
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")
         coordinates = Coordinates.of_variables(data.names, links)
-        return ChoiceLikelihoods(data, coordinates, threads), None
+        return ChoiceLikelihoods(data, coordinates=coordinates, threads=threads), None
     episodes = as_episodes(data)
     if model is None:
         raise DataError(
@@ -687,7 +679,9 @@ def build_likelihoods(
             )
         groups = tuple(tuple(mine) for mine in by_subject.values())
         profiles = Profiles(model, groups)
-        return EpisodeLikelihoods(profiles, coordinates, tuple(by_subject), threads), None
+        return EpisodeLikelihoods(
+            profiles, tuple(by_subject), coordinates=coordinates, threads=threads
+        ), None
     likelihoods, conditions = stack_conditions(
         episodes, model, coordinates, within, varying, threads
     )

@@ -337,7 +337,7 @@ def shape_grid(coordinates: Coordinates) -> Matrix:
             shape = coordinates.shape[c.natural.index]
             inside = np.linspace(*shape.search_range, count + 2)[1:-1]
             psi = np.asarray(shape.from_unconstrained(inside))
-            axes.append(c.link.coordinate(c.natural.scale * psi**c.natural.power))
+            axes.append(c.link.inverse(c.natural.of_psi(psi)))
     return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, q)
 
 
@@ -351,6 +351,12 @@ class Posterior(NamedTuple):
 
     centre: Matrix
     factor: Matrix
+
+    def replace_subjects(self, which: IntVector, others: Posterior) -> Posterior:
+        """Copy with the posteriors of some subjects replaced by their own of others."""
+        made = Posterior(self.centre.copy(), self.factor.copy())
+        made.centre[which], made.factor[which] = others.centre[which], others.factor[which]
+        return made
 
 
 def _population_means_and_covariances(s: Structure, x: Vector) -> tuple[Matrix, Matrix]:

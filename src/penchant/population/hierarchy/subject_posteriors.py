@@ -14,26 +14,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.models.links import Link
 from penchant.models.record import as_episodes
+from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
+    Columns,
     Result,
-    frame_backend,
     make_frame,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.inferences import SubjectPosteriors
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
-from penchant.softmax.hypotheses import Parameter
+from penchant.records import attributes_json, to_json
+from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
 
@@ -44,7 +43,7 @@ class View(NamedTuple):
     """A natural parameter of a subject: its name, its link, and its row of coordinates."""
 
     name: str
-    link: Link
+    link: Transform
     row: Vector
 
 
@@ -65,7 +64,7 @@ class PopulationSubject:
     """
 
     subject: Any
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ParameterEstimate, ...]
     influence: float
     evidence: float
 
@@ -97,7 +96,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     covariance: Matrix
     influence: Vector
     evidence: Vector
-    n_decisions: Vector
+    n_decisions: IntVector
     views: tuple[View, ...]
     source: Any = field(default=None, repr=False)
 
@@ -139,7 +138,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
         found = tuple(
-            Parameter(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
+            ParameterEstimate(v.name, *map(float, (natural[a], errors[a], ends[a, 0], ends[a, 1])))
             for a, v in enumerate(self.views)
         )
         return PopulationSubject(
@@ -185,7 +184,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     @property
     def _natural_sd(self) -> Matrix:
         h = self.mean @ self._rows.T
-        slopes = [np.abs(v.link.slope(h[:, a])) for a, v in enumerate(self.views)]
+        slopes = [np.abs(v.link.first(h[:, a])) for a, v in enumerate(self.views)]
         return np.asarray(np.stack(slopes, axis=1) * self._view_sd)
 
     def interval(self, level: float = 0.95) -> Matrix:
@@ -225,12 +224,16 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
 
     def to_frame(
-        self, level: float = 0.95, backend: Backend | None = None, *, ml: bool = False
+        self, level: float = 0.95, backend: Backend = "pandas", *, ml: bool = False
     ) -> Any:
         """Table with one row per subject: natural parameters, intervals, coordinates, influence.
 
         With `ml`, maximum likelihood beside it, and its status.
         """
+        return make_frame(self.frame_columns(level, ml=ml), backend)
+
+    def frame_columns(self, level: float = 0.95, *, ml: bool = False) -> Columns:
+        """Columns of the data frame."""
         columns: dict[str, list[Any]] = {
             "subject": list(self.labels),
             "n_decisions": np.asarray(self.n_decisions).tolist(),
@@ -247,7 +250,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             columns |= self._ml_columns()
         columns["influence"] = self.influence.tolist()
         columns["evidence"] = self.evidence.tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def _ml_columns(self) -> dict[str, list[Any]]:
         found = self.ml
@@ -274,14 +277,11 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
-            "labels": [to_json_label(label) for label in self.labels],
-            "names": list(self.names),
-            "mean": to_json_numbers(self.mean),
-            "covariance": to_json_numbers(self.covariance),
-            "influence": to_json_numbers(self.influence),
-            "evidence": to_json_numbers(self.evidence),
-            "n_decisions": [int(v) for v in self.n_decisions],
-            "views": [[v.name, v.link.to_dict(), to_json_numbers(v.row)] for v in self.views],
+            **attributes_json(
+                self,
+                *("labels", "names", "mean", "covariance", "influence", "evidence", "n_decisions"),
+            ),
+            "views": [[v.name, v.link.to_dict(), to_json(v.row)] for v in self.views],
         }
 
     def __repr__(self) -> str:

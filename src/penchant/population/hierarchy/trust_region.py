@@ -76,8 +76,12 @@ class Objective(NamedTuple):
         s = marginal.structure
         if not self.restricted:
             return marginal.value(x) + self.log_prior(s, x)[0]
-        determinant = log_determinant(marginal.information_on_beta(x))
-        return marginal.value(x) - 0.5 * determinant + self.log_prior(s, x)[0]
+        evaluation = marginal.evaluate(x)
+        return (
+            evaluation.value
+            + self.log_prior(s, x)[0]
+            - 0.5 * log_determinant(-evaluation.hessian[: s.n_beta, : s.n_beta])
+        )
 
 
 class Penalty(NamedTuple):
@@ -223,7 +227,7 @@ def log_determinant_gradient(
             at = x.copy()
             at[a] += sign * step
             at[:b] -= sign * step * follow[:, a - b]
-            sides.append(log_determinant(marginal.information_on_beta(at)))
+            sides.append(log_determinant(-marginal.evaluate(at).hessian[:b, :b]))
         gradient[a] = (sides[0] - sides[1]) / (2 * step)
     return gradient
 
