@@ -161,7 +161,8 @@ class Tangents:
                 lower = ast.BinOp(a, ast.Pow(), ast.BinOp(b, ast.Sub(), ONE))
                 return _times(da, ast.BinOp(b, ast.Mult(), lower))
             # (a^b)' = a^b (b' log a + b a' / a); 0 to any power stays 0
-            relative = None if da is None else ast.BinOp(_times(da, b), ast.Div(), a)
+            growth = _times(da, b)
+            relative = None if growth is None else ast.BinOp(growth, ast.Div(), a)
             whole = _times(_sum(_times(db, _call("log", a)), relative), self._value(node))
             return ast.IfExp(ast.Compare(a, [ast.Gt()], [ZERO]), whole or ZERO, ZERO)
         raise _unknown(node)

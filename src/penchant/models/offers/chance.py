@@ -133,7 +133,7 @@ class Ambiguity(OfferModel):
             )
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+    def weights(self) -> tuple[str, ...]:
         """1/tau, and beta/tau."""
         linear = ("ambiguity_weight",) if self.kind == "linear" else ()
         return ("inverse_temperature", *linear)

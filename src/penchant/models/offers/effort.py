@@ -72,7 +72,7 @@ class Effort(OfferModel):
         return self.kind in ("linear", "quadratic", "power")
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+    def weights(self) -> tuple[str, ...]:
         """1/tau, and k/tau where the cost is subtracted."""
         cost = ("effort_weight",) if self._subtracts else ()
         return ("inverse_temperature", *cost)

@@ -65,7 +65,7 @@ class Inequity(LinearModel):
         return ()
 
     @property
-    def weights(self) -> tuple[str, ...]:  # type: ignore[override]  # by kind
+    def weights(self) -> tuple[str, ...]:
         """1/tau, and envy/tau and guilt/tau, or equality/tau."""
         if self.kind == "erc":
             return ("inverse_temperature", "equality_weight")
@@ -128,7 +128,7 @@ class Ultimatum(Recursion):
     attributes = ("offer",)
     positive = ("inverse_temperature",)
     optional: ClassVar[tuple[str, ...]] = ("offer",)
-    agents = None  # nothing is paid: offers are put before people, see `pn.simulate`
+    agents = None  # type: ignore[assignment]  # offers are put before people: nobody plays
 
     def __post_init__(self) -> None:
         _one_of(self.norm, "norm", ("bayes", "delta"))
