@@ -61,13 +61,10 @@ class OfferModel(CompiledModel):
         return {}
 
     def latent(self, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
-        """What every option is worth; not known where a ratio of weights is infinite."""
-        natural = natural_parameters(self)
-        parameters = {n.name: n.value(theta, psi) for n in natural}
-        if not all(np.isfinite(parameters[n.name]) for n in natural if n.is_ratio):
-            offered = np.asarray(next(iter(episode.offers.values())))
-            return {"value": np.full(offered.shape[:2], np.nan)}
-        return {"value": option_values(self, episode.offers, parameters)}
+        """What every option is worth; not known where the temperature is infinite."""
+        tempered = any(one.name == "temperature" for one in natural_parameters(self))
+        scale = (theta[0] or np.nan) if tempered else 1.0
+        return {"value": self.explanatory(episode, *psi) @ (theta / scale)}
 
     def explanatory_many(
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
