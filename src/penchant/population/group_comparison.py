@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
-from penchant.errors import either, format_list
+from penchant.errors import argument, format_list
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Columns,
@@ -17,13 +17,42 @@ from penchant.output import (
     format_number,
     format_p_value,
 )
-from penchant.population.group_tests import Adjustment, JointTest
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.score_relations import NAMES as RELATED
 from penchant.population.score_relations import Relation, relations_table
 from penchant.records import attributes_json, to_json
 
+Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 RULES = {"mean-sample": "plain mean"}
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """Joint test of all parameters: T2 = d' (V + U)^-1 d with full covariances.
+
+    Attributes
+    ----------
+    kind
+        "F": Hotelling's test with unequal covariances, where they come from the spread between
+        subjects. "chi-square": Wald's test, where they come from a model. "none": not possible.
+    statistic, degrees_of_freedom
+        F and its two, or chi-square and its one followed by infinity.
+    note
+        Why there is no test.
+    """
+
+    kind: str
+    statistic: float
+    degrees_of_freedom: tuple[float, float]
+    p_value: float
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "none":
+            return f"no joint test: {self.note}"
+        first, second = self.degrees_of_freedom
+        shown = f"{first:g}, {second:.1f}" if self.kind == "F" else f"{first:g}"
+        return f"{self.kind}({shown}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
 
 
 @dataclass(frozen=True)
@@ -170,7 +199,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
+        keeps = argument("fit_population(..., covariates=)")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
         return (*lost, doubt) if lost else ()
 

@@ -23,7 +23,7 @@ from typing import Any, TypeGuard
 from penchant.models._elementary import MAX_EXPONENT
 from penchant.models.generated import generated_module
 from penchant.models.recursion import lines, plain_body, source
-from penchant.models.tangents import Tangents, tangent_name
+from penchant.models.tangents import Constants, Tangents, tangent_name
 
 _HEAD = '''"""Attributes of offers by {name}, generated from its features."""
 
@@ -115,9 +115,9 @@ def offer_program(
     name: str, features: Callable[..., None], declared: OfferDeclarations
 ) -> OfferProgram:
     """Generate and import the loops of a model of offers."""
-    body, _ = plain_body(features, _PREFIXES, {})
-    constants = _Constants(dict(declared.constants), dict(declared.outcomes))
-    body = _Calls().named(constants.visit(ast.Module(body, [])).body)
+    body, _ = plain_body(features, _PREFIXES, {}, dict(declared.constants))
+    written_out = _Outcomes(dict(declared.outcomes)).visit(ast.Module(body, []))
+    body = _Calls().named(written_out.body)
     read = [one for statement in body for one in _names(statement)]
     fields, psi, settings = (
         tuple(dict.fromkeys(one[2:] for one in read if one.startswith(prefix)))
@@ -235,42 +235,30 @@ def _loops(
     return text
 
 
-class _Constants(ast.NodeTransformer):
-    """Write whole settings and numbers of outcomes into the source; drop what they rule out."""
+class _Outcomes(ast.NodeTransformer):
+    """Write numbers of outcomes into the source, and loops over them out."""
 
-    def __init__(self, constants: Mapping[str, int], outcomes: Mapping[str, int]) -> None:
-        self.values = {f"c_{name}": value for name, value in constants.items()}
+    def __init__(self, outcomes: Mapping[str, int]) -> None:
         self.outcomes = {f"o_{name}": number for name, number in outcomes.items()}
 
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(self.values[node.id]) if node.id in self.values else node
-
-    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
-        self.generic_visit(node)
-        if any(isinstance(part, ast.Name) for part in ast.walk(node.test)):
-            return node
-        holds = eval(ast.unparse(node.test))  # of numbers alone
-        return node.body if holds else node.orelse
-
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if isinstance(node.func, ast.Name) and node.func.id == "len":
-            (argument,) = node.args
-            assert isinstance(argument, ast.Name)
-            return ast.Constant(self.outcomes[argument.id])
         self.generic_visit(node)
-        return node
+        if not isinstance(node.func, ast.Name) or node.func.id != "len":
+            return node
+        (argument,) = node.args
+        assert isinstance(argument, ast.Name)
+        return ast.Constant(self.outcomes[argument.id])
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
-        """Write a loop over outcomes out."""
-        (number,) = self.visit(node.iter).args
+        self.generic_visit(node)
+        assert isinstance(node.iter, ast.Call)
         assert isinstance(node.target, ast.Name)
-        name, found = node.target.id, []
-        for k in range(number.value):
-            turn = _Constants({}, {})
-            turn.values = {**self.values, name: k}
-            turn.outcomes = self.outcomes
-            found += turn.visit(ast.Module(deepcopy(node.body), [])).body
-        return found
+        (number,) = node.iter.args
+        assert isinstance(number, ast.Constant)
+        assert isinstance(number.value, int)
+        turns = (Constants({node.target.id: k}) for k in range(number.value))
+        bodies = (turn.visit(ast.Module(deepcopy(node.body), [])) for turn in turns)
+        return [one for body in bodies for one in body.body]
 
 
 class _Calls(ast.NodeTransformer):
