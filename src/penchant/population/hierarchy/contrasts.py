@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
 from penchant.records import to_json
 from penchant.tails import chi_square_sf, t_isf, t_sf
+
+if TYPE_CHECKING:
+    from penchant.population.hierarchy.result import PopulationFit
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
 
@@ -273,7 +276,7 @@ class Contrast(Result):
         return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
 
 
-def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
+def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) -> Contrast:
     """Estimate and test the difference between two levels of a factor or two conditions."""
     check_level(level)
     parts = [part.strip() for part in str(words).split(" - ")]
@@ -283,6 +286,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
             "control'."
         )
     source = fit.source
+    assert source is not None  # `PopulationFit.contrast` has refused fits without their data
     within = source.conditions
     if within is not None and factor == within.name:
         base = within.base
@@ -362,7 +366,7 @@ class Comparison:
         )
 
 
-def _is_nested_in(small: Any, large: Any) -> bool:
+def _is_nested_in(small: PopulationFit, large: PopulationFit) -> bool:
     """Whether the smaller population model is nested in the larger."""
     matrices = [
         list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
@@ -378,7 +382,9 @@ def _is_nested_in(small: Any, large: Any) -> bool:
     )
 
 
-def compare_fits(one: Any, other: Any, nested: bool | None = None) -> Comparison:
+def compare_fits(
+    one: PopulationFit, other: PopulationFit, nested: bool | None = None
+) -> Comparison:
     """Compare two populations by likelihood ratio and leave-one-subject-out evidence.
 
     Whether the smaller is nested in the larger is found out, unless it is given.
