@@ -24,6 +24,7 @@ from penchant.inference.fit import fit
 from penchant.inference.profile.profiles import Problem
 from penchant.inference.status import estimate_without_data
 from penchant.models.catalogue import CATALOGUE
+from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, prior_document, prior_of
@@ -78,7 +79,7 @@ def check_document(document: Any) -> None:
         )
 
 
-def model_document(model: Any) -> dict[str, Any] | None:
+def model_document(model: Model) -> dict[str, Any] | None:
     """Name and settings of a model of the library; None for another."""
     for name, known in MODEL_CLASSES.items():
         if type(model) is known:  # a subclass may have other behaviour with the same settings
@@ -132,7 +133,7 @@ def _lists_to_tuples(value: Any) -> Any:
 
 
 def ask(
-    model: Any,
+    model: Model,
     offers: Any,
     *,
     about: str | Sequence[str] | None = None,
@@ -451,7 +452,7 @@ class Asker(Result):
 
     @classmethod
     def from_dict(
-        cls, document: Mapping[str, Any], model: Any = None, prior: AskPrior | None = None
+        cls, document: Mapping[str, Any], model: Model = None, prior: AskPrior | None = None
     ) -> Self:
         """Go on from what `to_dict` wrote: the same questions follow.
 
@@ -485,7 +486,7 @@ class Asker(Result):
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], model: Any = None, prior: AskPrior | None = None
+        cls, path: str | os.PathLike[str], model: Model = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
         return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
@@ -57,11 +58,11 @@ class WithinConditions:
     """
 
     name: str
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     base: Coordinates
     maps: Matrix
 
-    def index(self, label: Any) -> int:
+    def index(self, label: Label) -> int:
         """Index of a condition by its label."""
         known = [str(one) for one in self.labels]
         if str(label) not in known:
@@ -73,7 +74,7 @@ class WithinConditions:
 
 
 def stack_conditions(
-    episodes: Sequence[Any],
+    episodes: Sequence[History],
     model: Model,
     base: Coordinates,
     within: Any,
@@ -117,7 +118,7 @@ def stack_conditions(
     return everyone, WithinConditions(name, labels, base, maps)
 
 
-def _condition_labels(episodes: Sequence[Any], within: Any) -> tuple[str, list[Any]]:
+def _condition_labels(episodes: Sequence[History], within: Any) -> tuple[str, list[Any]]:
     """Name of the conditions, and the label of every episode."""
     if isinstance(within, Mapping):
         if len(within) != 1:
@@ -160,7 +161,7 @@ def _varying_mask(varying: Sequence[str] | None, names: Sequence[str]) -> list[b
 
 
 def _stack_coordinates(
-    base: Coordinates, name: str, labels: Sequence[Any], chosen: list[bool]
+    base: Coordinates, name: str, labels: Sequence[Label], chosen: list[bool]
 ) -> tuple[Coordinates, Matrix]:
     """Coordinates of a subject, shape parameters first, and their maps to conditions."""
     codes = np.vstack([-np.ones(len(labels) - 1), np.eye(len(labels) - 1)])

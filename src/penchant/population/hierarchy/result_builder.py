@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import either, format_list
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Declared, Model, model_words
@@ -312,5 +312,5 @@ def _reliability(optimum: SearchResult, matrices: Matrix) -> Vector:
     return np.asarray(1.0 - (variance / between).mean(axis=0))
 
 
-def _matrices_by_group(matrices: Matrix, labels: tuple[Any, ...]) -> Any:
+def _matrices_by_group(matrices: Matrix, labels: tuple[Label, ...]) -> Any:
     return dict(zip(labels, matrices, strict=True)) if labels else matrices[0]

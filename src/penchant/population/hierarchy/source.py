@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix
+from penchant._typing import Label, Matrix
 from penchant.models.model import Model
 from penchant.population.hierarchy.contrasts import WithinConditions
 from penchant.population.hierarchy.design import Design
@@ -29,7 +29,7 @@ class PopulationSource(NamedTuple):
     optimum: SearchResult
     descriptive: SearchResult
     problem: SearchProblem
-    group_labels: tuple[Any, ...]
+    group_labels: tuple[Label, ...]
     covariance_kind: str
 
     @property

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
+from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
 from penchant.models.record import as_episodes
@@ -65,7 +66,7 @@ class PopulationSubject:
         Log-likelihood of the decisions under the population.
     """
 
-    subject: Any
+    subject: Label
     parameters: tuple[ParameterEstimate, ...]
     influence: float
     evidence: float
@@ -92,7 +93,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         Natural parameters, by condition where there are any.
     """
 
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     names: tuple[str, ...]
     mean: Matrix
     covariance: Matrix
@@ -135,7 +136,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     def __iter__(self) -> Any:
         return iter(self.labels)
 
-    def __getitem__(self, label: Any) -> PopulationSubject:
+    def __getitem__(self, label: Label) -> PopulationSubject:
         i = self._index(label)
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
@@ -147,7 +148,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
         )
 
-    def _index(self, label: Any) -> int:
+    def _index(self, label: Label) -> int:
         if label in self.labels:
             return self.labels.index(label)
         known = [str(one) for one in self.labels]
@@ -332,7 +333,7 @@ def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matri
     return np.concatenate(parts)
 
 
-def _predict_episode(source: PopulationSource, episode: Any, average: bool) -> Matrix:
+def _predict_episode(source: PopulationSource, episode: History, average: bool) -> Matrix:
     points, weights = _posterior_points(source, episode.subject, average)
     q = source.likelihoods.coordinates.n_shape
     psi, _ = source.likelihoods.coordinates.psi(points)
@@ -351,7 +352,7 @@ def _predict_choices(source: PopulationSource, data: Choices, average: bool) -> 
             f"data must have the variables {', '.join(coordinates.names)}; got "
             f"{', '.join(data.names)}. Give the same."
         )
-    labels: Sequence[Any] = data.subject_labels or (None,)
+    labels: Sequence[Label] = data.subject_labels or (None,)
     codes = np.zeros(data.n_decisions, dtype=np.int64) if data.subject is None else data.subject
     total = np.zeros(len(data.explanatory))
     whose = np.repeat(codes, np.diff(data.first_row))
@@ -368,7 +369,9 @@ def _predict_choices(source: PopulationSource, data: Choices, average: bool) -> 
     return total.reshape(len(sizes), -1) if sizes.min() == sizes.max() else total
 
 
-def _posterior_points(source: PopulationSource, label: Any, average: bool) -> tuple[Matrix, Vector]:
+def _posterior_points(
+    source: PopulationSource, label: Label, average: bool
+) -> tuple[Matrix, Vector]:
     """Points (J, p) of a subject's posterior, or the population's for a new subject, and weights.
 
     At the mean alone unless an average over the posterior is asked for.
