@@ -16,16 +16,20 @@ import numpy as np
 from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
-from penchant.population.group_comparison import Difference, GroupComparison, PairTest
-from penchant.population.group_tests import (
+from penchant.population.group_comparison import (
     Adjustment,
+    Difference,
+    GroupComparison,
+    PairTest,
+)
+from penchant.population.group_tests import (
     SpreadWithinGroups,
     adjusted_p_values,
     hedges_g,
     joint_test,
-    least_squares,
     welch,
 )
+from penchant.population.least_squares import least_squares
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.score_relations import score_relations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from penchant._typing import Label
 from penchant.errors import either, format_list
@@ -18,13 +18,42 @@ from penchant.output import (
     format_number,
     format_p_value,
 )
-from penchant.population.group_tests import Adjustment, JointTest
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.score_relations import NAMES as RELATED
 from penchant.population.score_relations import Relation, relations_table
 from penchant.records import attributes_json, to_json
 
+Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 RULES = {"mean-sample": "plain mean"}
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """Joint test of all parameters: T2 = d' (V + U)^-1 d with full covariances.
+
+    Attributes
+    ----------
+    kind
+        "F": Hotelling's test with unequal covariances, where they come from the spread between
+        subjects. "chi-square": Wald's test, where they come from a model. "none": not possible.
+    statistic, degrees_of_freedom
+        F and its two, or chi-square and its one followed by infinity.
+    note
+        Why there is no test.
+    """
+
+    kind: str
+    statistic: float
+    degrees_of_freedom: tuple[float, float]
+    p_value: float
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "none":
+            return f"no joint test: {self.note}"
+        first, second = self.degrees_of_freedom
+        shown = f"{first:g}, {second:.1f}" if self.kind == "F" else f"{first:g}"
+        return f"{self.kind}({shown}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
 
 
 @dataclass(frozen=True)
