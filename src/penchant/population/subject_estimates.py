@@ -411,7 +411,7 @@ def is_score(labels: Sequence[Label], kind: ByKind | None) -> bool:
         raise DataError(f"by must hold numbers, as scores; got {odd!r}. Leave out kind='scores'.")
     if kind is not None or not numbers:
         return kind == "scores"
-    different = {float(label) for label in labels}
+    different = set(np.asarray(labels, dtype=np.float64).tolist())
     if len(different) <= 2:
         return False
     whole = all(number == int(number) for number in different)
@@ -423,7 +423,7 @@ def is_score(labels: Sequence[Label], kind: ByKind | None) -> bool:
     return True
 
 
-def dragged(fits: Iterable[tuple[Any, Estimate]], model: Model = None) -> str:
+def dragged(fits: Iterable[tuple[Any, Estimate]], model: Model | None = None) -> str:
     """A sentence on people whose sensitivity to the price may be 0; nothing where nobody's may.
 
     What they would pay is a ratio with that sensitivity below: it may be anything, and one of them

@@ -452,7 +452,7 @@ class Asker(Result):
 
     @classmethod
     def from_dict(
-        cls, document: Mapping[str, Any], model: Model = None, prior: AskPrior | None = None
+        cls, document: Mapping[str, Any], model: Model | None = None, prior: AskPrior | None = None
     ) -> Self:
         """Go on from what `to_dict` wrote: the same questions follow.
 
@@ -486,7 +486,7 @@ class Asker(Result):
 
     @classmethod
     def read(
-        cls, path: str | os.PathLike[str], model: Model = None, prior: AskPrior | None = None
+        cls, path: str | os.PathLike[str], model: Model | None = None, prior: AskPrior | None = None
     ) -> Asker:
         """Go on from a file that `save` wrote; see `from_dict`."""
         return cls.from_dict(read_document(path, FORMAT, version=1), model, prior)
