@@ -392,7 +392,8 @@ def _with_validity(
     exact = np.nan
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
-        exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
+        own = decision_log_likelihoods(weights, problem.choices(psi))
+        exact = float(own.sum() + problem.profiles.log_copies[0])
     model, source = problem.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.
