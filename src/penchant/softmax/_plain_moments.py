@@ -1,7 +1,7 @@
-"""Plain twin of the generated code of `_simd`: the same sums, as loops that numba compiles.
+"""Loops over one block of decisions, compiled for a number of variables and called by address.
 
-It takes the place of the generated code where that cannot be made, and is what tests compare it
-with. One function for a number of variables, called by its address with pointers, as there.
+`make_block_moments` is the plain twin of the code that `_simd` generates: it takes the place of
+that where it cannot be made, and is what tests compare it with.
 """
 
 import math
