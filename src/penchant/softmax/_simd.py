@@ -25,11 +25,7 @@ from numba.extending import intrinsic
 
 from penchant._compiled import inner_njit, njit, print_once
 from penchant.softmax import _plain_moments as plain
-from penchant.softmax._plain_moments import (
-    MOMENTS_SIGNATURE,
-    ROWS_SIGNATURE,
-    called_by_address,
-)
+from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
 
 # First version that the generated code is known to work with, and the first that it is not.
 KNOWN_VERSIONS = {numba: ((0, 60), (0, 70)), llvmlite: ((0, 43), (0, 52))}
@@ -339,6 +335,7 @@ def padded_length(n):
 # Addresses, as numba would compile every caller anew for a function that is passed as a function.
 MomentKernel = tuple[int, int, int, int]
 
+called_by_address = plain.called_by_address
 _moment_kernels: dict[tuple[int, bool], tuple[MomentKernel, Any]] = {}
 _lock = Lock()
 
