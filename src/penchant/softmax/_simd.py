@@ -28,7 +28,7 @@ from penchant.softmax import _plain_moments as plain
 from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
 
 # First version that the generated code is known to work with, and the first that it is not.
-KNOWN_VERSIONS = {numba: ((0, 60), (0, 70)), llvmlite: ((0, 43), (0, 52))}
+KNOWN_VERSIONS = {numba: ((0, 60), (0, 69)), llvmlite: ((0, 43), (0, 51))}
 
 LANES = 8  # decisions per block: the doubles of one AVX-512 register, or of one cache line
 
@@ -373,6 +373,12 @@ def _compiled_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> tu
                 f"penchant: vector code could not be generated ({type(error).__name__}); plain "
                 "loops take its place, which are slower."
             )
+    elif not all(map(_is_known, KNOWN_VERSIONS)):
+        print_once(
+            f"penchant: plain loops instead of vector code, which is not known to work with numba "
+            f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
+            "tries it."
+        )
     function = plain.make_block_moments(variables, offset)
     return address_of(function, MOMENTS_SIGNATURE), function
 
