@@ -158,11 +158,11 @@ def test_studies_and_readings_are_read_in_every_form_too():
     )
     reading = by_args(frame)
     assert str(reading) == reading.summary() and "<pre>" in reading._repr_html_()
-    assert isinstance(reading.to_frame(), pl.DataFrame) and len(reading.to_frame()) == 24
+    assert isinstance(reading.to_polars(), pl.DataFrame) and len(reading.to_frame()) == 24
     study = pn.study(pn.read_study(reading), pn.models.RandomChoice(2), n_replicates=0)
     assert study.summary().startswith("Data: 2 subjects") and str(study) == study.summary()
     assert "<li>Data: 2 subjects" in study._repr_html_() and r"\toprule" in study.to_latex()
-    assert isinstance(study.to_frame(), pl.DataFrame) and len(study.to_pandas()) == 2
+    assert isinstance(study.to_polars(), pl.DataFrame) and len(study.to_frame()) == 2
 
 
 def back(one):

@@ -23,7 +23,7 @@ from penchant.models.model import Declared, Model
 from penchant.models.priors import Prior
 from penchant.models.record import as_described, as_episodes, data_of, needs_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import preserve_frame_backend, progress
+from penchant.output import progress
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimate_source import IntervalKind
@@ -70,7 +70,6 @@ def fit_each(
     parameter_prior: Prior | MapPrior | None = None,
     threads: int | None = None,
 ) -> Estimates: ...
-@preserve_frame_backend
 def fit_each(
     data: Any,
     model: Model | None = None,

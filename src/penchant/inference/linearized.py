@@ -35,7 +35,6 @@ from penchant.errors import (
     PenchantWarning,
     argument,
     closest_match_hint,
-    either,
     linearisation_advice,
 )
 from penchant.inference.fit import fit_model
@@ -46,7 +45,7 @@ from penchant.inference.status import estimate_at, lacks_finite_maximum
 from penchant.models.model import Declared, Model, model_words, natural_parameters, positive_weights
 from penchant.models.parameters import Shape
 from penchant.models.record import as_episodes, refuse_no_model
-from penchant.output import pooled_notes, preserve_frame_backend, progress
+from penchant.output import pooled_notes, progress
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.constraints import Constraints
 from penchant.softmax.diagnostics import (
@@ -177,7 +176,6 @@ def check_coordinate(model: Model, coordinate: str) -> None:
         )
 
 
-@preserve_frame_backend
 def fit_linearized(
     episodes: Episode | Sequence[Episode],
     model: Model,
@@ -230,7 +228,6 @@ def fit_linearized(
     return found
 
 
-@preserve_frame_backend
 def fit_linearized_each(
     episodes: Sequence[Episode],
     model: Model,
@@ -395,7 +392,8 @@ def _with_validity(
     exact = np.nan
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
-        exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
+        own = decision_log_likelihoods(weights, problem.choices(psi))
+        exact = float(own.sum() + problem.profiles.log_copies[0])
     model, source = problem.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.
@@ -438,11 +436,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
 def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} "
-            + either(
-                "Re-linearise with relinearize, or use the exact fit.",
-                "Linearise about another prior, or leave --linearized out.",
-            ),
+            f"{said} " + f"{argument('Re-linearise with relinearize, or use the exact fit')}.",
             "linearisation",
         ),
         stacklevel=4,

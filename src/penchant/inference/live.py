@@ -26,7 +26,7 @@ from penchant.models.priors import (
 )
 from penchant.models.record import refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Backend, Result, Table, decode, encode, format_count
+from penchant.output import Columns, Result, Table, decode, encode, format_count
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.prior import ScaledPrior
 from penchant.tables.events import NOTHING
@@ -249,9 +249,9 @@ class Live(Result):
         """The current estimate as text."""
         return self.estimate().summary()
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The current estimate, a row for every parameter."""
-        return self.estimate().to_frame(backend=backend)
+        return self.estimate().frame_columns()
 
     def to_dict(self) -> dict[str, Any]:
         """State to continue from later, ready for JSON."""

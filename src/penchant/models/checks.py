@@ -22,7 +22,7 @@ from penchant.errors import DataError, closest_match_hint
 from penchant.models.model import Declared, natural_parameters
 from penchant.models.offers.offers import Offers
 from penchant.models.parameters import Parameter, Shape
-from penchant.output import Backend, Result, format_count, frame_backend, make_frame
+from penchant.output import Columns, Result, format_count
 from penchant.tables.events import places_of
 
 
@@ -80,12 +80,12 @@ class ModelCheck(Result):
         right = [_paragraph(f"Right: {', '.join(self.passed)}.")] if self.passed else []
         return "\n".join([head, *found, *right])
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """One row per problem: its code, and what is wrong."""
         found = {
             word: [getattr(one, word) for one in self.problems] for word in ("code", "message")
         }
-        return make_frame(found, backend or frame_backend(self))
+        return found
 
     def __repr__(self) -> str:
         found = ", ".join(dict.fromkeys(finding.code for finding in self.problems)) or "ok"

@@ -16,7 +16,8 @@ from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.models.spatial.map_basis import MapPrior
 from penchant.models.transforms import Transform, read_link
-from penchant.output import decode, encode, from_json_numbers, to_json_numbers
+from penchant.output import decode, encode
+from penchant.records import attributes_json, from_json
 from penchant.softmax.prior import GaussianPrior, ParameterPrior, ScaledPrior
 
 
@@ -310,14 +311,9 @@ class PopulationPrior:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers and text, ready for JSON."""
-        return {
-            "format": FORMAT,
-            "version": 1,
-            "names": list(self.names),
-            "links": [link.to_dict() for link in self.links],
-            "mean": to_json_numbers(self.mean),
-            "covariance": to_json_numbers(self.covariance),
-        }
+        links = [link.to_dict() for link in self.links]
+        rest = attributes_json(self, "mean", "covariance")
+        return {"format": FORMAT, "version": 1, "names": list(self.names), "links": links, **rest}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PopulationPrior:
@@ -327,12 +323,7 @@ class PopulationPrior:
                 "prior must be a document that PopulationPrior.to_dict wrote; got another. Save "
                 "one with people.prior.save(path)."
             )
-        return cls(
-            names=tuple(document["names"]),
-            mean=from_json_numbers(document["mean"]),
-            covariance=from_json_numbers(document["covariance"]),
-            links=tuple(Transform(**link) for link in document["links"]),
-        )
+        return from_json(cls, document)
 
     def save(self, path: Any, *, overwrite: bool = True) -> None:
         """Write it to a file, to be read by `read`."""

@@ -42,7 +42,7 @@ from penchant.models.model import (
 )
 from penchant.models.parameters import Parameter, Shape
 from penchant.models.record import CompiledModel, Record, fill_agents_controls, fill_controls
-from penchant.models.tangents import Names, Tangents, tangent_name
+from penchant.models.tangents import Constants, Names, Tangents, tangent_name
 
 Field = Vector | IntVector  # of all events, or of all agents
 # Pairs side by side: enough to hide the latency of an update, few enough to share many episodes.
@@ -165,7 +165,10 @@ class Recursion(CompiledModel):
         raise NotImplementedError
 
     def settings(self) -> Mapping[str, float]:
-        """Numbers of the model that `features` and `update` read as c."""
+        """Numbers of the model that `features` and `update` read as c.
+
+        Whole numbers become part of the compiled code: flags, sizes and places of columns.
+        """
         return {}
 
     def bindings(self) -> Mapping[str, float | str]:
@@ -239,7 +242,10 @@ class Recursion(CompiledModel):
         shape = tuple(one.name for one in self.shape)
         bound = tuple((name, to) for name, to in self.bindings().items() if isinstance(to, str))
         whole = "choice", *self.codes()
-        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional)
+        constants = tuple(
+            (name, int(value)) for name, value in self.settings().items() if isinstance(value, int)
+        )
+        names = Declarations(shape, bound, tuple(self.state()), whole, kind.optional, constants)
         functions = kind.features, kind.update, kind.start
         return compiled_program(kind.__name__, functions, names)
 
@@ -382,6 +388,8 @@ class Declarations:
         State arrays; fields of an event that are whole numbers.
     optional
         Fields of an event without which update runs, too.
+    constants
+        Settings that are whole numbers, which become part of the source: (name, number).
     """
 
     shape: tuple[str, ...]
@@ -389,6 +397,7 @@ class Declarations:
     states: tuple[str, ...]
     codes: tuple[str, ...]
     optional: tuple[str, ...]
+    constants: tuple[tuple[str, int], ...]
 
 
 @cache
@@ -396,7 +405,9 @@ def compiled_program(
     name: str, functions: tuple[Callable[..., None] | None, ...], names: Declarations
 ) -> Program:
     """Generate and import the loops of a model from its features, update and start."""
-    (show, seen), (learn, learnt), (begin, first) = map(_plain_body, functions)
+    constants = dict(names.constants)
+    plain = (_plain_body(function, constants) for function in functions)
+    (show, seen), (learn, learnt), (begin, first) = plain
     fields = {key: (*dict.fromkeys((*seen[key], *learnt[key], *first[key])),) for key in seen}
     unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
@@ -410,7 +421,7 @@ def compiled_program(
         "states": names.states,
         "events": fields["e"],
         "fixed": tuple(one for one in fields["psi"] if one not in estimated),
-        "settings": fields["c"],
+        "settings": tuple(one for one in fields["c"] if one not in constants),
         "seen": tuple(seen["e"]),
         "learnt": tuple(learnt["e"]),
     }
@@ -424,7 +435,9 @@ Fields = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
-def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], Fields]:
+def _plain_body(
+    function: Callable[..., None] | None, constants: Mapping[str, int]
+) -> tuple[list[ast.stmt], Fields]:
     """Statements of a function with plain variables, and the fields of records that they use."""
     if function is None:
         return [], {key: {} for key in _RECORDS}
@@ -442,6 +455,8 @@ def _plain_body(function: Callable[..., None] | None) -> tuple[list[ast.stmt], F
     local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
     names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)}, local)
     plain = names.visit(ast.Module(body, []))
+    numbers = {f"{_RECORDS['c']}{name}": value for name, value in constants.items()}
+    plain = Constants(numbers).visit(plain)
     return ast.fix_missing_locations(plain).body, names.found
 
 

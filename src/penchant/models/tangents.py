@@ -13,12 +13,22 @@ comparisons, conditional expressions, `max`, `min`, `abs`, `exp`, `log` and `sqr
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from penchant.errors import DataError
 
 ZERO = ast.Constant(0.0)
 ONE = ast.Constant(1.0)
+COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+}
 
 
 def tangent_name(name: str, direction: int) -> str:
@@ -321,3 +331,70 @@ class Names(ast.NodeTransformer):
             ast.Assign([self.visit(one)], ast.Name(name, ast.Load()))
             for name, one in zip(names, target.elts, strict=True)
         ]
+
+
+class Constants(ast.NodeTransformer):
+    """Put whole numbers in place of variables, and drop the branches that they rule out.
+
+    Flags and sizes of a model decide which of its statements run at all. With them in the source a
+    loop has no tests but those of the data, is compiled sooner, and is unrolled over options.
+
+    Parameters
+    ----------
+    numbers
+        What every such variable is.
+    """
+
+    def __init__(self, numbers: Mapping[str, int]) -> None:
+        self.numbers = numbers
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Put in the number."""
+        return ast.Constant(self.numbers[node.id]) if node.id in self.numbers else node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        """Negate a number."""
+        self.generic_visit(node)
+        number = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        negated = isinstance(node.op, ast.USub) and isinstance(number, int | float)
+        return ast.Constant(-number) if negated else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """Compare numbers."""
+        self.generic_visit(node)
+        left, right = node.left, node.comparators[0]
+        holds = COMPARISONS.get(type(node.ops[0]))
+        if holds and isinstance(left, ast.Constant) and isinstance(right, ast.Constant):
+            return ast.Constant(holds(left.value, right.value))
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        """Leave out what is true in `and`, or false in `or`; the other decides."""
+        self.generic_visit(node)
+        neutral = isinstance(node.op, ast.And)
+        constants = [one.value for one in node.values if isinstance(one, ast.Constant)]
+        if any(bool(value) != neutral for value in constants):
+            return ast.Constant(not neutral)
+        open_ones = [one for one in node.values if not isinstance(one, ast.Constant)]
+        if len(open_ones) < 2:
+            return open_ones[0] if open_ones else ast.Constant(neutral)
+        return ast.BoolOp(node.op, open_ones)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        """Take one of two values."""
+        self.generic_visit(node)
+        if not isinstance(node.test, ast.Constant):
+            return node
+        return node.body if node.test.value else node.orelse
+
+    def visit_If(self, node: ast.If) -> ast.stmt | list[ast.stmt]:
+        """Take one of two branches."""
+        self.generic_visit(node)
+        if isinstance(node.test, ast.Constant):
+            return node.body if node.test.value else node.orelse
+        return ast.If(node.test, node.body or [ast.Pass()], node.orelse)
+
+    def visit_For(self, node: ast.For) -> ast.stmt:
+        """Keep a loop whose statements are dropped."""
+        self.generic_visit(node)
+        return ast.For(node.target, node.iter, node.body or [ast.Pass()], node.orelse)

@@ -16,17 +16,20 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
-from penchant.output import preserve_frame_backend
-from penchant.population.group_comparison import Difference, GroupComparison, PairTest
-from penchant.population.group_tests import (
+from penchant.population.group_comparison import (
     Adjustment,
+    Difference,
+    GroupComparison,
+    PairTest,
+)
+from penchant.population.group_tests import (
     SpreadWithinGroups,
     adjusted_p_values,
     hedges_g,
     joint_test,
-    least_squares,
     welch,
 )
+from penchant.population.least_squares import least_squares
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.pool import pool
 from penchant.population.score_relations import score_relations
@@ -82,8 +85,9 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
         try:
             labels = labels_of_subjects(estimates, by, people)
         except DataError as error:
-            said = str(error).replace("by must", f"covariates[{name!r}] must", 1)
-            raise DataError(said) from None
+            if error.argument == "by":
+                error.argument = f"covariates[{name!r}]"
+            raise
         columns += _code_columns(name, labels)
     return Covariates(tuple(given), np.column_stack(columns))
 
@@ -194,7 +198,6 @@ def _pairs_at_same_covariates(
     return found
 
 
-@preserve_frame_backend
 def compare_groups(
     groups: Any,
     pairs: Sequence[tuple[Any, Any]] | None = None,

@@ -5,28 +5,54 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
-from penchant.errors import either, format_list
+from penchant.errors import argument, format_list
 from penchant.output import (
     MAX_TABLE_WIDTH,
-    Backend,
+    Columns,
     Result,
     Table,
     format_count,
     format_number,
     format_p_value,
-    frame_backend,
-    make_frame,
-    to_json_label,
-    to_json_numbers,
 )
-from penchant.population.group_tests import Adjustment, JointTest
 from penchant.population.meta_analysis import PopulationEstimate
 from penchant.population.score_relations import NAMES as RELATED
 from penchant.population.score_relations import Relation, relations_table
+from penchant.records import attributes_json, to_json
 
+Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 RULES = {"mean-sample": "plain mean"}
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """Joint test of all parameters: T2 = d' (V + U)^-1 d with full covariances.
+
+    Attributes
+    ----------
+    kind
+        "F": Hotelling's test with unequal covariances, where they come from the spread between
+        subjects. "chi-square": Wald's test, where they come from a model. "none": not possible.
+    statistic, degrees_of_freedom
+        F and its two, or chi-square and its one followed by infinity.
+    note
+        Why there is no test.
+    """
+
+    kind: str
+    statistic: float
+    degrees_of_freedom: tuple[float, float]
+    p_value: float
+    note: str = ""
+
+    def __str__(self) -> str:
+        if self.kind == "none":
+            return f"no joint test: {self.note}"
+        first, second = self.degrees_of_freedom
+        shown = f"{first:g}, {second:.1f}" if self.kind == "F" else f"{first:g}"
+        return f"{self.kind}({shown}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +111,6 @@ def _left_out_note(label: Any, population: PopulationEstimate) -> str:
 
 
 NAMES = tuple(field.name for field in fields(Difference))
-LABELS = ("first", "second", "name")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,7 +199,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
+        keeps = argument("fit_population(..., covariates=)")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
         return (*lost, doubt) if lost else ()
 
@@ -209,45 +234,33 @@ class GroupComparison(Result):
         groups = ", ".join(map(str, self.populations))
         return f"<GroupComparison of {groups}: {len(self.differences)} differences>"
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table by pair and parameter; by parameter alone, with a score."""
         names, found = (RELATED, self.relations) if self.relations else (NAMES, self.differences)
         columns = {name: [getattr(one, name) for one in found] for name in names}
         columns["scale"] = ["log" if one.name in self.logs else "identity" for one in found]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
             "format": "penchant-group-comparison",
             "version": 1,
-            "adjustment": self.adjustment,
-            "level": self.level,
-            "logarithms": list(self.logs),
+            **attributes_json(self, "adjustment", "level", ("logarithms", "logs")),
             **({"covariates": list(self.covariates)} if self.covariates else {}),
             "groups": [
-                {"group": to_json_label(label), "n_subjects": p.n_subjects, "rule": p.rule}
+                {"group": to_json(label), "n_subjects": p.n_subjects, "rule": p.rule}
                 for label, p in self.populations.items()
             ],
-            "differences": [
-                {
-                    n: (to_json_label if n in LABELS else to_json_numbers)(getattr(d, n))
-                    for n in NAMES
-                }
-                for d in self.differences
-            ],
+            "differences": [attributes_json(d, *NAMES) for d in self.differences],
             "joint": [
                 {
-                    "first": to_json_label(t.first),
-                    "second": to_json_label(t.second),
-                    "kind": t.test.kind,
-                    "statistic": to_json_numbers(t.test.statistic),
-                    "degrees_of_freedom": [to_json_numbers(df) for df in t.test.degrees_of_freedom],
-                    "p_value": to_json_numbers(t.test.p_value),
-                    "adjusted_p_value": to_json_numbers(t.adjusted_p_value),
+                    **attributes_json(t, "first", "second"),
+                    **attributes_json(t.test, "kind", "statistic", "degrees_of_freedom", "p_value"),
+                    **attributes_json(t, "adjusted_p_value"),
                     "note": t.test.note,
                 }
                 for t in self.joint
             ],
-            **({"relations": [vars(one) for one in self.relations]} if self.relations else {}),
+            **({"relations": to_json(self.relations)} if self.relations else {}),
         }

@@ -1,25 +1,23 @@
 """Tests of differences between groups, and adjustment of p-values for their number.
 
 Welch's t test per parameter and Hotelling's T2 with unequal covariances (Krishnamoorthy and Yu
-2004) over all of them; with covariates least squares with HC3 errors (MacKinnon and White 1985).
-All take means and covariances: samples are not always known.
+2004) over all of them. All take means and covariances: samples are not always known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError, format_names
-from penchant.tails import chi_square_sf, f_sf, normal_isf, t_isf, t_sf
+from penchant.errors import DataError
+from penchant.population.group_comparison import Adjustment, JointTest
+from penchant.population.least_squares import TTest, t_test
+from penchant.tails import chi_square_sf, f_sf, normal_isf
 
-Adjustment = Literal["holm", "bonferroni", "benjamini-hochberg", "none"]
 ADJUSTMENTS: tuple[Adjustment, ...] = ("holm", "bonferroni", "benjamini-hochberg", "none")
 
 
@@ -65,28 +63,6 @@ def _adjust_p_values(p: Vector, method: Adjustment) -> Vector:
     found = np.empty(n)
     found[order] = np.maximum.accumulate((n - np.arange(n)) * p[order])
     return found
-
-
-class TTest(NamedTuple):
-    """t tests that each difference is 0, two-sided, with intervals."""
-
-    difference: Vector
-    standard_error: Vector
-    statistic: Vector
-    degrees_of_freedom: Vector
-    low: Vector
-    high: Vector
-    p_value: Vector
-
-
-def t_test(difference: Vector, error: Vector, degrees_of_freedom: Any, level: float) -> TTest:
-    """Student's t test of differences with these standard errors; normal at infinite df."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        statistic = difference / error
-    df = np.broadcast_to(np.asarray(degrees_of_freedom, dtype=np.float64), np.shape(difference))
-    half = t_isf((1 - level) / 2, df) * error
-    p = np.asarray(2 * t_sf(np.abs(statistic), df))
-    return TTest(difference, error, statistic, df, difference - half, difference + half, p)
 
 
 def welch(
@@ -137,35 +113,6 @@ def welch_anova(means: Vector, errors: Vector, degrees_of_freedom: Vector) -> We
     statistic = spread / (1.0 + 2.0 * (k - 2) / (k**2 - 1) * left)
     df = (k - 1.0, (k**2 - 1) / (3.0 * left))
     return WelchAnova(statistic, df, float(f_sf(statistic, *df)))
-
-
-@dataclass(frozen=True)
-class JointTest:
-    """Joint test of all parameters: T2 = d' (V + U)^-1 d with full covariances.
-
-    Attributes
-    ----------
-    kind
-        "F": Hotelling's test with unequal covariances, where they come from the spread between
-        subjects. "chi-square": Wald's test, where they come from a model. "none": not possible.
-    statistic, degrees_of_freedom
-        F and its two, or chi-square and its one followed by infinity.
-    note
-        Why there is no test.
-    """
-
-    kind: str
-    statistic: float
-    degrees_of_freedom: tuple[float, float]
-    p_value: float
-    note: str = ""
-
-    def __str__(self) -> str:
-        if self.kind == "none":
-            return f"no joint test: {self.note}"
-        first, second = self.degrees_of_freedom
-        shown = f"{first:g}, {second:.1f}" if self.kind == "F" else f"{first:g}"
-        return f"{self.kind}({shown}) = {self.statistic:.4g}, p = {self.p_value:.3g}"
 
 
 def joint_test(
@@ -266,61 +213,3 @@ def hedges_correction(f: float) -> float:
         return float("nan")
     log = special.gammaln(f / 2) - special.gammaln((f - 1) / 2)
     return float(np.exp(log) / np.sqrt(f / 2))
-
-
-class LeastSquares(NamedTuple):
-    """Every parameter regressed on the same columns.
-
-    Attributes
-    ----------
-    coefficients
-        (n_columns, n_parameters).
-    bread
-        (X'X)^-1.
-    robust
-        (n_parameters, n_columns, n_parameters, n_columns): covariances of all coefficients, HC3.
-    residual_sd
-        Of each parameter, with n - n_columns degrees of freedom.
-    degrees_of_freedom
-        n_subjects less n_columns.
-    """
-
-    coefficients: Matrix
-    bread: Matrix
-    robust: Any
-    residual_sd: Vector
-    degrees_of_freedom: float
-
-
-def least_squares(x: Matrix, y: Matrix, names: Sequence[str]) -> LeastSquares:
-    """Least squares with HC3 errors: residuals over 1 - h, h the leverage of each subject.
-
-    HC3, as groups may differ in how far their people differ: (X'X)^-1 [sum x x' e^2 / (1 - h)^2]
-    (X'X)^-1 (MacKinnon and White, 1985).
-    """
-    check_regressors(x, names)
-    n, k = x.shape
-    bread: Matrix = np.asarray(np.linalg.inv(x.T @ x), dtype=np.float64)
-    coefficients = bread @ x.T @ y
-    left = y - x @ coefficients
-    leverage = np.einsum("na,ab,nb->n", x, bread, x)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = left / (1.0 - leverage)[:, None]
-    scores = np.einsum("ab,nb,np->npa", bread, x, scaled)
-    return LeastSquares(
-        coefficients,
-        bread,
-        np.einsum("npa,nqb->paqb", scores, scores),
-        np.sqrt((left**2).sum(axis=0) / (n - k)),
-        float(n - k),
-    )
-
-
-def check_regressors(x: Matrix, names: Sequence[str]) -> None:
-    """Refuse columns that others determine, or that are as many as subjects."""
-    n, k = x.shape
-    if n <= k or np.linalg.matrix_rank(x) < k:
-        raise DataError(
-            f"covariates must be told apart from the groups by more subjects than columns; got {n} "
-            f"subjects, and {k} columns of groups and {format_names(names)}. Leave one out."
-        )

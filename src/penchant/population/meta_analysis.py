@@ -19,15 +19,14 @@ from penchant.arguments import check_level
 from penchant.errors import DataError, format_list
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
     make_frame,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.subject_estimates import LeftOut, Scale
+from penchant.records import attributes_json, to_json
 from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.tails import chi_square_sf, t_isf
 
@@ -113,16 +112,8 @@ class Heterogeneity:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, ready for JSON."""
-        return {
-            "q": to_json_numbers(self.q),
-            "degrees_of_freedom": self.degrees_of_freedom,
-            "p_value": to_json_numbers(self.p_value),
-            "i2": to_json_numbers(self.i2),
-            "q_each": to_json_numbers(self.q_each),
-            "p_each": to_json_numbers(self.p_each),
-            "i2_each": to_json_numbers(self.i2_each),
-            "between": to_json_numbers(self.between),
-        }
+        names = ("q", "degrees_of_freedom", "p_value", "i2", "q_each", "p_each", "i2_each")
+        return attributes_json(self, *names, "between")
 
     def __str__(self) -> str:
         return (
@@ -468,11 +459,12 @@ class PopulationEstimate(Result):
         """The table for a paper (booktabs)."""
         return self.table(level).latex()
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per parameter."""
-        return make_frame(self._columns(level), backend or frame_backend(self))
+        return make_frame(self.frame_columns(level), backend)
 
-    def _columns(self, level: float) -> dict[str, list[Any]]:
+    def frame_columns(self, level: float = 0.95) -> dict[str, list[Any]]:
+        """Columns of the data frame."""
         found = self.parameters_at(level)
         columns: dict[str, list[Any]] = {
             name: [getattr(p, name) for p in found]
@@ -493,25 +485,16 @@ class PopulationEstimate(Result):
         return {
             "format": "penchant-population-estimate",
             "version": 1,
-            "rule": self.rule,
-            "scale": self.scale,
-            "status": self.status,
-            "message": self.message,
-            "caution": self.caution,
-            "n_subjects": self.n_subjects,
-            "subjects": [to_json_label(subject) for subject in self.subjects],
-            "left_out": [
-                {"subject": to_json_label(x.subject), "why": x.why} for x in self.left_out
-            ],
+            **attributes_json(
+                self,
+                *("rule", "scale", "status", "message", "caution", "n_subjects", "subjects"),
+                "left_out",
+            ),
             "level": level,
-            "parameters": [
-                {k: v if k == "name" else to_json_numbers(v) for k, v in vars(p).items()}
-                for p in self.parameters_at(level)
-            ],
-            "covariance": to_json_numbers(self.covariance),
-            "degrees_of_freedom": to_json_numbers(self.degrees_of_freedom),
+            "parameters": to_json(self.parameters_at(level)),
+            **attributes_json(self, "covariance", "degrees_of_freedom"),
             "heterogeneity": self.heterogeneity and self.heterogeneity.to_dict(),
-            "log_likelihood": to_json_numbers(self.log_likelihood),
+            **attributes_json(self, "log_likelihood"),
         }
 
 
@@ -530,15 +513,19 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
     def __len__(self) -> int:
         return len(self.populations)
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per category and parameter."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         columns: dict[str, list[Any]] = {}
         for category, population in self.populations.items():
-            own = population._columns(level)
+            own = population.frame_columns(level)
             label = [category] * len(population.names)
             for name, found in {"category": label, **own}.items():
                 columns.setdefault(name, []).extend(found)
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def summary(self, level: float = 0.95) -> str:
         """Summaries of all categories as text."""
@@ -548,8 +535,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
         """Result as a dictionary for JSON: a list of categories."""
         return {
             "categories": [
-                {"category": to_json_label(c), **p.document(level)}
-                for c, p in self.populations.items()
+                {"category": to_json(c), **p.document(level)} for c, p in self.populations.items()
             ]
         }
 

@@ -29,7 +29,6 @@ from penchant.errors import DataError, closest_match_hint, format_list
 from penchant.inference.fit import fit
 from penchant.inference.linearized import BackMap, Coordinate, Nominal, nominal_point
 from penchant.models.model import Model, natural_parameters
-from penchant.output import preserve_frame_backend
 from penchant.population.meta_analysis import (
     PopulationEstimate,
     PopulationEstimates,
@@ -137,7 +136,6 @@ def pool(
     names: Sequence[str] | None = ...,
     subjects: Sequence[Any] | None = ...,
 ) -> PopulationEstimates: ...
-@preserve_frame_backend
 def pool(
     estimates: Any,
     covariances: Any = None,

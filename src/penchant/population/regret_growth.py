@@ -26,13 +26,10 @@ import numpy as np
 from penchant._typing import IntVector, Matrix, Vector
 from penchant.errors import DataError
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
-    frame_backend,
-    make_frame,
-    to_json_label,
-    to_json_numbers,
 )
+from penchant.records import attributes_json, to_json
 
 ORDERS = ("linear", "power", "logarithmic")
 NOT_GROWING = len(ORDERS)  # one past the curves, so that a bincount has a bin for it
@@ -311,22 +308,18 @@ class GrowthOrder(Result):
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
-            "subject": to_json_label(self.subject),
-            "status": self.status,
-            "order": self.order,
-            "category": self.category,
-            "n_decisions": self.n_decisions,
-            "margin": to_json_numbers(self.margin),
-            "category_margin": to_json_numbers(self.category_margin),
-            "category_weight": to_json_numbers(self.category_weight),
-            "confidence": to_json_numbers(self.confidence),
-            "curves": [vars(curve) | {"order": curve.order} for curve in self.curves],
+            **attributes_json(
+                self,
+                *("subject", "status", "order", "category", "n_decisions", "margin"),
+                *("category_margin", "category_weight", "confidence"),
+            ),
+            "curves": [to_json(curve) | {"order": curve.order} for curve in self.curves],
             "words": self.words,
         }
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with a single row, as that of many subjects."""
-        return GrowthOrders((self.subject,), (self,)).to_frame(backend)
+        return GrowthOrders((self.subject,), (self,)).frame_columns()
 
     def __repr__(self) -> str:
         return f"<GrowthOrder {self.order}, {self.category}: {self.n_decisions} decisions>"
@@ -370,7 +363,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
         found = [order.order for order in self.orders]
         return {name: found.count(name) for name in (*ORDERS, "none") if name in found}
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table by subject: order, category, weights, shares, the numbers of each curve."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for name in ("status", "order", "category", "n_decisions", "margin", "category_margin"):
@@ -383,7 +376,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
                     getattr(order.curves[k], what) if order.curves else float("nan")
                     for order in self.orders
                 ]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def __repr__(self) -> str:
         said = ", ".join(f"{count} {name}" for name, count in self.counts().items())

@@ -14,7 +14,7 @@ import scipy
 
 from penchant._typing import Matrix, Vector
 from penchant.output import MAX_TABLE_WIDTH, Table, format_number, format_p_value
-from penchant.population.group_tests import check_regressors, t_test
+from penchant.population.least_squares import check_regressors, t_test
 from penchant.population.subject_estimates import SubjectEstimates
 from penchant.tails import normal_isf, t_sf
 

@@ -337,7 +337,7 @@ class StoredEstimates(FrameExport):
         """The rows as pyarrow tables, some hundred subjects in each."""
         return row_groups(self.path, columns)
 
-    def to_frame(self, backend: Backend | None = None, columns: Sequence[str] | None = None) -> Any:
+    def to_frame(self, backend: Backend = "pandas", columns: Sequence[str] | None = None) -> Any:
         """Data frame with all rows."""
         names = None if columns is None else list(columns)
         table = pq.read_table(self.path, columns=names, partitioning=None)

@@ -15,11 +15,11 @@ from penchant.choices import Choices
 from penchant.errors import DataError, closest_match_hint, interval_kind_argument
 from penchant.output import (
     Backend,
+    Columns,
     FrameExport,
     Table,
     format_number,
     format_p_value,
-    frame_backend,
     make_frame,
 )
 from penchant.softmax import serialization
@@ -585,7 +585,7 @@ class Estimate(EstimateFields, FrameExport):
     def to_frame(
         self,
         level: float = 0.95,
-        backend: Backend | None = None,
+        backend: Backend = "pandas",
         kind: IntervalKind = "wald",
         rng: Rng = None,
     ) -> Any:
@@ -594,9 +594,15 @@ class Estimate(EstimateFields, FrameExport):
         The parameters are theta of choices, and else the natural ones; those of a linearised fit
         with the ratio that says how far to trust them.
         """
+        return make_frame(self.frame_columns(level, kind, rng), backend)
+
+    def frame_columns(
+        self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
+    ) -> Columns:
+        """Columns of the data frame."""
         if self.source.space == "theta" and self.validity is None:
             low_high = self.interval(level, kind, "theta", rng=rng)
-            columns: dict[str, Any] = {
+            return {
                 "name": self.names,
                 "estimate": self.theta.tolist(),
                 "standard_error": self.standard_errors.tolist(),
@@ -605,16 +611,15 @@ class Estimate(EstimateFields, FrameExport):
                 "low": low_high[:, 0].tolist(),
                 "high": low_high[:, 1].tolist(),
             }
-            return make_frame(columns, backend or frame_backend(self))
         found = self.parameters_at(level, kind, rng)
-        columns = {
+        columns: dict[str, list[Any]] = {
             word: [getattr(p, word) for p in found]
             for word in ("name", "estimate", "standard_error", "low", "high")
         }
         if self.validity is not None:
             columns["ratio"] = [self.validity.ratio] * len(found)
             columns["valid"] = [self.validity.valid] * len(found)
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def to_dict(
         self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None
@@ -629,4 +634,4 @@ class Estimate(EstimateFields, FrameExport):
         Choices are attached again with `attach`. The natural parameters of a model come back with
         the intervals that were written; for others, fit again.
         """
-        return cls(**serialization.fields(content))
+        return cls(**serialization.estimate_fields(content))

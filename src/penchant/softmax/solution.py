@@ -14,6 +14,7 @@ import numpy as np
 from penchant._typing import BoolVector, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
+from penchant.softmax.diagnostics import Certificate
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import Maximum, Quadratic
@@ -103,7 +104,7 @@ class Solution:
     point: Vector
     certainty: Matrix
     log_posterior: float | None = None
-    certificate: str | None = None
+    certificate: Certificate | None = None
     recession: Vector | None = None
     resolved: Any = None
     near: Vector | None = None
@@ -166,7 +167,7 @@ def nothing_identified(likelihood: Likelihood, known: Identification) -> Solutio
 
 
 def penalised_solution(
-    log_likelihood: float, known: Identification, maximum: Maximum, proof: str
+    log_likelihood: float, known: Identification, maximum: Maximum, proof: Certificate
 ) -> Solution:
     """Solution of a maximum that exists by a prior or penalty, in the coordinates of the search."""
     covariance, condition = scaled_inverse(maximum.information)

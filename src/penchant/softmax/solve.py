@@ -22,6 +22,7 @@ from penchant.softmax.constraints import (
     maximise_constrained,
 )
 from penchant.softmax.decisions import ChoiceDecisions, Decisions
+from penchant.softmax.diagnostics import Certificate
 from penchant.softmax.identification import Identification, identification
 from penchant.softmax.likelihood import Likelihood
 from penchant.softmax.newton import UNDECIDED, Maximum, Quadratic, RestrictedLikelihood, maximise
@@ -145,7 +146,7 @@ def _without_newton_certificate(
         maximum = replace(maximum, ending=UNDECIDED)
     near = near_separation(decisions, known, inner.likelihood, maximum)
     inverse = scaled_inverse(maximum.information)
-    proof = "linear program" if decided else "newton"
+    proof: Certificate = "linear program" if decided else "newton"
     return finite_solution(known, maximum, inverse, proof, near)
 
 
@@ -256,7 +257,7 @@ def finite_solution(
     known: Identification,
     maximum: Maximum,
     inverse: tuple[Matrix, float],
-    proof: str,
+    proof: Certificate,
     near: Vector | None,
 ) -> Solution:
     """Solution of a finite maximum, in the user's coordinates; `inverse` of its information."""

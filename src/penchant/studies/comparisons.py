@@ -15,11 +15,12 @@ from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare import compare_groups
 from penchant.population.group_comparison import GroupComparison
-from penchant.population.group_tests import adjusted_p_values, t_test
+from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
+from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.pool import back_map, pool
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences

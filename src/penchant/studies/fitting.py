@@ -18,14 +18,15 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output import from_json_numbers, progress, to_json_numbers
+from penchant.output import progress
+from penchant.records import from_json, to_json
 from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import ParameterEstimate, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
-from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
+from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan
 from penchant.studies.read import StudyData
@@ -166,13 +167,7 @@ class SubjectFit:
         return {
             "exact": _kept(self.exact),
             "linearized": None if linear is None else _kept(linear),
-            "simulated": None
-            if played is None
-            else {
-                name: to_json_numbers(getattr(played, name))
-                for name in NAMES
-                if getattr(played, name) is not None
-            },
+            "simulated": to_json(played),
         }
 
     @classmethod
@@ -182,9 +177,7 @@ class SubjectFit:
         return cls(
             Estimate.from_dict(kept["exact"]),
             None if linear is None else Estimate.from_dict(linear),
-            None
-            if played is None
-            else Measures(**{k: from_json_numbers(v) for k, v in played.items()}),
+            None if played is None else from_json(Measures, played),
         )
 
 

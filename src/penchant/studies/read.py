@@ -18,7 +18,7 @@ from penchant.bandit.episode_table import episode_rows, episodes_from_frame
 from penchant.errors import DataError, argument, format_list, format_names, quoted_argument
 from penchant.files.table import read_table
 from penchant.models.offers.offers import offers_from_frame, offers_of_choices
-from penchant.output import JsonDocument, format_count, preserve_frame_backend
+from penchant.output import JsonDocument, format_count
 from penchant.reading.asked import data_notes, offer_notes
 from penchant.studies.payoffs import Payoffs, payoffs_of
 from penchant.tables.columns import NO_COLUMN, PlayColumns, play_columns
@@ -377,7 +377,6 @@ def _expected(
 Kind = Literal["play", "offers"]
 
 
-@preserve_frame_backend
 def read_study(
     table: Any,
     *,

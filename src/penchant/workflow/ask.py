@@ -27,7 +27,7 @@ from penchant.models.catalogue import CATALOGUE
 from penchant.models.offers.attributes import Attributes
 from penchant.models.offers.offers import Offers
 from penchant.models.priors import Prior, prior_document, prior_of
-from penchant.output import Backend, Result, Table
+from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.workflow.ask_beliefs import Answer, Belief, Posterior, posterior_summary
 from penchant.workflow.ask_offers import (
@@ -429,9 +429,9 @@ class Asker(Result):
         """The posterior as a table."""
         return self.posterior().table()
 
-    def to_frame(self, *, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """The posterior, a row per parameter."""
-        return self.posterior().to_frame(backend=backend)
+        return self.posterior().frame_columns()
 
     def to_dict(self) -> dict[str, Any]:
         """Settings, offers and answers, ready for JSON: `from_dict` goes on from them."""

@@ -29,11 +29,10 @@ from penchant.models.model import Declared
 from penchant.models.record import as_episodes, data_of
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     format_count,
-    frame_backend,
     make_frame,
-    preserve_frame_backend,
 )
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.estimate import Estimate
@@ -93,7 +92,7 @@ class Latent(Result):
 
     def to_frame(
         self,
-        backend: Backend | None = None,
+        backend: Backend = "pandas",
         *,
         options: bool = False,
         rows: Sequence[Any] | None = None,
@@ -111,6 +110,10 @@ class Latent(Result):
             the result has these rows, in the order of that table, so that it can stand beside it.
             Events of no row (-1) are left out.
         """
+        return make_frame(self.frame_columns(options=options, rows=rows), backend)
+
+    def frame_columns(self, *, options: bool = False, rows: Sequence[Any] | None = None) -> Columns:
+        """Columns of the data frame."""
         columns = dict(self.columns)
         if options:
             columns |= {
@@ -121,10 +124,7 @@ class Latent(Result):
         if rows is not None:
             order = self._row_order(rows)
             columns = {name: np.asarray(values)[order] for name, values in columns.items()}
-        return make_frame(
-            {name: _as_list(values) for name, values in columns.items()},
-            backend or frame_backend(self),
-        )
+        return {name: _as_list(values) for name, values in columns.items()}
 
     def _row_order(self, rows: Sequence[Any]) -> IntVector:
         """Indices of the events that have a row, in the order of the rows."""
@@ -147,7 +147,6 @@ class Latent(Result):
         return f"<Latent variables of {format_count(len(self), 'event')}: {text}{more}>"
 
 
-@preserve_frame_backend
 def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
     """Probabilities, values, prediction errors and uncertainty at every event.
 

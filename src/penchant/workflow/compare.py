@@ -25,7 +25,7 @@ from penchant.models.model import Model
 from penchant.models.offers.attributes import Attributes
 from penchant.models.record import as_episodes, refuse_no_model, refuse_word
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import make_frame, preserve_frame_backend
+from penchant.output import make_frame
 from penchant.reading.read import Attributed, is_set, rival_sets
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.fit import fit_choices
@@ -344,7 +344,6 @@ def compare_models(
 ) -> PopulationComparison: ...
 
 
-@preserve_frame_backend
 def compare_models(
     models: Mapping[str, Model | Attributed],
     episodes: Episode | Sequence[Episode] | SubjectScan | Choices | Reading,

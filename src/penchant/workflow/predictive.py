@@ -27,12 +27,11 @@ from penchant.models.task import Task
 from penchant.models.worlds import World
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
     make_frame,
-    preserve_frame_backend,
     progress,
 )
 from penchant.softmax.estimate import Estimate
@@ -445,20 +444,21 @@ class PredictiveCheck(Result):
         which = [k for k, name in enumerate(self.names) if "part" in name]
         return self.observed[None, which], self.replicated[:, which]
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """A row per statistic."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         low, high = self.interval(level).T
-        return make_frame(
-            {
-                "statistic": self.names,
-                "observed": self.observed.tolist(),
-                "predicted": self.predicted.tolist(),
-                "low": low.tolist(),
-                "high": high.tolist(),
-                "p_value": self.p_values.tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "statistic": self.names,
+            "observed": self.observed.tolist(),
+            "predicted": self.predicted.tolist(),
+            "low": low.tolist(),
+            "high": high.tolist(),
+            "p_value": self.p_values.tolist(),
+        }
 
     def table(self, level: float = 0.95) -> Table:
         """The summary as a table."""
@@ -497,7 +497,6 @@ RECEIVED_BEST_NOTE = (
 )
 
 
-@preserve_frame_backend
 def predictive_check(
     estimates: Estimate | Estimates,
     *,
@@ -614,7 +613,7 @@ def _draw_subjects(
 
     Agents can play with finite natural parameters only, not with an infinite temperature.
     """
-    drawn, left_out, reason = [], [], ""
+    drawn, left_out, reason = [], [], DataError("estimates", "must hold one; got none")
     # Each subject has a random stream: leaving one out does not change the draws of the others.
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
@@ -627,9 +626,9 @@ def _draw_subjects(
             drawn.append((fit, draws))
         except DataError as error:
             left_out.append(fit.subject)
-            reason = str(error)
+            reason = error
     if not drawn:
-        raise DataError(reason)
+        raise reason
     return drawn, tuple(left_out)
 
 

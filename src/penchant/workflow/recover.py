@@ -25,14 +25,14 @@ from penchant.models.simulate import blocks_of, check_parameters
 from penchant.models.task import Task
 from penchant.output import (
     Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
     make_frame,
     progress,
-    to_json_numbers,
 )
+from penchant.records import attributes_json
 from penchant.softmax.estimate_source import IntervalKind
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior
@@ -376,21 +376,19 @@ class Recovery(Result):
             )
         return known[name]
 
-    def where(self, name: str, n_parts: int = 5, backend: Backend | None = None) -> Any:
+    def where(self, name: str, n_parts: int = 5, backend: Backend = "pandas") -> Any:
         """Recovery of a parameter in parts of its range, as a table."""
         rows = self.of(name).where(n_parts)
-        return make_frame(
-            {key: [row[key] for row in rows] for key in rows[0]}, backend or frame_backend(self)
-        )
+        return make_frame({key: [row[key] for row in rows] for key in rows[0]}, backend)
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per parameter: bias, spread, coverage, correlation, share without estimate."""
         columns: dict[str, list[Any]] = {"name": [p.name for p in self.parameters]}
         for quantity in QUANTITIES:
             columns[quantity] = [getattr(p, quantity) for p in self.parameters]
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
-    def subjects(self, backend: Backend | None = None) -> Any:
+    def subjects(self, backend: Backend = "pandas") -> Any:
         """A row per simulated person: status, and true value, estimate and interval of each."""
         columns: dict[str, Any] = {"subject": range(self.n_subjects), "status": self.statuses}
         for p in self.parameters:
@@ -398,7 +396,7 @@ class Recovery(Result):
             columns[p.name] = p.estimated.tolist()
             columns[f"{p.name}_low"] = p.interval[:, 0].tolist()
             columns[f"{p.name}_high"] = p.interval[:, 1].tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return make_frame(columns, backend)
 
     def table(self) -> Table:
         """The summary as a table."""
@@ -450,10 +448,7 @@ class Recovery(Result):
             "statuses": self.counts(),
             "level": self.level,
             "intervals": self.intervals,
-            "parameters": [
-                {"name": p.name, **{q: to_json_numbers(getattr(p, q)) for q in QUANTITIES}}
-                for p in self.parameters
-            ],
+            "parameters": [attributes_json(p, "name", *QUANTITIES) for p in self.parameters],
         }
 
     def __repr__(self) -> str:

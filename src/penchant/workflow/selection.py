@@ -35,7 +35,7 @@ from penchant.inference.fit_each import fit_each_model
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import Offers
 from penchant.models.spatial.map_basis import MapPrior
-from penchant.output import Backend, Result, Table, frame_backend, make_frame
+from penchant.output import Columns, Result, Table
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
 from penchant.softmax.prior import ParameterPrior, ScaledPrior
@@ -489,18 +489,15 @@ class ModelSelection(Result):
         """Expected share of people that each model describes."""
         return np.asarray(self.alpha / self.alpha.sum())
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """A row per model."""
-        return make_frame(
-            {
-                "model": self.names,
-                "alpha": self.alpha.tolist(),
-                "frequency": self.frequencies.tolist(),
-                "exceedance": self.exceedance.tolist(),
-                "protected_exceedance": self.protected_exceedance.tolist(),
-            },
-            backend or frame_backend(self),
-        )
+        return {
+            "model": self.names,
+            "alpha": self.alpha.tolist(),
+            "frequency": self.frequencies.tolist(),
+            "exceedance": self.exceedance.tolist(),
+            "protected_exceedance": self.protected_exceedance.tolist(),
+        }
 
     def table(self) -> Table:
         """The summary as a table."""

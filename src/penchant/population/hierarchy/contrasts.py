@@ -22,17 +22,15 @@ from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
 from penchant.models.transforms import IDENTITY
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
     format_p_value,
-    frame_backend,
-    make_frame,
-    to_json_numbers,
 )
 from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
+from penchant.records import to_json
 from penchant.tails import chi_square_sf, t_isf, t_sf
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
@@ -233,18 +231,13 @@ class Contrast(Result):
         columns |= {field: getattr(self, field).tolist() for field in (*fields, *P_VALUES)}
         return columns
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per parameter."""
-        return make_frame(self._columns(), backend or frame_backend(self))
+        return self._columns()
 
     def document(self) -> dict[str, Any]:
         """Contrast as a dictionary for JSON."""
-        columns = self._columns()
-        numbers = {
-            k: [v if isinstance(v, str) else to_json_numbers(v) for v in c]
-            for k, c in columns.items()
-        }
-        return {"factor": self.factor, "contrast": self.words, **numbers}
+        return {"factor": self.factor, "contrast": self.words, **to_json(self._columns())}
 
     def table(self) -> Table:
         """Table for reading."""

@@ -20,15 +20,10 @@ from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
 from penchant.output import (
-    Backend,
+    Columns,
     Result,
     Table,
     format_number,
-    frame_backend,
-    make_frame,
-    preserve_frame_backend,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.design import read_design
 from penchant.population.hierarchy.fit import FIT, Plan, build_likelihoods
@@ -41,6 +36,7 @@ from penchant.population.hierarchy.search import (
     maximize_by_quadrature,
     starting_values,
 )
+from penchant.records import attributes_json
 from penchant.softmax.likelihood import available_threads
 
 
@@ -95,14 +91,14 @@ class PopulationMixture(Result):
             raise DataError(f"name must be one of {known}; got {name!r}. Correct it.")
         return self.fits[name]
 
-    def to_frame(self, backend: Backend | None = None) -> Any:
+    def frame_columns(self) -> Columns:
         """Table with one row per subject: the probability of each model, and the evidences."""
         columns: dict[str, list[Any]] = {"subject": list(self.subjects)}
         for k, name in enumerate(self.names):
             columns[name] = self.responsibilities[:, k].tolist()
         for k, name in enumerate(self.names):
             columns[f"{name}_evidence"] = self.evidence[:, k].tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def table(self) -> Table:
         """Table for reading."""
@@ -140,18 +136,15 @@ class PopulationMixture(Result):
         return {
             "format": "penchant-population-mixture",
             "version": 1,
-            "names": list(self.names),
-            "subjects": [to_json_label(s) for s in self.subjects],
-            "shares": to_json_numbers(self.shares),
-            "responsibilities": to_json_numbers(self.responsibilities),
-            "evidence": to_json_numbers(self.evidence),
-            "log_likelihood": to_json_numbers(self.log_likelihood),
-            "converged": self.converged,
+            **attributes_json(
+                self,
+                *("names", "subjects", "shares", "responsibilities", "evidence"),
+                *("log_likelihood", "converged"),
+            ),
             "populations": {name: fit.to_dict() for name, fit in self.fits.items()},
         }
 
 
-@preserve_frame_backend
 def fit_mixture(
     data: Any,
     models: Mapping[str, Model],

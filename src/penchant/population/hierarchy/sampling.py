@@ -21,7 +21,7 @@ from penchant._typing import BoolVector, Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
 from penchant.inference.predict import PROPOSAL_DF
-from penchant.output import Backend, Result, frame_backend, make_frame
+from penchant.output import Backend, Columns, Result, make_frame
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import MarginalLikelihood
 from penchant.population.hierarchy.search import SearchResult
@@ -194,17 +194,20 @@ class PopulationSample(Result):
             )
         return np.asarray(self.draws[:, self.names.index(name)])
 
-    def to_frame(self, level: float = 0.95, backend: Backend | None = None) -> Any:
+    def to_frame(self, level: float = 0.95, backend: Backend = "pandas") -> Any:
         """Table with one row per quantity: mean, standard deviation, interval."""
+        return make_frame(self.frame_columns(level), backend)
+
+    def frame_columns(self, level: float = 0.95) -> Columns:
+        """Columns of the data frame."""
         ends = self.interval(level)
-        columns = {
+        return {
             "name": list(self.names),
             "mean": self.mean.tolist(),
             "sd": self.sd.tolist(),
             "low": ends[:, 0].tolist(),
             "high": ends[:, 1].tolist(),
         }
-        return make_frame(columns, backend or frame_backend(self))
 
     def to_arviz(self) -> Any:
         """An `arviz.InferenceData` with one chain; needs penchant[bayes]."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import IntVector, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
@@ -24,15 +24,14 @@ from penchant.models.record import as_episodes
 from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
+    Columns,
     Result,
-    frame_backend,
     make_frame,
-    to_json_label,
-    to_json_numbers,
 )
 from penchant.population.hierarchy.inferences import SubjectPosteriors
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
+from penchant.records import attributes_json, to_json
 from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
@@ -97,7 +96,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     covariance: Matrix
     influence: Vector
     evidence: Vector
-    n_decisions: Vector
+    n_decisions: IntVector
     views: tuple[View, ...]
     source: Any = field(default=None, repr=False)
 
@@ -225,12 +224,16 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.stack([v.link.value(values[..., a]) for a, v in enumerate(self.views)], axis=-1)
 
     def to_frame(
-        self, level: float = 0.95, backend: Backend | None = None, *, ml: bool = False
+        self, level: float = 0.95, backend: Backend = "pandas", *, ml: bool = False
     ) -> Any:
         """Table with one row per subject: natural parameters, intervals, coordinates, influence.
 
         With `ml`, maximum likelihood beside it, and its status.
         """
+        return make_frame(self.frame_columns(level, ml=ml), backend)
+
+    def frame_columns(self, level: float = 0.95, *, ml: bool = False) -> Columns:
+        """Columns of the data frame."""
         columns: dict[str, list[Any]] = {
             "subject": list(self.labels),
             "n_decisions": np.asarray(self.n_decisions).tolist(),
@@ -247,7 +250,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             columns |= self._ml_columns()
         columns["influence"] = self.influence.tolist()
         columns["evidence"] = self.evidence.tolist()
-        return make_frame(columns, backend or frame_backend(self))
+        return columns
 
     def _ml_columns(self) -> dict[str, list[Any]]:
         found = self.ml
@@ -274,14 +277,11 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     def document(self) -> dict[str, Any]:
         """Result as a dictionary for JSON."""
         return {
-            "labels": [to_json_label(label) for label in self.labels],
-            "names": list(self.names),
-            "mean": to_json_numbers(self.mean),
-            "covariance": to_json_numbers(self.covariance),
-            "influence": to_json_numbers(self.influence),
-            "evidence": to_json_numbers(self.evidence),
-            "n_decisions": [int(v) for v in self.n_decisions],
-            "views": [[v.name, v.link.to_dict(), to_json_numbers(v.row)] for v in self.views],
+            **attributes_json(
+                self,
+                *("labels", "names", "mean", "covariance", "influence", "evidence", "n_decisions"),
+            ),
+            "views": [[v.name, v.link.to_dict(), to_json(v.row)] for v in self.views],
         }
 
     def __repr__(self) -> str:
