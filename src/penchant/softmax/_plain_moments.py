@@ -1,7 +1,7 @@
-"""Loops over one block of decisions, compiled for a number of variables and called by address.
+"""Plain twin of the generated code of `_simd`: the same sums, as loops that numba compiles.
 
-`make_block_moments` is the plain twin of the code that `_simd` generates: it takes the place of
-that where it cannot be made, and is what tests compare it with.
+It takes the place of the generated code where that cannot be made, and is what tests compare it
+with. One function for a number of variables, called by its address with pointers, as there.
 """
 
 import math
@@ -12,6 +12,7 @@ from numba import types
 from penchant._compiled import njit
 
 LANES = 8
+MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information
 
 _NUMBERS, _PLACES = types.CPointer(types.float64), types.CPointer(types.int64)
 MOMENTS_SIGNATURE = types.void(
@@ -59,10 +60,10 @@ def _add_decision(values, given, sizes, theta, scratch, total, lane):
         scratch[r] = q
         if not q <= top:  # NaN stays
             top = q
-    chosen = math.exp(-top)
+    chosen = math.exp(max(-top, MIN_EXP_ARGUMENT))
     mass = chosen
     for r in range(n_rows):
-        scratch[r] = math.exp(scratch[r] - top)
+        scratch[r] = math.exp(max(scratch[r] - top, MIN_EXP_ARGUMENT))
         mass += scratch[r]
     total[lane] -= weight * (math.log(mass) + top)
     for a in range(d):

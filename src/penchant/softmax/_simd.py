@@ -235,6 +235,20 @@ class VectorBuilder:
         log_m = self.add(self.add(f, f), small)
         return self.fma(exponent, self.splat(_LN2_HIGH), log_m)
 
+    def reduce_lanes(self, x, combine):
+        """Reduce all lanes to one number by combining halves: a fixed order of additions."""
+        n = self.lanes
+        while n > 1:
+            n //= 2
+            low, high = (
+                ir.Constant(ir.VectorType(_INT32, n), list(range(first, first + n)))
+                for first in (0, n)
+            )
+            x = combine(
+                self.builder.shuffle_vector(x, x, low), self.builder.shuffle_vector(x, x, high)
+            )
+        return self.builder.extract_element(x, ir.Constant(_INT32, 0))
+
     def loop_rows(self, n_rows, body, starts):
         """Emit a loop over rows that carries vectors in registers; returns their last values."""
         # one row, as in sets of two options, is the commonest case: unrolled, it needs no branch
@@ -353,21 +367,21 @@ def moment_kernel(n_parameters: int, has_offset: bool) -> MomentKernel:
         return _moment_kernels[key][0]
     with _lock:  # compile once, also if several threads ask at the same time
         if key not in _moment_kernels:
-            # numbers as lengths of tuples: these are types, and so part of numba's cache key
-            sizes = (0,) * n_parameters, (0,) * has_offset
-            moments, rows = _compiled_moments(*sizes), plain.make_relative_rows(*sizes)
-            addresses = moments[0], address_of(rows, ROWS_SIGNATURE)
+            addresses, functions = _compiled_kernel((0,) * n_parameters, (0,) * has_offset)
             kind = (*addresses, n_parameters, n_parameters + has_offset)
-            _moment_kernels[key] = kind, (moments, rows)  # keeps the machine code alive
+            _moment_kernels[key] = kind, functions  # keeps the machine code alive
         return _moment_kernels[key][0]
 
 
-def _compiled_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> tuple[int, Any]:
-    """Address of `block_moments`, and the compiled function itself."""
+def _compiled_kernel(
+    variables: tuple[int, ...], offset: tuple[int, ...]
+) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
     if GENERATES_CODE:
         try:
-            function = _make_block_moments(variables, offset)
-            return address_of(function, MOMENTS_SIGNATURE), function
+            return _with_addresses(
+                _make_block_moments(variables, offset), _make_relative_rows(variables, offset)
+            )
         except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
             print_once(
                 f"penchant: vector code could not be generated ({type(error).__name__}); plain "
@@ -379,8 +393,14 @@ def _compiled_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> tu
             f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
             "tries it."
         )
-    function = plain.make_block_moments(variables, offset)
-    return address_of(function, MOMENTS_SIGNATURE), function
+    return _with_addresses(
+        plain.make_block_moments(variables, offset), plain.make_relative_rows(variables, offset)
+    )
+
+
+def _with_addresses(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    addresses = address_of(moments, MOMENTS_SIGNATURE), address_of(rows, ROWS_SIGNATURE)
+    return addresses, (moments, rows)
 
 
 def address_of(function: Any, signature: Any) -> int:
@@ -402,6 +422,18 @@ def _make_block_moments(variables: tuple[int, ...], offset: tuple[int, ...]) -> 
         )
 
     return moments
+
+
+def _make_relative_rows(variables: tuple[int, ...], offset: tuple[int, ...]) -> Any:
+    """`relative_rows` for a number of variables."""
+
+    @called_by_address
+    def rows(table, sources, n_rows, references, values, size):
+        _relative_rows_intrinsic(
+            table, sources, n_rows, references, values, size, variables, offset
+        )
+
+    return rows
 
 
 @intrinsic
@@ -429,6 +461,17 @@ def _align_stack(builder):
     attributes = builder.function.attributes
     attributes.add("nounwind")  # llvmlite writes an alignment beside another attribute only
     attributes.alignstack = 64
+
+
+@intrinsic
+def _relative_rows_intrinsic(
+    typingctx, table, sources, n_rows, references, values, size, variables, offset
+):
+    def build(context, builder, signature, arguments):
+        _emit_relative_rows(builder, arguments[:6], len(variables), len(offset))
+        return context.get_dummy_value()
+
+    return types.void(table, sources, n_rows, references, values, size, variables, offset), build
 
 
 @intrinsic
@@ -499,6 +542,51 @@ def call_address(builder, address, given):
     """Call a function without return value by its address."""
     kind = ir.FunctionType(ir.VoidType(), [value.type for value in given])
     builder.call(builder.inttoptr(address, kind.as_pointer()), given)
+
+
+def _emit_relative_rows(builder, arguments, d, has_offset):
+    """Emit `relative_rows` for d variables."""
+    table, positions, n_rows, references, block, size = arguments
+    emit = VectorBuilder(builder)
+    stride = (d + has_offset) * LANES
+    near = _gather_columns(builder, _row_pointers(builder, table, references, i64(0)), d)
+    following = builder.mul(builder.add(n_rows, i64(1)), i64(LANES * d))
+    before = [emit.load(size, i64(j * LANES)) for j in range(2 * d)]
+    starts = [emit.max(emit.absolute(near[a]), before[a]) for a in range(d)] + before[d:]
+
+    def body(row, carried):
+        begins = _row_pointers(builder, table, positions, builder.mul(row, i64(LANES)))
+        x = _gather_columns(builder, begins, d)
+        for begin in begins:  # the next block, mostly: decisions tend to be stored in order
+            emit.prefetch(begin, following)
+        z = [builder.fsub(x[a], near[a]) for a in range(d)]
+        first = builder.mul(row, i64(stride))
+        for a in range(d):
+            emit.store(z[a], block, builder.add(first, i64(a * LANES)))
+        return [emit.max(emit.absolute(v), c) for v, c in zip(x + z, carried, strict=True)]
+
+    for j, largest in enumerate(emit.loop_rows(n_rows, body, starts)):
+        emit.store(largest, size, i64(j * LANES))
+
+
+def _gather_columns(builder, begins, d):
+    """Gather the d variables of the eight rows that begin at these pointers, as vectors."""
+    vectors = []
+    for a in range(d):
+        vector = ir.Constant(VectorBuilder(builder).vector, ir.Undefined)
+        for lane, begin in enumerate(begins):
+            number = builder.load(builder.gep(begin, [i64(a)]))
+            vector = builder.insert_element(vector, number, ir.Constant(ir.IntType(32), lane))
+        vectors.append(vector)
+    return vectors
+
+
+def _row_pointers(builder, table, positions, first):
+    """Pointers to the eight rows of the table at positions[first..first + 7]."""
+    return [
+        builder.gep(table, [builder.load(builder.gep(positions, [builder.add(first, i64(lane))]))])
+        for lane in range(LANES)
+    ]
 
 
 # 1 / (weight * mass) must stay finite for any sum of exponentials; lighter decisions add nothing.
