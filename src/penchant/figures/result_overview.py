@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant._typing import Label
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.labels import axis_label, display_name, parameter_range
@@ -65,9 +66,13 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _draw_overview(result: Any) -> Any:
     raise DataError(
-        "result must be of recover, recover_models, design, compare_models, compare_groups, "
-        f"predictive_check, fit_population, fit or fit_each; got {type(result).__name__}. Pass the "
-        "result of one of these."
+        "result",
+        (
+            "must be of recover, recover_models, design, compare_models, compare_groups, "
+            "predictive_check, fit_population, fit or fit_each"
+        ),
+        got=type(result).__name__,
+        fix="Pass the result of one of these.",
     )
 
 
@@ -234,7 +239,7 @@ def _(result: GroupComparison) -> Any:
 
 
 def _draw_group_means(
-    axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int
+    axes: Any, result: GroupComparison, labels: list[Label], name: str, k: int
 ) -> None:
     """The mean of one parameter in each group, geometric where logarithms were compared."""
     own = np.exp if name in result.logs else np.asarray

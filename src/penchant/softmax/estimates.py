@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, Text, argument, closest_match_hint
 from penchant.output import (
@@ -38,8 +38,10 @@ def check_estimates(given: Any) -> None:
     several = isinstance(given, (list, tuple)) and all(isinstance(e, Estimate) for e in given)
     if not isinstance(given, (Estimate, Estimates)) and not (several and given):
         raise DataError(
-            f"estimates must be what fit or fit_each returns; got {type(given).__name__}. Fit "
-            "first."
+            "estimates",
+            "must be what fit or fit_each returns",
+            got=type(given).__name__,
+            fix="Fit first.",
         )
 
 
@@ -62,7 +64,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         Of all subjects, one row or entry each.
     """
 
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     names: tuple[str, ...]
     theta: Matrix
     covariance: Matrix
@@ -83,7 +85,7 @@ class Estimates(Sequence[Estimate], FrameExport):
     @classmethod
     def of_each(
         cls,
-        subjects: Sequence[Any],
+        subjects: Sequence[Label],
         estimates: Sequence[Estimate],
         without_decisions: Sequence[Any] = (),
     ) -> Estimates:
@@ -131,7 +133,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         known = index in self.subjects or str(index) in map(str, self.subjects)
         return f"{said} It is the label of a subject: use of({index})." if known else said
 
-    def of(self, subject: Any) -> Estimate:
+    def of(self, subject: Label) -> Estimate:
         """The estimate of one subject, by label; also by how one label alone is written."""
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]
@@ -139,8 +141,10 @@ class Estimates(Sequence[Estimate], FrameExport):
             if known.count(str(subject)) == 1:
                 return self.estimate(known.index(str(subject)))
             raise DataError(
-                f"subject must be one of the {len(self)} fitted; got {subject!r}."
-                f"{closest_match_hint(str(subject), known) or ' See `estimates.subjects`.'}"
+                "subject",
+                f"must be one of the {len(self)} fitted",
+                got=repr(subject),
+                fix=closest_match_hint(str(subject), known) or "See `estimates.subjects`.",
             )
         return self.estimate(self.subjects.index(subject))
 
@@ -373,8 +377,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             got = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise DataError(
-                f"format must be {FORMAT!r}; got {got!r}. These are not estimates written by "
-                "Penchant."
+                "format",
+                f"must be {FORMAT!r}",
+                got=repr(got),
+                fix="These are not estimates written by Penchant.",
             )
         found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
         left = content.get("without_decisions", ())
