@@ -355,9 +355,11 @@ class Constants(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Negate a number."""
         self.generic_visit(node)
-        number = node.operand.value if isinstance(node.operand, ast.Constant) else None
-        negated = isinstance(node.op, ast.USub) and isinstance(number, int | float)
-        return ast.Constant(-number) if negated else node
+        number = node.operand
+        if isinstance(node.op, ast.USub) and isinstance(number, ast.Constant):
+            if isinstance(number.value, int | float):
+                return ast.Constant(-number.value)
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """Compare numbers."""
