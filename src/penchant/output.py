@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, either
+from penchant.errors import DataError, Text, argument
 
 Backend = Literal["pandas", "polars", "pyarrow"]
 BACKENDS: tuple[Backend, ...] = ("pandas", "polars", "pyarrow")
@@ -65,6 +65,10 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...]
     words: int = MAX_LINE_WIDTH
+
+    def __post_init__(self) -> None:
+        """Word the notes for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
 
     def text(self, widest: int | None = None) -> str:
         """Text for the terminal, with captions and notes no wider than `widest`."""
@@ -445,11 +449,9 @@ def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
     if n_subjects < 2:
         return ()
     if linearized:
-        advice = either("fit_linearized_each fits each", "leave out --pool to fit each")
+        advice = argument("fit_linearized_each fits each")
     else:
-        advice = either(
-            "fit_each fits each", "leave out --pool, or --covariance clustered, to fit each"
-        )
+        advice = argument("fit_each fits each")
     return (
         f"{format_count(n_subjects, 'subject')} pooled as one, with the same parameters; {advice}.",
     )

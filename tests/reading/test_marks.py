@@ -5,7 +5,8 @@ import json
 import pytest
 
 from laboratory_files import as_csv, players, savers
-from penchant.errors import DataError, command_line_wording
+from penchant.cli.wording import error_words
+from penchant.errors import DataError
 from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS = players(4, 12)
@@ -60,11 +61,9 @@ def test_a_code_that_may_mean_no_choice_is_asked_about_and_both_answers_are_take
     assert by_args(file, options=first).n_options == 3
     base = {"base": 1} if codes == (1, 2) else {}
     assert chosen_by(by_args(file, where=where, gaps="timeout", **base)) == WANTED
-    with (
-        command_line_wording(),
-        pytest.raises(DataError, match=r"--gaps timeout for the second\.$"),
-    ):
+    with pytest.raises(DataError) as asked:
         by_args(file)
+    assert error_words(asked.value).endswith("--gaps timeout for the second.")
 
 
 @pytest.mark.parametrize("numbers", [(0, 1, 2), (1, 2, 3, 9), (0, 4, 9), (7, 9)])

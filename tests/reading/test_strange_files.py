@@ -5,7 +5,8 @@ import json
 import pytest
 
 from laboratory_files import as_csv, players, savers, shoppers
-from penchant.errors import DataError, command_line_wording
+from penchant.cli.wording import error_words
+from penchant.errors import DataError
 from penchant.reading.read import read_by_arguments as by_args
 
 PLAYERS = players(4, 12)
@@ -428,9 +429,7 @@ def test_codes_of_keys_far_apart_are_asked_about_as_codes(tmp_path):
         for c, r in zip(p.chosen, p.rewards, strict=True)
     ]
     file = saved(tmp_path, "codes.csv", as_csv(rows))
-    with (
-        command_line_wording(),
-        pytest.raises(DataError, match="or --options 18,23 if they are codes"),
-    ):
+    with pytest.raises(DataError) as asked:
         by_args(file)
+    assert "or --options 18,23 for labels" in error_words(asked.value)
     assert chosen_by(by_args(file, options=[18, 23])) == WANTED

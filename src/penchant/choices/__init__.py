@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Labels, Matrix, Vector
-from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant.errors import DataError, argument, closest_match_hint, format_list
 from penchant.output import single_option_notes, weight_notes
 from penchant.tables import arrays
 from penchant.tables.arrays import available_counts, available_mask, check_available, one_by_one
@@ -48,7 +48,7 @@ def contrasted_options(
     labels: tuple[Any, ...], options: Sequence[Any] | None, reference: Any
 ) -> list[int]:
     """Codes of the options that get a column: those given, or all but the reference."""
-    typed = either("reference", "--constants")
+    typed = argument("reference")
     if options is None:
         # Weights of all options would not be identified: only differences of utility matter.
         left_out = 0 if reference is None else _option_code(reference, labels, typed)
@@ -135,7 +135,7 @@ def decision_values(
         raise DataError(
             f"{name} must be the same for all options of a decision; got different values at "
             f"{places}. "
-            + either("Pass `values`, one per decision.", "Give it one value per decision.")
+            "Give it one value per decision."
         )
     return values
 

@@ -24,6 +24,7 @@ from penchant.cli.tables import (
     load_offers,
     load_play,
     open_raw,
+    read_rows,
     said,
 )
 from penchant.cli.words import check_criterion, check_file, refuse, say
@@ -41,7 +42,7 @@ from penchant.population.compare import compare_groups
 from penchant.population.group_comparison import GroupComparison
 from penchant.population.subject_estimates import dragged
 from penchant.reading.played import event_labels
-from penchant.reading.read import CONSTANTS, reading_of
+from penchant.reading.read import CONSTANTS
 from penchant.softmax.prior import ParameterPrior
 from penchant.tables.reading import Reading
 from penchant.workflow.beliefs import Latent, beliefs
@@ -120,7 +121,7 @@ def read_sets(
     data, history = data_of(table, sets)
     asked = asked_of(data, history, "choices", base=history.base or None)
     raw = open_raw(file, data)
-    reading = reading_of(raw, replace(asked, rivals=formulas), where=data.where, kind="choices")
+    reading = read_rows(raw, replace(asked, rivals=formulas), data, "choices")
     return said(reading), data
 
 
@@ -183,7 +184,7 @@ def predicted_rows(
     data, history = data_of(table, described)
     data = replace(data, attributes=described.attributes)
     asked = asked_of(data, history, "choices", base=history.base or None)
-    reading = said(reading_of(open_raw(file, data), asked, where=data.where, kind="choices"))
+    reading = said(read_rows(open_raw(file, data), asked, data, "choices"))
     together = pool or data.subject is None or not reading.subjects
     if together:
         if data.subject is None and reading.subjects:

@@ -39,13 +39,13 @@ from penchant.cli.commands import (
     simulate,
     study,
 )
+from penchant.cli.wording import error_words, in_options
 from penchant.cli.words import INTERRUPTED, heed_interrupts, say, say_interrupted
 from penchant.errors import (
     DataError,
     NotWrittenError,
     PenchantWarning,
     closest_match_hint,
-    command_line_wording,
     format_list,
 )
 from penchant.files.atomic import end_at_once
@@ -127,7 +127,7 @@ for place, command in enumerate(_IN_ORDER):  # as one comes to need them
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; returns the exit code."""
     try:
-        with command_line_wording(), _warnings_in_words(), _marked_stdout():
+        with _warnings_in_words(), _marked_stdout():
             if list(arguments[:1]) == ["help"]:  # of a command, or of all
                 arguments = [*arguments[1:2], "--help", *arguments[2:]]
             page = asked_help(app, arguments)
@@ -145,7 +145,7 @@ def run(arguments: Sequence[str]) -> int:
         say(f"penchant: {_usage(error)}")
         return WRONG_USAGE
     except DataError as error:
-        say(f"penchant: {error}")
+        say(f"penchant: {error_words(error)}")
         return FAILED if isinstance(error, NotWrittenError) else WRONG_USAGE
     except KeyboardInterrupt as interrupt:
         return say_interrupted(interrupt)
@@ -174,8 +174,8 @@ def _warnings_in_words() -> Iterator[None]:
         elsewhere = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-            if issubclass(category, PenchantWarning):
-                say(f"Warning: {message}")
+            if isinstance(message, PenchantWarning):
+                say(f"Warning: {in_options(message.text)}")
             else:
                 elsewhere(message, category, *place, **more)
 

@@ -68,6 +68,15 @@ Encoding = Annotated[
     str, Parameter(group=_file, metavar="NAME", help="Encoding of a CSV file, such as cp1252.")
 ]
 
+SchemaFile = Annotated[
+    str | None,
+    Parameter(
+        group=_file,
+        metavar="SCHEMA.toml",
+        help="What the table is, as penchant check FILE --write SCHEMA.toml begins it; other "
+        "options of columns and rows count before it.",
+    ),
+]
 Where = Annotated[
     str | None,
     Parameter(
@@ -334,6 +343,7 @@ class Data:
     wide: Flag = False
     options: Labels = field(default_factory=list)
     missing: Literal["error", "drop-set"] = "error"
+    schema: SchemaFile = None
     where: Where = None
     attributes: Attributes = None
     opt_out: OptOut = None

@@ -427,7 +427,7 @@ def _ranges(name: str, words: str, model: Any) -> dict[str, Any]:
     try:
         return ranges(parts_of(words), model)
     except DataError as error:
-        raise DataError(f"--model {name}: {error}") from None
+        raise error.changed(str, f"--model {name}") from None
 
 
 def run_design(

@@ -33,9 +33,10 @@ from penchant.cli.tables import (
     open_raw,
     read_as,
 )
+from penchant.cli.wording import error_words, in_options
 from penchant.cli.words import refuse, say, when_interrupted
 from penchant.cli.workflow_options import Analysis, Compared, Experiment, Kept, Played
-from penchant.errors import DataError, NotWrittenError
+from penchant.errors import DataError, NotWrittenError, marked
 from penchant.files.folder import TABLES
 from penchant.files.output import json_text, write_json
 from penchant.files.text import STDIN
@@ -177,7 +178,7 @@ def _say_notes(found: StudyData, reading: Reading) -> None:
     """What was found beyond what was said when the table was read."""
     for note in found.notes:
         if note not in reading.doubts:
-            say(f"Note: {reading.in_words(note)}")
+            say(f"Note: {in_options(reading.in_words(marked(note)))}")
 
 
 def read_offers_study(file: str, table: Played, compared: Compared, model: str) -> StudyData:
@@ -366,7 +367,8 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         try:
             return nominal(words)
         except DataError as error:
-            raise DataError(str(error).replace("--linearized", option)) from None
+            words = error.changed(lambda text: text.replace("--linearized", option))
+            raise words from None
     try:
         return {name.strip(): float(value) for name, value in _pairs(words)}
     except ValueError:
@@ -390,7 +392,7 @@ def _write(
     kept: Kept,
 ) -> int:
     begun = time.perf_counter()
-    said = in_short(found)
+    said = list(map(in_options, in_short(found)))
     try:
         report = found.write(
             folder.path,
@@ -398,6 +400,7 @@ def _write(
             command=command,
             figures=kept.figures,
             overwrite=True,
+            words=in_options,
         )
         found.timings["tables, figures, report"] = time.perf_counter() - begun
         _write_timings(found, folder)
@@ -475,7 +478,7 @@ def _kept_said(folder: StudyFolder, data: StudyData) -> Iterator[None]:
     try:
         yield
     except NotWrittenError as error:
-        told = str(error).removesuffix(": make room, or choose another place.")
+        told = error_words(error).removesuffix(": make room, or choose another place.")
         raise NotWrittenError(f"{told}. Make room: {_kept_words(folder, data)}") from error
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penchant.errors import DataError, either, format_list
+from penchant.errors import DataError, argument, format_list
 from penchant.files.lines import lines_of_rows
 from penchant.files.table import read_table, unbooked
 from penchant.files.text import TextSource, source
@@ -190,7 +190,7 @@ def _files(path: Any) -> list[str] | None:
         found = sorted(file for file in glob(given, recursive=True) if os.path.isfile(file))
         if not found:
             raise DataError(
-                f"{either('path', 'FILE')} must match some files; got {given}, but there are none. "
+                f"{argument('path')} must match some files; got {given}, but there are none. "
                 "Correct the pattern."
             )
         return found
@@ -217,7 +217,7 @@ def _files(path: Any) -> list[str] | None:
     files += [file for file in about if file not in files]
     if not files:
         raise DataError(
-            f"{either('path', 'FILE')} must be a folder with tables; got {given}, which has no "
+            f"{argument('path')} must be a folder with tables; got {given}, which has no "
             f"{', '.join(TABLES[:3])} or Parquet files. Name the file that has the choices."
         )
     return [str(file) for file in files]

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
-from penchant.errors import MAX_LISTED, DataError, argument, either, format_list
+from penchant.errors import MAX_LISTED, DataError, argument, format_list
 from penchant.files import text
 from penchant.files.text import TextSource, TextStream, source
 
@@ -282,7 +282,7 @@ def _place(first: int, last: int, n_cells: int) -> str:
 
 def _advice(header: Header, seen: Counter[str]) -> str:
     if len(header.names) == 1:
-        typed = either("the delimiter", "--delimiter")
+        typed = argument("the delimiter")
         return f"Remove the lines above the one that names the columns, or pass {typed}."
     if seen["one more, empty"] == seen["records"]:
         return f"Every line ends in {header.delimiter!r} but the header: add one there."

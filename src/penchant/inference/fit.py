@@ -294,7 +294,7 @@ def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
     # With a prior the grid holds log-posteriors, not to be compared with log-likelihoods.
     if profiles.prior is not None or not profiles.n_shape:
         return found
-    highest = grids.values.max(axis=1).tolist()
+    highest = (grids.values.max(axis=1) + profiles.log_copies).tolist()
     return [
         _at_least_best_cell(profiles.for_subject(k), grids[k], estimate, int(optima.n_steps[k]))
         if estimate.log_likelihood < highest[k] - MAX_GRID_DEFICIT

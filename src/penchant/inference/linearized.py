@@ -35,7 +35,6 @@ from penchant.errors import (
     PenchantWarning,
     argument,
     closest_match_hint,
-    either,
     linearisation_advice,
 )
 from penchant.inference.fit import fit_model
@@ -393,7 +392,8 @@ def _with_validity(
     exact = np.nan
     if known and back.inside(theta):
         weights, psi = back.weights_and_shape(theta)
-        exact = float(decision_log_likelihoods(weights, problem.choices(psi)).sum())
+        own = decision_log_likelihoods(weights, problem.choices(psi))
+        exact = float(own.sum() + problem.profiles.log_copies[0])
     model, source = problem.model, estimate.source
     assert isinstance(source, ChoiceSource)
     # A finite estimate that maps back to no parameters is not one of the model.
@@ -436,11 +436,7 @@ def _validity_notes(ratio: float, bounds: tuple[float, float], exact: float) -> 
 def _warn_about_linearization(said: str) -> None:
     warnings.warn(
         PenchantWarning(
-            f"{said} "
-            + either(
-                "Re-linearise with relinearize, or use the exact fit.",
-                "Linearise about another prior, or leave --linearized out.",
-            ),
+            f"{said} " + f"{argument('Re-linearise with relinearize, or use the exact fit')}.",
             "linearisation",
         ),
         stacklevel=4,

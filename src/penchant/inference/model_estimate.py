@@ -344,8 +344,10 @@ class ModelSource(EstimateSource):
         centre = natural.value(*self._weights_and_psi(found))
         path = np.linspace(centre if np.isfinite(centre) else value, value, N_PATH_POINTS)[1:]
         start = self.optimum.point.psi
-        held = profile_along(self.problem(), natural, path, start)[-1]
-        statistic = max(2 * (found.log_likelihood - held), 0.0)
+        problem = self.problem()
+        held = profile_along(problem, natural, path, start)[-1]
+        copies = float(problem.profiles.log_copies[0])
+        statistic = max(2 * (found.log_likelihood - copies - held), 0.0)
         return TestResult("likelihood-ratio", statistic, 1, float(chi_square_sf(statistic, 1)))
 
     def working_psi(self, found: EstimateFields) -> Vector:
@@ -512,7 +514,7 @@ def _search_supremum_intervals(found: Sequence[Estimate], natural: Parameter) ->
         profiles,
         [_source(e).searched for e in found],
         np.array([_source(e).optimum.point.psi for e in found]),
-        np.array([e.log_likelihood for e in found]),
+        np.array([e.log_likelihood for e in found]) - profiles.log_copies,
         natural.index,
     )
     return np.sort(natural_values_at(profiles, natural, positions), axis=1)

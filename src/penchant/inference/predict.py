@@ -306,12 +306,12 @@ class _ScoredDecisions:
         choices, episodes = self.choices, self.problem.episodes
         log_p = np.asarray(log_probabilities(theta, choices).reshape(choices.n_decisions, -1))
         record = self.problem.profiles.record
-        if record.shown is None:
+        if record.choice_sets is None or record.available is None:
             return log_p
         scored = np.concatenate([episode.scored for episode in episodes])
-        masks = [e.available[e.scored] for e in episodes if e.available is not None]
-        every = np.full(np.concatenate(masks).shape, -np.inf)
-        np.put_along_axis(every, record.shown[scored], log_p, axis=1)
+        every = np.full(record.available[scored].shape, -np.inf)
+        whole = log_p + np.log(record.n_copies[scored])[:, None]
+        np.put_along_axis(every, record.choice_sets[scored], whole, axis=1)
         return every
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.choices import Choices
-from penchant.errors import either, prior_advice, profile_interval_advice
+from penchant.errors import prior_advice, prior_argument, profile_interval_advice
 from penchant.inference.identifiability import (
     divergence_message,
     few_decisions_note,
@@ -336,7 +336,8 @@ def make_estimate(
 ) -> Estimate:
     """Build the estimate of subject k from its diagnosis."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
-    null = -n_decisions * math.log(profiles.n_options)
+    copies = float(profiles.log_copies[k])
+    null = copies - n_decisions * math.log(profiles.n_options)
     whose = {episode.subject for episode in episodes}
     n_subjects = len(whose)  # episodes without a subject share None, and count as one person
     if subject is None and n_subjects == 1:
@@ -348,15 +349,23 @@ def make_estimate(
         diagnosis.message,
         theta,
         covariance,
-        (diagnosis.log_likelihood, null),
+        (diagnosis.log_likelihood + copies, null),
         diagnosis.checks,
         n_decisions,
-        log_posterior=None if profiles.prior is None else optimum.point.value,
-        n_options=(profiles.n_options, profiles.n_options),
+        log_posterior=None if profiles.prior is None else optimum.point.value + copies,
+        n_options=_set_sizes(profiles, k),
         subject=subject,
         notes=(*pooled_notes(n_subjects), *_notes(profiles, episodes, n_decisions)),
         n_subjects=n_subjects,
     )
+
+
+def _set_sizes(profiles: Profiles, k: int) -> tuple[int, int]:
+    """Smallest and largest number of options that subject k could choose from."""
+    if profiles.record.choice_sets is None:
+        return profiles.n_options, profiles.n_options
+    scored = profiles.record.n_copies[slice(*profiles.first_event[k : k + 2])]
+    return profiles.n_options // int(scored.max()), profiles.n_options // int(scored.min())
 
 
 def _estimate(
@@ -409,11 +418,11 @@ def with_advice(message: str, model: Any, diagnostics: Diagnostics) -> str:
     known = Declared(model).unidentified
     alone = [_single_weight(direction) for direction in diagnostics.null_directions]
     own = "".join(f"{known[name]} " for name in alone if name is not None and name in known)
-    of_variables = either(
-        r"Drop a variable(, interact \S+ with the options)?, give",
-        r"Drop a variable(, use --interact \S+)?, use",
+    return re.sub(
+        rf"Drop a variable(, [^,]*)??, {re.escape(prior_advice())}",
+        f"{own}Else use {prior_argument()}" if own else f"Use {prior_argument()}",
+        message,
     )
-    return re.sub(of_variables, f"{own}Else use" if own else "Use", message)
 
 
 def _single_weight(direction: Any) -> str | None:

@@ -26,13 +26,16 @@ from penchant._compiled import njit
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, executed_history
 from penchant.choices import Choices
-from penchant.errors import DataError, either
+from penchant.errors import Code, DataError, argument
 from penchant.models.model import Declared, Model
 from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
 from penchant.models.parameters import ParameterTable
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
+
+# Columns of a choice set with copies: sets of 2 to 10 options in one study have 2,520.
+MAX_SET_WIDTH = 2_520
 
 
 @dataclass(frozen=True)
@@ -114,37 +117,63 @@ class Record:
                 raise DataError(
                     f"{role} must hold {name!r} for this model; got "
                     f"{', '.join(found) or 'nothing'}{f' of {where}' if where else ''}. "
-                    + either(
-                        f'Give Episode(..., {role}={{"{name}": ...}}).',
-                        "Name the task of the table with --task; penchant models --task NAME says "
-                        "its columns.",
-                    )
+                    + argument("Give {}.", Code(f'Episode(..., {role}={{"{name}": ...}})'))
                 )
             parts.append(found[name])
         return _end_to_end(parts)
 
     @cached_property
-    def shown(self) -> IntVector | None:
-        """Options that could be chosen at all events, (n_events, k); None where all could."""
+    def available(self) -> BoolVector | None:
+        """Whether each option could be chosen, (n_events, n_options); None where all could."""
         masks = [getattr(episode, "available", None) for episode in self.episodes]
-        given = [mask for mask in masks if mask is not None]
-        if not given:
+        widths = sorted({mask.shape[1] for mask in masks if mask is not None})
+        if not widths:
             return None
-        shapes = sorted({(mask.shape[1], int(mask[0].sum())) for mask in given if len(mask)})
-        if len(given) < len(masks) or len(shapes) > 1:
+        if len(widths) > 1:
             raise DataError(
-                "available must leave as many options in all episodes; got "
-                f"{'none of some' if len(given) < len(masks) else shapes}. Fit those that differ "
-                "apart."
+                "available must have a column for every option; got "
+                f"{' and '.join(map(str, widths))} columns. Give False for those not on offer."
             )
-        mask = np.concatenate(given)
-        return np.asarray(np.nonzero(mask)[1].reshape(len(mask), shapes[0][1]))
+        sizes = np.diff(self.starts)
+        return np.concatenate(
+            [
+                np.ones((n, widths[0]), dtype=bool) if mask is None else mask
+                for n, mask in zip(sizes, masks, strict=True)
+            ]
+        )
 
-    def places_of(self, chosen: IntVector) -> IntVector:
-        """Places of options among those that could be chosen: themselves where all could."""
-        if self.shown is None:
+    @cached_property
+    def choice_sets(self) -> IntVector | None:
+        """Options that could be chosen at all events, (n_events, width); None where all could.
+
+        Compiled likelihoods have arrays of one width. It is a multiple of the size of every set,
+        and an option of a small set stands there several times: a choice among k copies of each
+        option has the same derivatives, and a log-likelihood that is lower by log k.
+        """
+        if self.available is None:
+            return None
+        sizes = self.available.sum(axis=1)
+        width = math.lcm(*map(int, np.unique(sizes)))
+        if width > MAX_SET_WIDTH:
+            raise DataError(
+                "available must leave sets whose sizes have a small common multiple; got sizes "
+                f"{', '.join(map(str, np.unique(sizes)))}. Fit episodes of such sizes apart."
+            )
+        options = np.nonzero(self.available)[1]
+        return np.repeat(options, np.repeat(width // sizes, sizes)).reshape(-1, width)
+
+    @cached_property
+    def n_copies(self) -> IntVector:
+        """How often each option of an event's choice set stands in `choice_sets`."""
+        if self.choice_sets is None or self.available is None:
+            return np.ones(len(self.chosen), dtype=np.int64)
+        return np.asarray(self.choice_sets.shape[1] // self.available.sum(axis=1))
+
+    def ranks_of(self, chosen: IntVector) -> IntVector:
+        """Columns of options in `choice_sets`: the options themselves where all could be chosen."""
+        if self.choice_sets is None:
             return chosen
-        at = (self.shown == chosen[:, None]).argmax(axis=1)
+        at = (self.choice_sets == chosen[:, None]).argmax(axis=1)
         return np.asarray(np.where(chosen < 0, chosen, at))
 
     @cached_property
@@ -392,7 +421,7 @@ def doubts_of_start(
     rewards = rewards_of(episodes)
     if value is None or not len(rewards) or rewards.min() <= value <= rewards.max():
         return
-    free = either(f"{name}=None", f"--settings {name}=free")
+    free = argument(name, Code("None"))
     estimate = f"estimate it ({free}), or " if estimable else ""
     remedy = f"{estimate}give another number, such as {_middle(name, rewards)}."
     yield (
@@ -404,8 +433,8 @@ def doubts_of_start(
 
 def _middle(name: str, rewards: Vector) -> str:
     """How to set a value to the middle of the rewards."""
-    middle = f"{name}={(rewards.min() + rewards.max()) / 2:.3g}"
-    return f"the middle of the rewards ({either(middle, f'--settings {middle}')})"
+    middle = Code(f"{(rewards.min() + rewards.max()) / 2:.3g}")
+    return f"the middle of the rewards ({argument(name, middle)})"
 
 
 def doubts_of_threshold(above: float, episodes: Sequence[Any]) -> Iterator[str]:

@@ -355,10 +355,9 @@ class Constants(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Negate a number."""
         self.generic_visit(node)
-        number = node.operand
-        if isinstance(node.op, ast.USub) and isinstance(number, ast.Constant):
-            if isinstance(number.value, int | float):
-                return ast.Constant(-number.value)
+        match node:
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
+                return ast.Constant(-number)
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:

@@ -85,8 +85,9 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
         try:
             labels = labels_of_subjects(estimates, by, people)
         except DataError as error:
-            said = str(error).replace("by must", f"covariates[{name!r}] must", 1)
-            raise DataError(said) from None
+            if error.argument == "by":
+                error.argument = f"covariates[{name!r}]"
+            raise
         columns += _code_columns(name, labels)
     return Covariates(tuple(given), np.column_stack(columns))
 

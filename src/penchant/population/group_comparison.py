@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, Literal
 
-from penchant.errors import either, format_list
+from penchant.errors import argument, format_list
 from penchant.output import (
     MAX_TABLE_WIDTH,
     Columns,
@@ -199,7 +199,7 @@ class GroupComparison(Result):
         lost = [
             _left_out_note(label or own, p) for own, p in self.populations.items() if p.left_out
         ]
-        keeps = either("fit_population(..., covariates=)", "penchant population --covariates")
+        keeps = argument("fit_population(..., covariates=)")
         doubt = f"Those left out are seldom like the others: {keeps} compares everybody."
         return (*lost, doubt) if lost else ()
 

@@ -642,8 +642,7 @@ def _ask_along(work: Inference) -> None:
     """What else a table that is not plain may hold: asked where something is asked anyway."""
     work.ask(
         "rows.keep",
-        'Do all rows count? Otherwise write a condition, such as one that leaves practice out; "" '
-        "keeps all.",
+        'Do all rows count? If not: a condition, such as one against practice; "" keeps all.',
         ("",),
         needed=False,
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, closest_match_hint, either, format_names
+from penchant.errors import DataError, argument, closest_match_hint, format_names
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
@@ -148,11 +148,17 @@ def read(source: Any, schema: SchemaLike = None, **said: Unpack[Said]) -> Readin
     >>> reading = pn.read(table, schema)
     >>> reading.data.names
     ('price', 'fair:yes')
-    >>> try:
-    ...     pn.read(pa.table({"who": [1, 1, 2], "choice": ["a", "b", "a"], "won": [1, 0, 2]}))
-    ... except pn.errors.SchemaQuestions as open_questions:
-    ...     [question.role for question in open_questions.questions]
-    ['columns.subject', 'rows.keep', 'shown.first']
+    >>> pn.read(pa.table({"id": [1] * 3, "choice": ["a", "b", "none"], "reward": [1, 0, 2]}))
+    Traceback (most recent call last):
+    penchant.errors.SchemaQuestions: the table: schema must say what is open; got 4 questions.
+    1. none in choice may be an option, or a mark. Which codes are options, in their order?
+       choice.labels = ["a", "b"]
+    2. Which codes of choice stand for decisions that nobody made?
+       choice.missed = ["none"]
+    3. Do all rows count? If not: a condition, such as one against practice; "" keeps all.
+       rows.keep = ""
+    4. How many first rows of each block were shown to the person, not chosen?
+       shown.first = 0
     """
     given = Schema.of(schema).with_answers(answers_by_name(said))
     return read_by_schema(source, given)
@@ -276,13 +282,17 @@ def reading_of(
             place.rows = clean.rows
         found, built = _built(clean, told, kind, place)
     except DataError as error:
-        words = raw.located(str(error), place.rows.tolist())
-        words = words if where is None else with_condition(words, where)
         comma = comma_number(raw.table) if asked.decimal == "." and raw.pieces else None
-        if comma is not None and "decimal" not in words:
+
+        def located(text: str) -> str:
+            text = raw.located(text, place.rows.tolist())
+            return text if where is None else with_condition(text, where)
+
+        words = error.changed(located, raw.name if raw.pieces else "")
+        if comma is not None and "decimal" not in words.text:
             typed = argument("decimal", ",")
-            words += f" Before all else pass {typed}, as {comma!r} looks like a decimal comma."
-        raise DataError(f"{raw.name}: {words}" if raw.pieces else words) from None
+            words.fix += f" Before all else pass {typed}, as {comma!r} looks like a decimal comma."
+        raise words from None
     reading = Reading(
         data=built.data,
         kind=found,
@@ -351,7 +361,7 @@ def _built(
         wide = None if known else _wide(clean, asked)
         found = kind or _kind(clean, asked, long, wide)
     except DataError as error:
-        raise DataError(f"{error}{_or_play(clean, asked, str(error))}") from None
+        raise DataError(f"{error.text}{_or_play(clean, asked, error.text)}") from None
     _check_policies(found, asked)
     if found == "play":
         return found, from_play(clean, asked, place)
@@ -630,26 +640,20 @@ def _kind(
                 _ask_about_rewards(clean, asked, *wide)
             return other
         raise DataError(
-            f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+            f"{argument('kind')} must be given, as the table can be read in two ways: "
             f"{TITLES['play']}, by its column of rewards; or {TITLES[other]}, {layout.shown()}. "
             "Pass "
-            + either(
-                f"kind='play' or kind={other!r}.",
-                "--model with a model of play, such as q-learning, or --attributes.",
-            )
+            f"{argument('kind', 'play')} or {argument('kind', other)}."
         )
     if played:
         _ask_about_gambles(clean, asked, called)
         described = _described_options(clean, asked)
         if described is not None and not _is_paid(clean, called):
             raise DataError(
-                f"{either('kind', '--model')} must be given, as the table can be read in two ways: "
+                f"{argument('kind')} must be given, as the table can be read in two ways: "
                 f"{TITLES['play']}, by its column of rewards; or {TITLES['choices']}, "
                 f"{described.shown()}. Pass "
-                + either(
-                    "kind='play' or kind='choices'.",
-                    "--model with a model of play, such as q-learning, or --attributes.",
-                )
+                f"{argument('kind', 'play')} or {argument('kind', 'choices')}."
             )
         return "play"
     _refuse_totals(clean, names)
@@ -674,7 +678,7 @@ def _kind(
     paid = paid or reward_ways(clean, ())
     both = f": {' or '.join(taken)}, together with {' or '.join(paid)}" if taken and paid else ""
     raise DataError(
-        f"{either('kind', 'FILE')} must be told by its columns, of options (option, chosen), of "
+        f"{argument('kind')} must be told by its columns, of options (option, chosen), of "
         "play (choice, reward) or of offers (amount_sooner, amount_later, delay); got "
         f"{format_names(names)}. Name the columns: {argument('offers')} for offers, "
         f"{argument('option')} "
@@ -700,7 +704,7 @@ def _ask_about_gambles(clean: Cleaned, asked: Asked, names: Sequence[str]) -> No
     if not gambles or not chances or not is_never_nothing(table, reward):
         return
     raise DataError(
-        f"{either('kind', '--reward or --offers')} must be given, as {reward} can be read in two "
+        f"{argument('kind')} must be given, as {reward} can be read in two "
         f"ways: what each choice paid, or what was offered with {chances[0]} and taken or not. "
         f"Pass {argument('reward', reward)} for the first, or name what was offered by "
         f"{argument('offers')} for the second."
@@ -720,7 +724,7 @@ def _ask_about_outcomes(chosen: str, layout: WideLayout) -> None:
         return
     own = f"{names[0]}[{chosen}]"
     raise DataError(
-        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"{argument('kind')} must be given, as {layout.shown()} can be "
         f"read in two ways: {TITLES['play']}, where the option in {chosen} paid its own; or "
         f"{TITLES['choices']}, seen before the choice. Pass {argument('reward', own)} for the "
         f"first, or {argument('attributes', names[0])} for the second."
@@ -751,7 +755,7 @@ def _ask_about_rewards(clean: Cleaned, asked: Asked, chosen: str, layout: WideLa
     said = " or ".join(reward_ways(clean, {chosen, *layout.columns, *left}))
     said += "" if known else f", together with {' or '.join(chosen_ways(clean))},"
     raise DataError(
-        f"{either('kind', '--reward or --attributes')} must be given, as the table can be read in "
+        f"{argument('kind')} must be given, as the table can be read in "
         f"two ways: {TITLES['play']}, if {' or '.join(ways[:3])} says what each choice paid; or "
         f"{TITLES['choices']}, {layout.shown()}. Pass {said} for the first, or "
         f"{argument('attributes', _all_of(layout))} for the second."
@@ -772,7 +776,7 @@ def _ask_about_trials(clean: Cleaned, asked: Asked, chosen: str, layout: WideLay
         for part in ("chosen", "reward")
     )
     raise DataError(
-        f"{either('kind', '--reward or --attributes')} must be given, as {layout.shown()} can be "
+        f"{argument('kind')} must be given, as {layout.shown()} can be "
         f"read in two ways: {len(layout.options)} options, of which {chosen} says the one that was "
         f"taken, or as many decisions of everybody. Pass "
         f"{argument('attributes', next(iter(layout.attributes)))} for the first, or for play "
@@ -988,7 +992,7 @@ def read_rivals(reading: Reading, formulas: Mapping[str, str | Sequence[str]]) -
     """The same choice experiment, with the variables of every set in `formulas`."""
     if reading.kind != "choices" or reading.raw is None or reading.asked is None:
         raise DataError(
-            f"{either('data', 'FILE')} must hold {TITLES['choices']} for sets of attributes; got "
+            f"{argument('data')} must hold {TITLES['choices']} for sets of attributes; got "
             f"{TITLES[reading.kind]}. Give models instead."
         )
     asked, where = reading.asked

@@ -11,10 +11,10 @@ from penchant.errors import DataError
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.reading.build import build
-from penchant.reading.infer import infer
+from penchant.reading.infer import Inferred, infer
 from penchant.tables.laboratory import check_frame
 from penchant.tables.programs_plain import plain_table
-from penchant.tables.reading import Reading
+from penchant.tables.reading import Reading, ReadingKind
 from penchant.tables.schema import Schema, schema_questions
 
 SchemaLike = Schema | Mapping[str, Any] | str | os.PathLike[str] | None
@@ -46,6 +46,25 @@ def open_source(source: Any, schema: Schema) -> Raw:
         encoding=written.encoding or "utf-8",
         header=written.header is not False,
     )
+
+
+def kind_by_schema(raw: Raw, schema: Schema) -> ReadingKind | None:
+    """What a table is by a schema and its names; None where that is open."""
+    kind = schema.kind or infer(plain_table(raw), schema).draft.kind
+    return "play" if kind == "episodes" else kind
+
+
+def draft_of(raw: Raw, schema: Schema) -> Inferred:
+    """The schema as far as it is certain, and what is open.
+
+    Parameters
+    ----------
+    raw
+        The table.
+    schema
+        What was said of it.
+    """
+    return infer(plain_table(raw), schema)
 
 
 def read_raw_by_schema(raw: Raw, schema: Schema) -> Reading:

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from penchant.arguments import check_threads
-from penchant.errors import DataError, format_list
+from penchant.errors import DataError, format_list, in_python
 from penchant.figures.labels import display_name
 from penchant.inference.linearized import Nominal
 from penchant.models.model import Declared, Model
@@ -282,6 +282,7 @@ class Study(Findings, JsonDocument):
         command: str | None = None,
         figures: Figures = "both",
         overwrite: bool = False,
+        words: Callable[[str], str] = in_python,
     ) -> Path:
         """Write the tables, the figures and the report, which is returned.
 
@@ -301,9 +302,17 @@ class Study(Findings, JsonDocument):
             figures at all. Those of the report are SVG.
         overwrite
             Whether files may be replaced.
+        words
+            How the report names arguments: as in Python, if not given.
         """
         return write_study(
-            self, folder, title=title, command=command, figures=figures, overwrite=overwrite
+            self,
+            folder,
+            title=title,
+            command=command,
+            figures=figures,
+            overwrite=overwrite,
+            words=words,
         )
 
 

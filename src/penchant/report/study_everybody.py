@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import either, format_list
+from penchant.errors import format_list
 from penchant.figures import coefficients, forest, population_density, shrinkage
 from penchant.figures.labels import display_name, labelled_row_inches, sentence_name
 from penchant.figures.style import COLUMN_INCHES
@@ -30,7 +30,6 @@ LITTLE, MUCH = 0.3, 0.7  # reliabilities
 WIDE = 3.2  # standard deviations of a population that are drawn
 POINTS = 121
 BANDED = 3  # groups at most whose bands can be told apart
-_ARGUMENT = re.compile(r" \([^()]*\bspread_prior=[^()]*\)")
 BEYOND = 4.0  # units of the link that are drawn beyond people, where the spread is absurd
 FLAT = 12.0  # |logit| at which a share is 0 or 1 on any axis
 
@@ -48,16 +47,9 @@ def population_section(study: Findings, drawn: Mapping[str, Drawing]) -> list[Bl
     blocks += some_drawn(drawn, "population-density", "population-shrinkage", "population-forest")
     said = [*([fit.message] if fit.message else []), *fit.notes]
     names = (*fit.names, *fit.links)
-    shown_words = [
-        for_reader(_typed(words), names) for words in said if not words.startswith(CODING)
-    ]
+    shown_words = [for_reader(words, names) for words in said if not words.startswith(CODING)]
     blocks += [Listing(shown_words)] if shown_words else []
     return blocks
-
-
-def _typed(words: str) -> str:
-    """A note without an argument in brackets that has no option, for those who type commands."""
-    return either(words, _ARGUMENT.sub("", words))
 
 
 def _first(study: Findings, found: StudyPopulation) -> list[str]:

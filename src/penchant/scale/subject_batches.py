@@ -112,10 +112,12 @@ def errors_with_file_rows(parts: Sequence[Rows]) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        words = _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), str(error))
-        if words == str(error):  # the message names no row, so the files are all that can be named
-            words = f"{words} In {', '.join(dict.fromkeys(part.file for part in parts))}."
-        raise DataError(words) from None
+        located = error.changed(
+            lambda text: _ROW_IN_MESSAGE.sub(lambda match: locate_row(parts, int(match[1])), text)
+        )
+        if located.text == error.text:  # it names no row, so the files are all that can be named
+            located.fix += f" In {', '.join(dict.fromkeys(part.file for part in parts))}."
+        raise located from None
 
 
 SORT_MEMORY = "1GB"  # DuckDB spills to the disk beyond it: small machines can sort, too

@@ -16,7 +16,7 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices, NaturalParameters
 from penchant.choices.scan_protocols import Chunks
-from penchant.errors import DataError, argument, either, interval_kind_argument, weak_prior_argument
+from penchant.errors import DataError, argument, interval_kind_argument, weak_prior_argument
 from penchant.softmax.calibrated import (
     N_DRAWN,
     LinearCalibration,
@@ -332,9 +332,9 @@ class ChoiceSource(EstimateSource):
         labels = choices.subject if cluster is None else cluster
         if labels is None:
             raise DataError(
-                f"{either('cluster', '--subject')} must be given where the choices have no "
+                f"{argument('cluster')} must be given where the choices have no "
                 "subject; got None. "
-                + either("Pass one label per decision.", "Name its column with --subject.")
+                f"{argument('Pass one label per decision')}."
             )
         theta = _finite_theta(estimate, "clustered()")
         return clustered_covariance(theta, estimate.inverse_information, choices, labels)
@@ -417,5 +417,5 @@ def _finite_theta(estimate: EstimateFields, what: str) -> Vector:
         return estimate.theta
     raise DataError(
         f"{what} must have a finite estimate; got status {estimate.status!r}. Use "
-        f"{argument('method', 'firth')} or {either('a parameter_prior', '--prior weak')}."
+        f"{argument('method', 'firth')} or {argument('a parameter_prior')}."
     )

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, closest_match_hint, either
+from penchant.errors import DataError, argument, closest_match_hint
 from penchant.softmax.decisions import Decisions
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
@@ -87,19 +87,18 @@ class Constraints:
         bound = np.atleast_1d(np.array(self.bound, dtype=np.float64))
         if matrix.ndim != 2 or bound.shape != (len(matrix),) or not np.isfinite(matrix).all():
             raise DataError(
-                f"{either('constraints', '--constraint')} must be a matrix (n_constraints, "
+                f"{argument('constraints')} must be a matrix (n_constraints, "
                 f"n_parameters) with one bound per row; got shapes {matrix.shape} and "
                 f"{bound.shape}. Match them."
             )
         if not np.abs(matrix).max(axis=1, initial=0.0).all():
             raise DataError(
-                f"{either('constraints', '--constraint')} must each name a parameter; got a row of "
+                f"{argument('constraints')} must each name a parameter; got a row of "
                 "zeros. Leave it out."
             )
         if not np.isfinite(bound).all():
             raise DataError(
-                f"{either('bound', 'The bound of --constraint')} must be finite; got "
-                f"{bound.tolist()}. Leave that row out."
+                f"{argument('bound')} must be finite; got {bound.tolist()}. Leave that row out."
             )
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "bound", bound)
@@ -124,7 +123,7 @@ class Constraints:
         for name in bounds:
             if name not in known:
                 raise DataError(
-                    f"{either('constraints', '--constraint')} must name variables; got {name!r}, "
+                    f"{argument('constraints')} must name variables; got {name!r}, "
                     "but they are "
                     f"{', '.join(known)}.{closest_match_hint(name, known) or ' Correct it.'}"
                 )
@@ -182,7 +181,7 @@ class Constraints:
         open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
         if (bound[~open_] > 1e-12 * size[~open_]).any():
             raise InfeasibleError(
-                f"{either('constraints', '--constraint')} must hold on the plane asked for; got "
+                f"{argument('constraints')} must hold on the plane asked for; got "
                 "one that nowhere does. Choose another value."
             )
         if not open_.any():
@@ -206,7 +205,7 @@ def _feasible_point_nearest_zero(matrix: Matrix, bound: Vector) -> Vector:
     residual = system @ multipliers - goal
     if abs(residual[-1]) < 1e-12:  # the dual fits exactly: no feasible point (Farkas' lemma)
         raise InfeasibleError(
-            f"{either('constraints', '--constraint')} must leave some theta; got inequalities that "
+            f"{argument('constraints')} must leave some theta; got inequalities that "
             "contradict each other. Remove one."
         )
     return np.asarray(-residual[:-1] / residual[-1] * unit)

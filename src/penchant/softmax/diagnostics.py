@@ -14,8 +14,8 @@ import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import (
+    Code,
     argument,
-    either,
     linearisation_advice,
     prior_advice,
     profile_interval_advice,
@@ -213,7 +213,7 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
 
 
 def _interaction_advice(name: str) -> str:
-    return either(f"interact {name} with the options", f"use --interact {name}")
+    return argument("interact {} with the options", Code(name))
 
 
 def not_identified_sentence(

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NoReturn
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import DataError
+from penchant.errors import DataError, Text
 from penchant.softmax.diagnostics import Diagnostics, Status, Validity
 from penchant.softmax.hypotheses import ParameterEstimate, TestResult
 
@@ -173,6 +173,11 @@ class EstimateFields:
     notes: tuple[str, ...] = ()
     n_subjects: int = 1
     validity: Validity | None = None
+
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "message", Text(self.message))
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError, closest_match_hint, either
+from penchant.errors import DataError, Text, argument, closest_match_hint
 from penchant.output import (
     Backend,
     Columns,
@@ -75,6 +75,10 @@ class Estimates(Sequence[Estimate], FrameExport):
     estimate: Callable[[int], Estimate]
     without_decisions: tuple[Any, ...] = ()
     people: Callable[[str], Mapping[Any, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "messages", tuple(map(Text, self.messages)))
 
     @classmethod
     def of_each(
@@ -298,7 +302,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         """Notes on rows that are not shown, and an example of every status but converged."""
         notes = []
         if len(self) > most:
-            more = either("`to_frame()` has", "--output FILE.csv keeps")
+            more = argument("`to_frame()` has")
             notes.append(f"{most} of {len(self)} subjects shown; {more} all.")
         for status in sorted(set(self.status) - {"converged"}):
             i = self.status.index(status)
@@ -323,10 +327,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         return (
             f"Delta / nominal is not small, or the parameters lie outside the model, for {far} of "
             f"{len(self)} subjects ({bounds}): their shape parameters mean nothing. "
-            + either(
-                "Linearise about another prior, or use the exact fit.",
-                "Linearise about another prior, or leave --linearized out for the exact fit.",
-            )
+            "Linearise about another prior, or use the exact fit."
         )
 
     def summary(self, level: float = 0.95, kind: IntervalKind = "wald", rng: Rng = None) -> str:

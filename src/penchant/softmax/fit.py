@@ -17,7 +17,6 @@ from penchant.errors import (
     NotIdentifiedError,
     SeparationError,
     argument,
-    either,
     quoted_argument,
 )
 from penchant.output import pooled_notes
@@ -122,12 +121,12 @@ def _check_arguments(
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
             f"{argument('method', 'firth')} must stand alone; got "
-            f"{either('a parameter_prior or constraints', '--prior or --constraint')} besides. "
+            f"a parameter_prior or constraints besides. "
             "Drop one."
         )
     if constraints is not None and constraints.matrix.shape[1] != choices.n_parameters:
         raise DataError(
-            f"{either('constraints', '--constraint')} must have {choices.n_parameters} columns; "
+            f"{argument('constraints')} must have {choices.n_parameters} columns; "
             f"got {constraints.matrix.shape[1]}. Match the variables."
         )
     if max_steps is not None and max_steps < 1:

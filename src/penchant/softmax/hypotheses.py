@@ -16,7 +16,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.choices import Choices
-from penchant.errors import DataError, closest_match_hint, either
+from penchant.errors import DataError, argument, closest_match_hint
 from penchant.softmax.constraints import (
     Constraints,
     InfeasibleError,
@@ -291,17 +291,14 @@ def _cluster_codes(cluster: Any, n: int) -> tuple[Any, int]:
     labels = np.asarray(cluster)
     if labels.shape != (n,):
         raise DataError(
-            f"{either('cluster', '--subject')} must have one label per decision ({n}); got shape "
+            f"{argument('cluster')} must have one label per decision ({n}); got shape "
             f"{labels.shape}. "
-            + either(
-                "Give an array of labels, or choices with a subject.",
-                "Name its column with --subject.",
-            )
+            "Give an array of labels, or choices with a subject."
         )
     missing = [label is None or label != label for label in labels.tolist()]
     if any(missing):
         raise DataError(
-            f"{either('cluster', '--subject')} must not be missing; got {sum(missing)} missing, "
+            f"{argument('cluster')} must not be missing; got {sum(missing)} missing, "
             f"first at decision {missing.index(True)}. Fill or drop these decisions."
         )
     known, codes = np.unique(labels, return_inverse=True)
@@ -313,8 +310,8 @@ def check_clusters(known: list[Any]) -> None:
     """Raise `DataError` unless there are several clusters."""
     if len(known) < 2:
         raise DataError(
-            f"{either('cluster', '--subject')} must name at least two clusters; got only "
-            f"{known[0]!r}. Use {either('robust()', '--covariance robust')} where "
+            f"{argument('cluster')} must name at least two clusters; got only "
+            f"{known[0]!r}. Use {argument('robust()')} where "
             "decisions are independent."
         )
 

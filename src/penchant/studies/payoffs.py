@@ -243,7 +243,7 @@ def _recognised(
         except DataError as error:
             why.append(
                 f"Columns {format_list(columns)} are not taken for payoffs of the options: "
-                f"{str(error).rstrip('.')}."
+                f"{error.text.rstrip('.')}."
             )
     return None, tuple(why[:1])
 

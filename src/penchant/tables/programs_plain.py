@@ -86,7 +86,8 @@ def _grid_search(raw: Raw) -> PlainTable | None:
         keys = [key for key in _COLLECTED if key in records[0]]
         if len(keys) != 2:  # two coordinates of a tile: which tile it is has to be said
             return None
-        rows, rounds, cells = [], [], {key: [] for key in keys}
+        rows, rounds = [], []
+        cells: dict[str, list[Any]] = {key: [] for key in keys}
         for row, record in enumerate(records):
             rounds_of = zip(*(record.get(key, ()) for key in keys), strict=True)
             for number, lists in enumerate(rounds_of):

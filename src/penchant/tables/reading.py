@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant.errors import DataError, argument, closest_match_hint, format_list, format_names
+from penchant.errors import DataError, Text, argument, closest_match_hint, format_list, format_names
 from penchant.files.folder import Raw
 from penchant.output import (
     CONTENT_KEY,
@@ -91,6 +91,11 @@ class Reading(FrameExport, JsonDocument):
     excluded: Mapping[str, int] = field(default_factory=dict)
     missed: int = 0
 
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
+        object.__setattr__(self, "doubts", tuple(map(Text, self.doubts)))
+
     def to_dict(self) -> dict[str, Any]:
         """What was read, ready for JSON; which lines of which files it stood in is not kept."""
         raw = None if self.raw is None else replace(self.raw, pieces=())
@@ -153,7 +158,8 @@ class Reading(FrameExport, JsonDocument):
         try:
             yield
         except DataError as error:
-            raise DataError(self.located(str(error))) from None
+            named = self.raw is not None and bool(self.raw.pieces)
+            raise error.changed(self.in_words, self.source if named else "") from None
 
     def located(self, message: str) -> str:
         """A message about rows of the table as one about lines of the files, where it has some."""

@@ -568,6 +568,6 @@ def schema_questions(draft: Schema, questions: Sequence[Question], about: str) -
     """The error that asks all questions about a table at once, numbered, with answers to paste."""
     lines = [f"{k + 1}. {one.text}\n   {one.pasted()}" for k, one in enumerate(questions)]
     count = f"{len(questions)} question{'s' * (len(questions) > 1)}"
-    message = f"{about}: schema must say what the table leaves open; got {count}.\n"
+    message = f"{about}: schema must say what is open; got {count}.\n"
     asked = replace(draft, raised=draft.raised | {one.role for one in questions})
     return SchemaQuestions(message + "\n".join(lines), draft=asked, questions=questions)

@@ -613,7 +613,7 @@ def _draw_subjects(
 
     Agents can play with finite natural parameters only, not with an infinite temperature.
     """
-    drawn, left_out, reason = [], [], ""
+    drawn, left_out, reason = [], [], DataError("estimates", "must hold one; got none")
     # Each subject has a random stream: leaving one out does not change the draws of the others.
     for fit, own in zip(fits, rng.spawn(len(fits)), strict=True):
         try:
@@ -626,9 +626,9 @@ def _draw_subjects(
             drawn.append((fit, draws))
         except DataError as error:
             left_out.append(fit.subject)
-            reason = str(error)
+            reason = error
     if not drawn:
-        raise DataError(reason)
+        raise reason
     return drawn, tuple(left_out)
 
 

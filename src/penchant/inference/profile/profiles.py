@@ -365,7 +365,7 @@ class Profiles:
 
     @cached_property
     def _option_ranks(self) -> IntVector:
-        return self.record.places_of(self._chosen)
+        return self.record.ranks_of(self._chosen)
 
     @cached_property
     def first_episode(self) -> IntVector:
@@ -416,11 +416,20 @@ class Profiles:
         return np.diff(counts[self.first_event])
 
     @cached_property
+    def log_copies(self) -> Vector:
+        """What the log-likelihood of each subject lacks where small choice sets have copies.
+
+        Values of profiles are without it: it is a constant, which is added to what is reported.
+        """
+        own = np.where(self._scored, np.log(self.record.n_copies), 0.0)
+        return np.diff(np.concatenate([[0.0], np.cumsum(own)])[self.first_event])
+
+    @cached_property
     def n_options(self) -> int:
         """Number of options of every decision."""
         known = Declared(self.model).n_options
-        if self.record.shown is not None:
-            return int(self.record.shown.shape[1])
+        if self.record.choice_sets is not None:
+            return int(self.record.choice_sets.shape[1])
         if known is not None:
             return int(known)
         middle = self.from_unconstrained(self.bounds.mean(axis=1)[None])
@@ -458,9 +467,9 @@ class Profiles:
         Where only some options could be chosen, the variables are those of these.
         """
         x, slopes = self._variables_of_all_options(subject, psi, with_derivatives)
-        shown = self.record.shown
-        if shown is not None:
-            mine = shown[ranges(self.first_event, subject)]
+        choice_sets = self.record.choice_sets
+        if choice_sets is not None:
+            mine = choice_sets[ranges(self.first_event, subject)]
             if slopes is not None:
                 slopes = np.take_along_axis(slopes, mine[None, :, :, None], axis=2)
             x = np.take_along_axis(x, mine[:, :, None], axis=1)
@@ -971,7 +980,7 @@ class Problem:
     def chosen(self) -> IntVector:
         """Options of all decisions scored, counted among those that could be chosen."""
         record = self.profiles.record
-        if record.shown is not None:
+        if record.choice_sets is not None:
             return np.asarray(self.profiles._option_ranks[self.profiles._scored])
         return np.concatenate([episode.scored_options for episode in self.episodes])
 

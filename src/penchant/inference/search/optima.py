@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
-from penchant.errors import argument, either, profile_interval_advice
+from penchant.errors import Code, argument, profile_interval_advice
 from penchant.inference.profile import _kernels as compiled
 from penchant.inference.profile.evaluations import Evaluations, LinearConstraint
 from penchant.inference.profile.profiles import Evaluation, Profiles
@@ -300,12 +300,15 @@ def bounds_message(profiles: Profiles, optimum: Optimum, held: Sequence[str]) ->
         ends = [
             h for h in held if not any(h.startswith(f"{s.name} = ") for s, _, x in reached if x)
         ]
-        of_length = all(h.startswith("length_scale") for h in ends)
-        fixed = argument("length_scale" if of_length else "settings")
         said.append(
             f"The estimate lies at a bound ({', '.join(ends)}): the choices do not say how far "
             f"beyond. {profile_interval_advice()}, "
-            + either("widen the range, or hold it fixed.", f"or hold it fixed ({fixed}).")
+            + (
+                argument("widen the range, or hold it fixed{}", Code(""))
+                if all(h.startswith("length_scale") for h in ends)
+                else argument("widen the range, or hold it fixed")
+            )
+            + "."
         )
     else:
         said.append(f"Nothing lies beyond. {profile_interval_advice()}, or hold it fixed.")

@@ -20,7 +20,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from penchant._typing import Matrix
-from penchant.errors import DataError, either
+from penchant.errors import DataError, argument
 from penchant.models.model import Described
 from penchant.models.natural import Natural, Shape
 from penchant.models.offers import _kernels
@@ -147,10 +147,7 @@ class ProspectValue(StaticModel):
     @property
     def unidentified(self) -> Mapping[str, str]:
         """What to do where nobody can lose: there is no loss aversion then."""
-        typed = either(
-            "use ExpectedUtility, or ProspectValue(losses=False)",
-            "use --model expected-utility, or --settings losses=false",
-        )
+        typed = argument("use ExpectedUtility, or ProspectValue(losses=False)")
         return {"loss_weight": f"Where no gamble has a loss, {typed}."}
 
     def __post_init__(self) -> None:

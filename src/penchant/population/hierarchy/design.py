@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import IntVector, Matrix, Vector
-from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.output import make_frame
 from penchant.tables.columns import USUAL
 from penchant.tables.frames import open_frame
@@ -199,7 +199,7 @@ def read_design(
     if people is None:
         raise DataError(
             f"{argument('people')} must be given with covariates, a table with a row per subject; "
-            f"got none. Pass {either('people=table', '--people people.csv')}."
+            f"got none. Pass {argument('people', Code('table'))}."
         )
     table, rows = _people_table(people, subjects)
     if covariates:

@@ -20,7 +20,7 @@ from penchant._typing import Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
-from penchant.errors import DataError, argument, closest_match_hint, either, format_list
+from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
@@ -222,7 +222,7 @@ def fit_plan(plan: Plan) -> PlanFit:
 
 def _simplification_advice(problem: SearchProblem) -> str:
     """Advice for a population with more parameters than the decisions identify."""
-    fewer = f"let fewer parameters differ ({either('random=[...]', '--random NAMES')})"
+    fewer = f"let fewer parameters differ ({argument('random', Code('[...]'))})"
     if not problem.structure.spread.correlated:
         return fewer
     return f"leave correlations out ({argument('spread', 'diagonal')}), or {fewer}"
@@ -642,11 +642,8 @@ def build_likelihoods(
             )
         if data.subject is None:
             raise DataError(
-                either(
-                    "data must say who decided; got Choices without subjects. Give subject=...",
-                    "--subject must be given for a population, as it says who decided; got choices "
-                    "without subjects. Name the column: --subject id.",
-                )
+                f"{argument('subject')} must be given for a population, as it says who decided; "
+                "got Choices without subjects. Give one label per decision."
             )
         if not data.observed:
             raise DataError("data must hold choices made; got sets yet to be decided. Fit others.")

@@ -280,8 +280,19 @@ class EpisodeLikelihoods(LogitLikelihoods):
         self.profiles.check_finite(x, rows)
         n_events, m, d = x.shape
         table = x.reshape(n_events * m, d), np.arange(n_events + 1) * m, rows.chosen, EMPTY, EMPTY
+        if self.profiles.record.choice_sets is not None:
+            table = self._without_copies(x, pairs, rows.chosen)
         with_slopes = None if slopes is None else (x, slopes, rows)
         return DecisionsOfPairs(table, (rows.order, rows.bounds), undefined, with_slopes)
+
+    def _without_copies(self, x: Matrix, pairs: IntVector, chosen: IntVector) -> tuple[Any, ...]:
+        """The table of decisions whose options stand once each; chosen are columns of x."""
+        m, d = x.shape[1:]
+        copies = self.profiles.record.n_copies[ranges(self.profiles.first_event, pairs)]
+        first: BoolVector = np.arange(m) % copies[:, None] == 0
+        first_row = np.concatenate([[0], np.cumsum(m // copies)])
+        own = np.where(chosen < 0, chosen, chosen // copies)
+        return x[first].reshape(-1, d), first_row, own, EMPTY, EMPTY
 
     def n_numbers(self, pairs: IntVector) -> IntVector:
         """Numbers that the attributes of each pair take."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
-from penchant.errors import DataError
+from penchant.errors import DataError, Text
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.priors import PopulationPrior, with_ratios
@@ -219,6 +219,11 @@ class PopulationFit(FrameExport):
     sd_limits: Matrix = field(default_factory=lambda: np.empty((0, 0, 2)), repr=False)
     source: PopulationSource | None = field(default=None, repr=False)
     document: PopulationDocument | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Word the sentences for Python; other front ends find what they name marked in them."""
+        object.__setattr__(self, "message", Text(self.message))
+        object.__setattr__(self, "notes", tuple(map(Text, self.notes)))
 
     @property
     def standard_errors(self) -> Vector:

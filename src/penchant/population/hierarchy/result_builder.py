@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from penchant._typing import Matrix, Vector
-from penchant.errors import either, format_list
+from penchant.errors import Code, argument, format_list
 from penchant.models.model import Declared, model_words
 from penchant.models.spatial.locality import LOCALITY
 from penchant.population.hierarchy import inferences
@@ -179,7 +179,7 @@ def _identification_remedy(name: str, coordinates: Any) -> str:
         return "leave that covariate out, or join its levels"
     own = coordinates.each[coordinates.index(name)]
     if own.natural.is_ratio or (own.natural.is_weight and own.link.name != "log"):
-        limits = either(f"links={{{name!r}: ('logit', low, high)}}", f"--links {name}=LOW..HIGH")
+        limits = argument("links", Code(f"{{{name!r}: ('logit', low, high)}}"))
         if own.link.name == "identity":
             return f"people may decide by it without error. Keep it in a range ({limits})"
         return (
@@ -204,7 +204,7 @@ def _bonus_note(fit: PopulationFit, model: Any) -> tuple[str, ...]:
     if min(p.low for own in whose for p in own if p.name == "bonus") >= 0:
         return ()
     terms = format_list([name for name in model.weights if name in LOCALITY]) or "nothing"
-    positive = either("links={'bonus': 'log'}", "--links bonus=log")
+    positive = argument("links", {"bonus": "log"})
     return (
         "The bonus may be below 0, and its sign depends on how staying near is modelled (here by "
         f"{terms}): who stays near looks like who avoids what is uncertain. Compare "
