@@ -7,7 +7,7 @@ a reading (see `fact_checks`), and say how a role that is known is coded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,15 +20,16 @@ from penchant.reading.build import kept_rows
 from penchant.reading.fact_checks import check_facts
 from penchant.reading.infer_codes import infer_codes
 from penchant.reading.task_columns import two_step_columns
-from penchant.reading.tasks import recognised_task
+from penchant.reading.tasks import recognised_task, task_named
+from penchant.tables.columns import plain_name
 from penchant.tables.frames import joint_codes
 from penchant.tables.lexicon import has_last_word, is_named, named
-from penchant.tables.offer_columns import known_offers
+from penchant.tables.offer_columns import known_offers, offer_columns
 from penchant.tables.option_families import Families, families
 from penchant.tables.programs_plain import PlainTable
 from penchant.tables.questionnaires import N_ITEMS
 from penchant.tables.schema import ATTRIBUTE_COLUMNS, KINDS, Question, Schema
-from penchant.tables.source_table import FILE_STEM, SourceTable, column_list
+from penchant.tables.source_table import FILE_STEM, SourceTable, code_key, column_list
 
 MAX_ANSWERS = 6  # candidates that a question lists
 MAX_FAMILY = 12  # options of a family of columns that are guessed to describe them
@@ -141,6 +142,10 @@ def infer(plain: PlainTable, schema: Schema) -> Inferred:
 def _name_task(work: Inference) -> None:
     """A named task, by its documented columns."""
     said = work.said
+    if said.task in N_ITEMS:
+        work.settle("kind", "offers")
+    elif said.task is not None:
+        work.settle("kind", "offers" if task_named(said.task).offers else "episodes")
     if said.task is None and (said.kind not in (None, "episodes") or said.columns.choice):
         return
     if said.task in (None, "two-step"):
@@ -153,12 +158,45 @@ def _name_task(work: Inference) -> None:
                 work.settle("columns.state", steps.state)
             return
     if said.task is None:
+        _settle_documented_offers(work)
         _ask_about_questionnaire(work)
         if work.plain.program is None and said.columns.reward is None:
             task = recognised_task(work.source.table)
             if task is not None and task.name != "bandit":
                 work.settle("task", task.name)
                 work.settle("kind", "offers" if task.offers else "episodes")
+
+
+def _settle_documented_offers(work: Inference) -> None:
+    """Offers of hBayesDM, whose columns and codes are documented: 1 is the later, or the gamble."""
+    if "subjid" not in {plain_name(name) for name in work.names}:
+        return
+    try:
+        found = offer_columns(work.names, {})
+    except DataError:
+        return
+    if found.losses and named("choice", work.names).columns[:1] == ("choice",):
+        return  # gains and losses that were paid, as in the Iowa task
+    labels = work.source.labels(str(found.chosen), "columns.choice")
+    if {code_key(label) for label in labels} <= {0.0, 1.0}:
+        work.settle("kind", "offers")
+        work.settle("columns.choice", str(found.chosen))
+        work.settle("attributes", _with_losses(found.offers, found.losses))
+        work.settle("choice.labels", (0, 1))
+
+
+def _with_losses(offers: Mapping[str, Any], losses: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes whose losses are marked as lost, whatever their sign."""
+    marked = {}
+    for name, options in offers.items():
+        places = {*losses.get(name, ())}
+        marked[name] = tuple(
+            tuple(f"-{x}" if (k, j) in places else x for j, x in enumerate(own))
+            if isinstance(own, (tuple, list))
+            else own
+            for k, own in enumerate(options)
+        )
+    return marked
 
 
 def _ask_about_questionnaire(work: Inference) -> None:
