@@ -5,8 +5,6 @@ from pathlib import Path
 import penchant
 
 BY_PLACES = {
-    "learning/kalman.py",
-    "learning/q_learning.py",
     "offers/attributes.py",
     "offers/cambridge.py",
     "offers/chance.py",
@@ -15,7 +13,6 @@ BY_PLACES = {
     "offers/gambles.py",
     "offers/magnitude.py",
     "offers/sharing.py",
-    "record.py",
 }
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import offered
 import penchant as pn
+from penchant.models.model import natural_parameters
 from penchant.models.offers.gambles import WEIGHTINGS, prelec, tversky_kahneman
 
 LITERAL = {prelec: offered.prelec, tversky_kahneman: offered.tversky_kahneman}
@@ -92,7 +93,7 @@ def test_splitting_an_outcome_in_two_changes_utility_and_variance_by_nothing():
 def test_gains_only_have_one_weight_and_refuse_losses():
     model = pn.models.ProspectValue("prelec", losses=False)
     assert model.weights == ("inverse_temperature",)
-    names = [n.name for n in model.natural]
+    names = [n.name for n in natural_parameters(model)]
     assert names == ["temperature", "curvature", "probability_sensitivity"]
     assert str(model) == "prospect value, u(x) = x^rho, prelec, gains only"
     decisions = pn.Offers([0], {"outcome": [[9.0, -4.0]], "probability": [[0.3, 1.0]]})

@@ -6,6 +6,7 @@ import pytest
 import penchant as pn
 from penchant.cli.wording import in_options
 from penchant.errors import DataError, in_python
+from penchant.models.model import natural_parameters
 from restless import people
 
 STARTS = {
@@ -32,7 +33,7 @@ def restless():
 def test_the_default_is_0(name):
     model, setting = STARTS[name]
     assert getattr(model, setting) == 0.0
-    assert setting not in [natural.name for natural in model.natural]
+    assert setting not in [natural.name for natural in natural_parameters(model)]
     assert pn.models.WinStayLoseShift(4).win_above == 0.0
     assert pn.models.GershmanHybrid().initial_mean == 0.0
 

@@ -28,7 +28,6 @@ from penchant.bandit.episode import Episode, executed_history
 from penchant.choices import Choices
 from penchant.errors import Code, DataError, argument
 from penchant.models.model import Declared, Model
-from penchant.models.natural import Natural
 from penchant.models.offers.offers import offers_of_choices
 from penchant.models.parameters import ParameterTable
 from penchant.tables.events import labelled
@@ -344,19 +343,6 @@ def _stickiness_column(x: Matrix, bias: bool) -> int:
 
 def _fill_biases(x: Matrix) -> None:
     x[:, :, 1 - x.shape[1] :] = np.eye(x.shape[1])[:, :-1]
-
-
-def in_units_of_temperature(weights: tuple[str, ...]) -> list[Natural]:
-    """tau, and the natural parameter of every weight after the first, 1/tau.
-
-    A weight called name/temperature stands for the ratio to 1/tau; others for themselves.
-    """
-    found = [Natural("temperature", "reciprocal", 0)]
-    for a, weight in enumerate(weights[1:], start=1):
-        name = weight.removesuffix("/temperature")
-        ratio = name != weight
-        found.append(Natural(name, "ratio", a, 0) if ratio else Natural(name, "weight", a))
-    return found
 
 
 def with_starts(weights: tuple[str, ...], x: Matrix, theta: Vector, *starts: str) -> Matrix:

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import sqrt
 from typing import Any, ClassVar, Literal
 
@@ -34,17 +33,17 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError, argument
 from penchant.models.model import positive
-from penchant.models.natural import Limit, Natural, Shape
+from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
     control_names,
     doubts_of_noise,
     doubts_of_start,
-    in_units_of_temperature,
     known_number,
     start_words,
     with_starts,
 )
-from penchant.models.recursion import Recursion
+from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
+from penchant.models.transforms import Transform
 
 N_GRID = {1: 33, 2: 17, 3: 11}
 # Ranges that stand for all from 0 to infinity, relative to the noise: at their ends means and
@@ -167,18 +166,20 @@ class KalmanFilter(Recursion):
         )
 
     @property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, m0/tau and c/tau where they are estimated, gamma/tau, phi, b."""
-        names = ["inverse_temperature"]
-        names += ["initial_mean/temperature"] if self.initial_mean is None else []
-        names += ["centre/temperature"] if self.centre is None else []
-        names += ["uncertainty_bonus/temperature"] if self.bonus else []
-        return (*names, *self.controls())
-
-    @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("inverse_temperature",)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
+        names = ["initial_mean"] if self.initial_mean is None else []
+        names += ["centre"] if self.centre is None else []
+        names += ["uncertainty_bonus"] if self.bonus else []
+        unit = Transform("power", self.noise_variance, 1.0)
+        numbers = (
+            one
+            if one.name == "decay"
+            else Parameter(one.name.removeprefix("relative_"), shape=one, transform=unit)
+            for one in self._free_numbers(len(names))
+        )
+        controls = map(Parameter.weight, self.controls())
+        return (TEMPERATURE, *map(per_temperature, names), *numbers, *controls)
 
     @property
     def _filter(self) -> dict[str, float | None]:
@@ -191,20 +192,22 @@ class KalmanFilter(Recursion):
             "relative_drift_variance": None if drift is None else drift / unit,
         }
 
-    @cached_property
-    def shape(self) -> tuple[Shape, ...]:
-        """Prior variance, decay and drift variance, as far as they are estimated."""
+    def _free_numbers(self, bonus: int) -> tuple[Shape, ...]:
+        """Prior variance, decay and drift variance, as far as they are estimated.
+
+        `bonus`: the place of the bonus's weight, if there is one.
+        """
         names = [name for name, known in self._filter.items() if known is None]
         made = {
-            "relative_prior_variance": self._prior_variances,
+            "relative_prior_variance": lambda n_grid: self._prior_variances(n_grid, bonus),
             "decay": self._decays,
             "relative_drift_variance": self._drift_variances,
         }
         return tuple(made[name](N_GRID[len(names)]) for name in names)
 
-    def _prior_variances(self, n_grid: int) -> Shape:
+    def _prior_variances(self, n_grid: int, place: int) -> Shape:
         static = self.decay == 1 and self.drift_variance == 0
-        bonus = ("uncertainty_bonus", self._bonus) if self.bonus else None
+        bonus = ("uncertainty_bonus", place) if self.bonus else None
         shape = prior_variances(n_grid, static=static, bonus=bonus)
         both = self.initial_mean is None and self.bonus
         return replace(shape, low=LEAST_BESIDE_MEAN) if both else shape
@@ -232,19 +235,6 @@ class KalmanFilter(Recursion):
             at_low=Limit(0.0, "uncertainty does not grow with time"),
             at_high=Limit(np.inf, "the last reward of an option is believed wholly"),
         )
-
-    @property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, m0, c in units of rewards, gamma, the filter's numbers, then phi and b."""
-        found = in_units_of_temperature(self.weights)
-        n_first = len(self.weights) - len(self.controls())
-        shape = [
-            Natural("decay", "shape", q)
-            if s.name == "decay"
-            else Natural(s.name.removeprefix("relative_"), "shape", q, scale=self.noise_variance)
-            for q, s in enumerate(self.shape)
-        ]
-        return (*found[:n_first], *shape, *found[n_first:])
 
     def controls(self) -> tuple[str, ...]:
         """Stickiness and bias."""

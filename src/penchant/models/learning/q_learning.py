@@ -35,16 +35,15 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.arguments import whole_number
 from penchant.errors import DataError
-from penchant.models.natural import Limit, Natural, Shape
+from penchant.models.parameters import Limit, Parameter, Row, Shape
 from penchant.models.record import (
     control_names,
     doubts_of_start,
-    in_units_of_temperature,
     known_number,
     start_words,
     with_starts,
 )
-from penchant.models.recursion import Recursion
+from penchant.models.recursion import TEMPERATURE, Recursion, per_temperature
 
 Rate = float | None
 Tied = Literal["learning_rate"]
@@ -325,36 +324,18 @@ class QLearning(Recursion):
     def _rates(self) -> LearningRates:
         return LearningRates.of(self)
 
-    @cached_property
-    def weights(self) -> tuple[str, ...]:
-        """1/tau, and what the options add: Q0/tau, kappa, phi, b."""
-        names = ["inverse_temperature"]
-        names += ["initial_value/temperature"] if self.initial_value is None else []
-        names += ["choice_kernel"] if self.choice_kernel else []
-        return (*names, *self.controls())
-
     @property
-    def positive(self) -> tuple[str, ...]:
-        """Weights that must be positive: tau > 0."""
-        return ("inverse_temperature",)
+    def parameters(self) -> tuple[Row, ...]:
+        """tau, Q0, the rates, then kappa, phi and b as they are."""
+        start = (per_temperature("initial_value"),) if self.initial_value is None else ()
+        trace = (Parameter.weight("choice_kernel"),) if self.choice_kernel else ()
+        rates = self._rates.shape(self.stickiness, 1 + len(start) if trace else -1)
+        return (TEMPERATURE, *start, *rates, *trace, *map(Parameter.weight, self.controls()))
 
     @property
     def smooth(self) -> bool:
         """Not with dual rates: where a reward equals the value, the other rate takes over."""
         return not (self._by_error and self._rates.estimated)
-
-    @cached_property
-    def shape(self) -> tuple[Shape, ...]:
-        """The rates that are estimated."""
-        return self._rates.shape(self.stickiness, self._column("choice_kernel"))
-
-    @cached_property
-    def natural(self) -> tuple[Natural, ...]:
-        """tau, Q0, the rates, then kappa, phi and b as they are."""
-        first, *others = in_units_of_temperature(self.weights)
-        n_values = int(self.initial_value is None)
-        rates = (Natural(name, "shape", q) for q, name in enumerate(self._rates.estimated))
-        return (first, *others[:n_values], *rates, *others[n_values:])
 
     def controls(self) -> tuple[str, ...]:
         """Stickiness and bias."""
