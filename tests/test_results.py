@@ -312,6 +312,8 @@ def test_results_come_back_from_json(results):
     for name, one in results.items():
         again = type(one).from_dict(json.loads(json.dumps(one.to_dict())))
         assert type(again).__name__ == name
+        # all fields of a result are in its document, so that equal documents are equal results
+        assert json.dumps(again.to_dict()) == json.dumps(one.to_dict()), name
         assert again.summary() == one.summary()
         first, second = (kept.to_frame(backend="pyarrow").to_pydict() for kept in (one, again))
         assert repr(first) == repr(second), name

@@ -324,7 +324,7 @@ def encode(value: Any) -> Any:
     if _is_own_record(value):
         if hasattr(type(value), "from_dict") and not isinstance(value, JsonDocument):
             return {"class": _qualified_name(type(value)), "document": value.to_dict()}
-        own = getattr(value, "_fields", None) or [f.name for f in fields(value)]
+        own = getattr(value, "_fields", None) or [f.name for f in fields(value) if f.init]
         held = {
             name: encode(getattr(value, name)) for name in own if not _is_data_field(value, name)
         }

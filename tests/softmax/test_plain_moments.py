@@ -43,6 +43,7 @@ def test_plain_loops_give_the_sums_of_the_generated_code(monkeypatch, kind, d, s
 def test_plain_loops_take_the_place_of_code_that_cannot_be_generated(monkeypatch, capsys):
     choices, theta = case().choices, np.array([0.7, -1.1, 0.4])
     expected, _ = _evaluated(choices, theta)
+    monkeypatch.setattr(_simd, "GENERATES_CODE", True)
     monkeypatch.setattr(_simd, "_make_block_moments", _broken)
     monkeypatch.setattr(_simd, "_moment_kernels", {})
     found, _ = _evaluated(choices, theta)

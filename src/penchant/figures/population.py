@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.figures import argument_checks
 from penchant.figures.axis_limits import (
@@ -60,11 +60,11 @@ SWARM_HALF_WIDTH = 0.34  # in distances between categories; at 0.5 neighbours wo
 @style()
 def population(
     axes: Axes,
-    categories: Sequence[Any],
+    categories: Sequence[Label],
     estimates: Any,
     interval: Any = None,
     *,
-    subjects: Sequence[Any] | None = None,
+    subjects: Sequence[Label] | None = None,
     p_values: Mapping[tuple[int, int], float] | None = None,
     name: str = "estimate",
     logarithmic: bool = False,
@@ -363,7 +363,7 @@ def population_density(
     *,
     bands: Any = None,
     people: Sequence[Any] | None = None,
-    categories: Sequence[Any] | None = None,
+    categories: Sequence[Label] | None = None,
     name: str = "parameter",
     logarithmic: bool = False,
 ) -> Axes:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from penchant._typing import Label
 from penchant.errors import DataError
 from penchant.figures.comparison import exceedance, model_totals, predictive_intervals
 from penchant.figures.labels import axis_label, display_name, parameter_range
@@ -234,7 +235,7 @@ def _(result: GroupComparison) -> Any:
 
 
 def _draw_group_means(
-    axes: Any, result: GroupComparison, labels: list[Any], name: str, k: int
+    axes: Any, result: GroupComparison, labels: list[Label], name: str, k: int
 ) -> None:
     """The mean of one parameter in each group, geometric where logarithms were compared."""
     own = np.exp if name in result.logs else np.asarray

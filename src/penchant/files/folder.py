@@ -139,8 +139,7 @@ def read_raw(
     if files is None:
         origin = unbooked(source(path))
         table = read_table(origin, **read)  # type: ignore[arg-type]
-        pieces = ((origin, len(table)),)
-        return Raw(table, pieces, origin.name, delimiter, encoding, header=header)
+        return Raw(table, ((origin, len(table)),), origin.name, delimiter, encoding, header=header)
     about = [file for file in files if _PEOPLE.search(Path(file).stem)]
     if len(about) == 1 < len(files):
         files.remove(about[0])

@@ -9,6 +9,7 @@ from typing import Any, Literal, Unpack, overload
 
 import numpy as np
 
+from penchant._typing import Label
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks, SubjectScan
@@ -228,7 +229,7 @@ def fit_model(
     *,
     parameter_prior: Prior | MapPrior | None = None,
     strict: bool = False,
-    subject: Any = None,
+    subject: Label = None,
 ) -> Estimate:
     """Exact maximum likelihood: the profile over psi is searched, the weights are solved exactly.
 
@@ -260,7 +261,7 @@ def fit_model(
 
 
 def _fit_with_map(
-    episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Any
+    episodes: tuple[Any, ...], model: Model, prior: MapPrior, strict: bool, subject: Label
 ) -> Estimate:
     if not any(len(episode.scored_options) for episode in episodes):
         raise DataError(
@@ -282,7 +283,7 @@ def check_prior(model: Model, prior: Prior | MapPrior | None) -> None:
         prior.of_model(model)
 
 
-def fit_profiles(profiles: Profiles, subjects: Sequence[Any]) -> list[Estimate]:
+def fit_profiles(profiles: Profiles, subjects: Sequence[Label]) -> list[Estimate]:
     """Exact estimates of many subjects, each by itself; all have decisions."""
     grids, best = grid_search(profiles)
     # Without shape parameters the weights at the only cell are exact already: no search is needed.

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypedDict, Unpack, overload
 
+from penchant._typing import Label
 from penchant.arguments import check_level
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
@@ -195,7 +196,7 @@ def fit_each_model(
     portions = [with_scored[i : i + at_once] for i in range(0, len(with_scored), at_once)]
     with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_some(subjects: list[Any]) -> list[Estimate]:
+        def fit_some(subjects: list[Label]) -> list[Estimate]:
             groups = tuple(tuple(by_subject[s]) for s in subjects)
             found = fit_profiles(Profiles(model, groups, parameter_prior), subjects)
             advance(len(subjects))
@@ -226,7 +227,7 @@ def _fit_maps_of_subjects(
 ) -> Estimates:
     with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_one(subject: Any) -> Estimate:
+        def fit_one(subject: Label) -> Estimate:
             mine = by_subject[subject]
             found = fit_model(mine, model, parameter_prior=prior, subject=subject)
             advance(1)
@@ -280,7 +281,7 @@ class PortionFit:
         """Table (pyarrow) with one row per subject."""
         return self.estimates(data).to_frame(self.level, "pyarrow", self.intervals)
 
-    def one(self, data: Any, subject: Any) -> Estimate:
+    def one(self, data: Any, subject: Label) -> Estimate:
         """Estimate of one subject of the portion."""
         if isinstance(data, Choices):
             assert data.subject is not None and data.subject_labels is not None

@@ -26,7 +26,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.bandit.beliefs import RewardPrior
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices, NaturalParameters
@@ -275,7 +275,7 @@ def fit_linearized_each(
     workers = available_threads() if threads is None else threads
     with progress("Fitting subjects", len(with_scored)) as advance:
 
-        def fit_one(subject: Any) -> Estimate:
+        def fit_one(subject: Label) -> Estimate:
             mine = tuple(by_subject[subject])
             found = _fit_about_nominal(mine, model, nominal, coordinate, constrained, subject)
             advance(1)
@@ -302,7 +302,7 @@ def _fit_about_nominal(
     nominal: Nominal,
     coordinate: Coordinate,
     constrained: bool,
-    subject: Any = None,
+    subject: Label = None,
 ) -> Estimate:
     check_coordinate(model, coordinate)
     problem = Problem(model, episodes)

@@ -17,7 +17,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from scipy.optimize import brentq
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.inference.predict import decision_log_likelihoods
 from penchant.inference.profile.profiles import Problem
@@ -57,7 +57,7 @@ MAX_NU_ROUNDS = 4  # fixed-point iterations of nu and width: two are usual, and 
 
 
 def fit_map_by_evidence(
-    episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Any = None
+    episodes: Sequence[Any], model: Any, prior: MapPrior, subject: Label = None
 ) -> tuple[Estimate, tuple[MapFit, ...]]:
     """Estimate with the most evidence, and the map of every width of the prior."""
     check_map(model)
@@ -137,7 +137,7 @@ def _predictive_width(
 
 
 def _fit_widths(
-    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float, nu: float, subject: Any
+    episodes: Sequence[Any], model: UCL, prior: MapPrior, spread: float, nu: float, subject: Label
 ) -> list[tuple[Estimate, MapFit]]:
     is_known = prior.sd != "evidence" or not model.n_functions
     middle = float(prior.sd) if prior.sd != "evidence" else spread
@@ -186,7 +186,7 @@ def _extrapolate_evidence(evidence: list[float]) -> float:
 
 
 def _fit_at_width(
-    problem: Problem, optimum: Optimum, width: float, nu: float, spread: float, subject: Any
+    problem: Problem, optimum: Optimum, width: float, nu: float, spread: float, subject: Label
 ) -> tuple[Estimate, MapFit]:
     """Estimate at the optimum of one width, and its map with its evidence.
 

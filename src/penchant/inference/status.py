@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import prior_advice, prior_argument, profile_interval_advice
 from penchant.inference.identifiability import (
@@ -287,7 +287,7 @@ def _solve_weights(
 
 
 def estimates_at(
-    profiles: Profiles, grids: GridSource, optima: Optima, subjects: Sequence[Any]
+    profiles: Profiles, grids: GridSource, optima: Optima, subjects: Sequence[Label]
 ) -> list[Estimate]:
     """Estimates of all subjects at their optima."""
     some, towards = _may_lack_maximum(profiles, optima), np.full(len(optima), -1)
@@ -332,7 +332,7 @@ def make_estimate(
     diagnosis: Diagnosis,
     theta: Vector,
     covariance: Matrix,
-    subject: Any,
+    subject: Label,
 ) -> Estimate:
     """Build the estimate of subject k from its diagnosis."""
     episodes, n_decisions = profiles.groups[k], int(profiles.n_decisions[k])
@@ -431,7 +431,7 @@ def _single_weight(direction: Any) -> str | None:
 
 
 def estimate_at(
-    problem: Problem, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Any = None
+    problem: Problem, grid: Grid | Callable[[], Grid], optimum: Optimum, subject: Label = None
 ) -> Estimate:
     """Estimate of one subject at its optimum."""
     return estimates_at(problem.profiles, [grid], optimum.alone(), [subject])[0]
@@ -724,7 +724,7 @@ def _loose_parameters(profiles: Profiles, optima: Optima) -> BoolVector:
     return np.asarray(np.sqrt(variance) > np.ptp(profiles.bounds, axis=1))
 
 
-def estimate_without_data(problem: Problem, subject: Any = None) -> Estimate:
+def estimate_without_data(problem: Problem, subject: Label = None) -> Estimate:
     """Estimate before any decision."""
     d, n = len(problem.model.weights), problem.n_shape
     nowhere = Grid(

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError
 from penchant.population.group_comparison import (
@@ -92,7 +92,7 @@ def read_covariates(estimates: Any, covariates: Any, people: Any) -> Covariates:
     return Covariates(tuple(given), np.column_stack(columns))
 
 
-def _code_columns(name: str, labels: Sequence[Any]) -> list[Vector]:
+def _code_columns(name: str, labels: Sequence[Label]) -> list[Vector]:
     levels = sorted({str(one) for one in labels})
     if len(levels) < 2:
         raise DataError(
@@ -171,7 +171,7 @@ def _pair_of_populations(
 
 def _pairs_at_same_covariates(
     usable: SubjectEstimates,
-    labels: Sequence[Any],
+    labels: Sequence[Label],
     pairs: Sequence[tuple[Any, Any]],
     covariates: Covariates,
 ) -> list[GroupPair]:
@@ -357,7 +357,7 @@ def _all_subject_estimates(
 
 def _compare_by_score(
     everyone: SubjectEstimates,
-    labels: Sequence[Any],
+    labels: Sequence[Label],
     adjust: Adjustment,
     level: float,
     score: str,

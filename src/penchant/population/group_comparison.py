@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any, Literal
 
+from penchant._typing import Label
 from penchant.errors import argument, format_list
 from penchant.output import (
     MAX_TABLE_WIDTH,
@@ -73,8 +74,8 @@ class Difference:
         The difference in standard deviations between subjects; NaN where these are not known.
     """
 
-    first: Any
-    second: Any
+    first: Label
+    second: Label
     name: str
     difference: float
     standard_error: float
@@ -93,8 +94,8 @@ class Difference:
 class PairTest:
     """The joint test of two groups."""
 
-    first: Any
-    second: Any
+    first: Label
+    second: Label
     test: JointTest
     adjusted_p_value: float
 
@@ -103,7 +104,7 @@ class PairTest:
         return said if self.test.kind == "none" else f"{said}, adjusted {self.adjusted_p_value:.3g}"
 
 
-def _left_out_note(label: Any, population: PopulationEstimate) -> str:
+def _left_out_note(label: Label, population: PopulationEstimate) -> str:
     """Note on subjects that a population's mean leaves out."""
     lost = population.left_out
     everyone = population.n_subjects + len(lost)

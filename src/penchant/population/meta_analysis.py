@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, format_list
 from penchant.output import (
@@ -301,7 +301,7 @@ class PopulationEstimate(Result):
     covariance: Matrix
     rule: Rule
     n_subjects: int
-    subjects: tuple[Any, ...] = ()
+    subjects: tuple[Label, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     degrees_of_freedom: float = np.inf
     heterogeneity: Heterogeneity | None = None
@@ -504,7 +504,7 @@ class PopulationEstimates(Mapping[Any, PopulationEstimate], Result):
 
     populations: Mapping[Any, PopulationEstimate]
 
-    def __getitem__(self, category: Any) -> PopulationEstimate:
+    def __getitem__(self, category: Label) -> PopulationEstimate:
         return self.populations[category]
 
     def __iter__(self) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.output import (
     Columns,
@@ -234,7 +234,7 @@ class GrowthOrder(Result):
     curves: tuple[Curve, ...]
     n_decisions: int
     shares: Mapping[str, float] | None = None
-    subject: Any = None
+    subject: Label = None
 
     def curve(self, order: Order | None = None) -> Curve:
         """The curve of an order; the best one if none is named."""
@@ -329,7 +329,7 @@ class GrowthOrder(Result):
 class GrowthOrders(Sequence[GrowthOrder], Result):
     """The growth orders of many subjects: by position, `of(subject)`, or all in `to_frame()`."""
 
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     orders: tuple[GrowthOrder, ...]
 
     def __len__(self) -> int:
@@ -345,7 +345,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
     def __iter__(self) -> Iterator[GrowthOrder]:
         return iter(self.orders)
 
-    def of(self, subject: Any) -> GrowthOrder:
+    def of(self, subject: Label) -> GrowthOrder:
         """The growth order of one subject, by label."""
         if subject not in self.subjects:
             raise DataError(
@@ -385,7 +385,7 @@ class GrowthOrders(Sequence[GrowthOrder], Result):
 
 def growth_orders(
     regrets: Any,
-    subjects: Sequence[Any] | None = None,
+    subjects: Sequence[Label] | None = None,
     *,
     n_bootstrap: int = 0,
     rng: np.random.Generator | None = None,
@@ -439,7 +439,7 @@ def growth_orders(
 
 
 def _labels_and_regrets(
-    regrets: Any, subjects: Sequence[Any] | None
+    regrets: Any, subjects: Sequence[Label] | None
 ) -> tuple[list[Any], list[Vector]]:
     if isinstance(regrets, Mapping):
         labels, given = list(regrets), list(regrets.values())
@@ -453,7 +453,7 @@ def _labels_and_regrets(
     return labels, [_checked_regret(r, s) for r, s in zip(given, labels, strict=True)]
 
 
-def _checked_regret(regret: Any, subject: Any) -> Vector:
+def _checked_regret(regret: Any, subject: Label) -> Vector:
     """Finite numbers, without a last one that is missing."""
     try:
         found = np.array(regret, dtype=np.float64)
@@ -477,7 +477,7 @@ def _checked_regret(regret: Any, subject: Any) -> Vector:
 
 
 def _growth_orders_of(
-    regrets: Matrix, subjects: Sequence[Any], n_bootstrap: int, rng: np.random.Generator | None
+    regrets: Matrix, subjects: Sequence[Label], n_bootstrap: int, rng: np.random.Generator | None
 ) -> list[GrowthOrder]:
     curves = fit_curves(regrets)
     best = best_orders(curves, regrets)
@@ -508,7 +508,7 @@ def _growth_order(
     curves: tuple[Curve, ...],
     n: int,
     shares: Mapping[str, float] | None,
-    subject: Any,
+    subject: Label,
 ) -> GrowthOrder:
     if best == NOT_GROWING:
         return GrowthOrder("not growing", "none", "high", curves, n, shares, subject)

@@ -91,7 +91,7 @@ class StoredFile:
     def schema(self) -> pa.Schema:
         """Names and types of its columns."""
         with self.open_reader() as file:
-            schema = file.schema_arrow if self.kind == "parquet" else file.schema
+            schema: pa.Schema = file.schema_arrow if self.kind == "parquet" else file.schema
         for name, value in self.partition.items():
             if name not in schema.names:
                 schema = schema.append(pa.field(name, pa.scalar(value).type))
@@ -135,7 +135,8 @@ class StoredFile:
                 found += batch.num_rows
                 if found >= n_rows:
                     return pa.Table.from_batches(batches)
-        return file.read_row_group(g, columns=columns)
+        table: pa.Table = file.read_row_group(g, columns=columns)
+        return table
 
 
 def file_stamp(system: fs.FileSystem, path: str) -> tuple[int, Any]:

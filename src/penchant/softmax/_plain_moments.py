@@ -12,6 +12,7 @@ from numba import types
 from penchant._compiled import njit
 
 LANES = 8
+MIN_EXP_ARGUMENT = -708.0  # exp of less is subnormal or 0, which would leave no information
 
 _NUMBERS, _PLACES = types.CPointer(types.float64), types.CPointer(types.int64)
 MOMENTS_SIGNATURE = types.void(
@@ -59,10 +60,10 @@ def _add_decision(values, given, sizes, theta, scratch, total, lane):
         scratch[r] = q
         if not q <= top:  # NaN stays
             top = q
-    chosen = math.exp(-top)
+    chosen = math.exp(max(-top, MIN_EXP_ARGUMENT))
     mass = chosen
     for r in range(n_rows):
-        scratch[r] = math.exp(scratch[r] - top)
+        scratch[r] = math.exp(max(scratch[r] - top, MIN_EXP_ARGUMENT))
         mass += scratch[r]
     total[lane] -= weight * (math.log(mass) + top)
     for a in range(d):

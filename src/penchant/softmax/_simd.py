@@ -25,14 +25,10 @@ from numba.extending import intrinsic
 
 from penchant._compiled import inner_njit, njit, print_once
 from penchant.softmax import _plain_moments as plain
-from penchant.softmax._plain_moments import (
-    MOMENTS_SIGNATURE,
-    ROWS_SIGNATURE,
-    called_by_address,
-)
+from penchant.softmax._plain_moments import MOMENTS_SIGNATURE, ROWS_SIGNATURE
 
 # First version that the generated code is known to work with, and the first that it is not.
-KNOWN_VERSIONS = {numba: ((0, 60), (0, 70)), llvmlite: ((0, 43), (0, 52))}
+KNOWN_VERSIONS = {numba: ((0, 60), (0, 69)), llvmlite: ((0, 43), (0, 51))}
 
 LANES = 8  # decisions per block: the doubles of one AVX-512 register, or of one cache line
 
@@ -353,6 +349,7 @@ def padded_length(n):
 # Addresses, as numba would compile every caller anew for a function that is passed as a function.
 MomentKernel = tuple[int, int, int, int]
 
+called_by_address = plain.called_by_address
 _moment_kernels: dict[tuple[int, bool], tuple[MomentKernel, Any]] = {}
 _lock = Lock()
 
@@ -380,21 +377,30 @@ def _compiled_kernel(
     variables: tuple[int, ...], offset: tuple[int, ...]
 ) -> tuple[tuple[int, int], tuple[Any, Any]]:
     """Addresses of `block_moments` and `relative_rows`, and the compiled functions themselves."""
-    makers = [(plain.make_block_moments, plain.make_relative_rows)]
     if GENERATES_CODE:
-        makers.insert(0, (_make_block_moments, _make_relative_rows))
-    for make_moments, make_rows in makers:
         try:
-            functions = make_moments(variables, offset), make_rows(variables, offset)
-            moments = address_of(functions[0], MOMENTS_SIGNATURE)
-            return (moments, address_of(functions[1], ROWS_SIGNATURE)), functions
+            return _with_addresses(
+                _make_block_moments(variables, offset), _make_relative_rows(variables, offset)
+            )
         except Exception as error:  # of numba or llvmlite, of any kind: their interface has changed
-            failure = error
             print_once(
                 f"penchant: vector code could not be generated ({type(error).__name__}); plain "
                 "loops take its place, which are slower."
             )
-    raise failure
+    elif not all(map(_is_known, KNOWN_VERSIONS)):
+        print_once(
+            f"penchant: plain loops instead of vector code, which is not known to work with numba "
+            f"{numba.__version__} and llvmlite {llvmlite.__version__}; PENCHANT_KERNELS=generated "
+            "tries it."
+        )
+    return _with_addresses(
+        plain.make_block_moments(variables, offset), plain.make_relative_rows(variables, offset)
+    )
+
+
+def _with_addresses(moments: Any, rows: Any) -> tuple[tuple[int, int], tuple[Any, Any]]:
+    addresses = address_of(moments, MOMENTS_SIGNATURE), address_of(rows, ROWS_SIGNATURE)
+    return addresses, (moments, rows)
 
 
 def address_of(function: Any, signature: Any) -> int:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError, Text
 from penchant.softmax.diagnostics import Diagnostics, Status, Validity
 from penchant.softmax.hypotheses import ParameterEstimate, TestResult
@@ -169,7 +169,7 @@ class EstimateFields:
     method: Method = "maximum likelihood"
     prior: str | None = None
     covariance_kind: str = "model"
-    subject: Any = None
+    subject: Label = None
     notes: tuple[str, ...] = ()
     n_subjects: int = 1
     validity: Validity | None = None

@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, Text, argument, closest_match_hint
 from penchant.output import (
@@ -62,7 +62,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         Of all subjects, one row or entry each.
     """
 
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     names: tuple[str, ...]
     theta: Matrix
     covariance: Matrix
@@ -83,7 +83,7 @@ class Estimates(Sequence[Estimate], FrameExport):
     @classmethod
     def of_each(
         cls,
-        subjects: Sequence[Any],
+        subjects: Sequence[Label],
         estimates: Sequence[Estimate],
         without_decisions: Sequence[Any] = (),
     ) -> Estimates:
@@ -131,7 +131,7 @@ class Estimates(Sequence[Estimate], FrameExport):
         known = index in self.subjects or str(index) in map(str, self.subjects)
         return f"{said} It is the label of a subject: use of({index})." if known else said
 
-    def of(self, subject: Any) -> Estimate:
+    def of(self, subject: Label) -> Estimate:
         """The estimate of one subject, by label; also by how one label alone is written."""
         if subject not in self.subjects:
             known = [str(s) for s in self.subjects]

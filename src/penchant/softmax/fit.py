@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.choices import Choices
 from penchant.errors import (
     DataError,
@@ -154,7 +154,7 @@ def estimate_from(
     prior: ParameterPrior | None = None,
     method: str = "ml",
     constraints: Constraints | None = None,
-    subject: Any = None,
+    subject: Label = None,
 ) -> Estimate:
     """Build the user's estimate from a solution and its choices."""
     sizes, people = choices.n_options, choices.subject

@@ -73,6 +73,13 @@ def certified_maxima(
     return np.asarray(distance * (decrement + noise) < 0.5)
 
 
+def exact_maxima(largest: Matrix, covariance: Matrix, decrement: Vector, n: Vector) -> BoolVector:
+    """Whether the iterates prove that maxima exist, and are these to the last digit."""
+    known = largest, covariance, decrement
+    exact = max_utility_change(*known) <= SEPARATION.max_utility_change
+    return np.asarray(exact & certified_maxima(*known, n))
+
+
 def max_utility_change(largest: Matrix, covariance: Matrix, decrement: Vector | float) -> Vector:
     """Bound on the change of a utility by a step of this length in standard errors.
 
@@ -665,6 +672,4 @@ def certified(
         return False
     largest = likelihood.largest_values_and_differences[1]
     known = largest[None], covariance[None], np.array([maximum.decrement])
-    if max_utility_change(*known)[0] > SEPARATION.max_utility_change:
-        return False
-    return bool(certified_maxima(*known, np.array([total_weight]))[0])
+    return bool(exact_maxima(*known, np.array([total_weight]))[0])

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant._version import __version__
 from penchant.errors import DataError, format_list
 from penchant.records import (
@@ -47,7 +47,7 @@ class ChoicesDocument:
     format: Literal["penchant-estimate"]
     version: int
     penchant: str
-    subject: Any
+    subject: Label
     status: Status
     message: str
     method: Method
@@ -84,7 +84,7 @@ class ModelDocument:
 
     format: Literal["penchant-model-estimate"]
     version: int
-    subject: Any
+    subject: Label
     status: Status
     message: str
     model: str = ""

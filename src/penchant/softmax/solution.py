@@ -112,20 +112,33 @@ class Solution:
 
 
 def scaled_inverse(information: Matrix) -> tuple[Matrix, float]:
-    """Inverse of the information, and its condition number, both by way of a unit diagonal."""
+    """Inverse of the information, and its condition number: see `scaled_inverses`."""
     if not len(information):
         return information.copy(), 1.0
-    if not (np.isfinite(information).all() and (np.diag(information) > 0).all()):
-        return np.full_like(information, np.nan), np.inf
-    scale = np.sqrt(np.diag(information))
-    values, vectors = np.linalg.eigh(information / np.outer(scale, scale))
-    if not values[0] > 0:
-        return np.full_like(information, np.nan), np.inf
+    inverse, condition = scaled_inverses(information[None])
+    return inverse[0], float(condition[0])
+
+
+def scaled_inverses(information: Matrix) -> tuple[Matrix, Vector]:
+    """Inverses of informations (n, d, d), and their condition numbers, by way of a unit diagonal.
+
+    NaN and infinity where an information is singular.
+    """
+    diagonal = information.diagonal(0, 1, 2)
+    fine = np.isfinite(information).all(axis=(1, 2)) & np.all(diagonal > 0, axis=-1)
+    scale = np.sqrt(np.where(fine[:, None], diagonal, 1.0))
+    scaled = information / scale[:, :, None] / scale[:, None, :]
+    eye = np.eye(information.shape[1])
+    values, vectors = np.linalg.eigh(np.where(fine[:, None, None], scaled, eye))
+    fine &= values[:, 0] > 0
+    values = np.where(fine[:, None], values, np.nan)
+    inverse = (vectors / values[:, None, :]) @ vectors.transpose(0, 2, 1)
     with np.errstate(over="ignore"):  # far out choices are certain, and variances infinite
-        inverse = (vectors / values) @ vectors.T / scale[:, None] / scale[None, :]
-    if not np.isfinite(inverse).all():
-        return np.full_like(information, np.nan), np.inf
-    return np.asarray(inverse / 2 + inverse.T / 2), float(values[-1] / values[0])
+        inverse = inverse / scale[:, :, None] / scale[:, None, :]
+    inverse = inverse / 2 + inverse.transpose(0, 2, 1) / 2  # halved first: no overflow
+    fine &= np.isfinite(inverse).all(axis=(1, 2))
+    inverse[~fine] = np.nan
+    return inverse, np.where(fine, values[:, -1] / values[:, 0], np.inf)
 
 
 def blank(theta: Vector, covariance: Matrix, keep: BoolVector) -> tuple[Vector, Matrix]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Vector
+from penchant._typing import IntVector, Label, Vector
 from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
@@ -79,7 +79,7 @@ class LinearizedGroup:
 
 
 def linearized_subjects(
-    fits: Mapping[Any, SubjectFit], subjects: Sequence[Any]
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label]
 ) -> SubjectEstimates | None:
     """Linearised theta of those subjects that have one; None if none has.
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint
 from penchant.output import Backend, make_frame
 from penchant.population.group_comparison import GroupComparison
@@ -536,7 +536,7 @@ class Findings:
     timings: Timings
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Every subject, sorted."""
         return self.data.subjects
 

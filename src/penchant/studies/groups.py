@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from penchant._typing import BoolVector, Matrix
+from penchant._typing import BoolVector, Label, Matrix
 from penchant.models.model import Model, natural_parameters
 from penchant.models.parameters import Parameter
 from penchant.population.compare import compare_groups
@@ -44,7 +44,7 @@ LOG = "log "
 
 
 def exact_on_working_scale(
-    fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model
 ) -> SubjectEstimates:
     """Exact estimates of some subjects, with the logarithms of positive parameters."""
     logs = positive(model)
@@ -98,7 +98,7 @@ class Group:
 
     performance: Category | None
     condition: str
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
 
     @property
     def label(self) -> str:
@@ -227,7 +227,7 @@ def why_left_out(estimates: SubjectEstimates) -> dict[Any, str]:
     }
 
 
-def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Any], model: Model) -> Matrix:
+def ranges_of(fits: Mapping[Any, SubjectFit], subjects: Sequence[Label], model: Model) -> Matrix:
     """Where subjects rank, on the working scale: (n_subjects, n_parameters, 2).
 
     Low and high are the same for a point. NaN where nothing is known.
@@ -318,7 +318,7 @@ def left_out_groups(
 
 def _row(
     names: tuple[str, str, str],
-    subjects: Sequence[Any],
+    subjects: Sequence[Label],
     why: Mapping[Any, str],
     test: tuple[str, float],
 ) -> LeftOutGroup:

@@ -27,6 +27,7 @@ from scipy import stats
 from penchant._typing import Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.coordinates import Coordinate, Coordinates
+from penchant.models.model import Model
 from penchant.models.priors import NaturalPrior, PopulationPrior
 from penchant.softmax.prior import GaussianPrior, ScaledPrior
 from penchant.workflow.ask_offers import attributes_at, unanswered_record
@@ -99,13 +100,13 @@ class ParameterScaling:
         The user's prior; None for the defaults above.
     """
 
-    model: Any
+    model: Model
     coordinates: Coordinates
     offers: Mapping[str, Matrix]
     prior: AskPrior | None
 
     @classmethod
-    def of(cls, model: Any, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
+    def of(cls, model: Model, offers: Mapping[str, Matrix], prior: Any) -> ParameterScaling:
         """Check the prior, and make the scaling of a model and its offers."""
         if prior is not None and not isinstance(prior, AskPrior):
             raise DataError(

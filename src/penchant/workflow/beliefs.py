@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.bandit.episode import executed_history
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
+from penchant.inference.fit import History
 from penchant.inference.fit_each import PortionFit
 from penchant.inference.model_estimate import model_source
-from penchant.models.model import Declared
+from penchant.models.model import Declared, Model
 from penchant.models.record import as_episodes, data_of
 from penchant.output import (
     Backend,
@@ -41,7 +42,7 @@ from penchant.softmax.probabilities import log_probabilities
 from penchant.tables.events import NOTHING
 
 
-def option_beliefs(model: Any, episode: Any, theta: Vector, psi: Vector) -> dict[str, Matrix]:
+def option_beliefs(model: Model, episode: History, theta: Vector, psi: Vector) -> dict[str, Matrix]:
     """Latent variables before each event, by name, of a model that declares them."""
     own = Declared(model).latent
     found = {} if own is None else own(episode, theta, psi)
@@ -197,7 +198,7 @@ def beliefs(estimates: Estimate | Estimates, episodes: Any = None) -> Latent:
 
 
 def _episode_latents(
-    estimate: Estimate, episode: Any, with_executed: bool
+    estimate: Estimate, episode: History, with_executed: bool
 ) -> tuple[dict[str, Any], dict[str, Matrix]]:
     """Columns and matrices of one episode; with a column of executed options, if asked for."""
     theta, psi = estimate.weights, model_source(estimate).working_psi(estimate)
@@ -385,7 +386,7 @@ def _fitted_episodes(estimate: Estimate) -> tuple[Any, ...]:
     return estimate.episodes
 
 
-def _estimate_of_subject(estimate_by_subject: Mapping[Any, Estimate], subject: Any) -> Estimate:
+def _estimate_of_subject(estimate_by_subject: Mapping[Any, Estimate], subject: Label) -> Estimate:
     if subject not in estimate_by_subject:
         raise DataError(
             f"episodes must be of subjects that were fitted; got {subject!r}. "

@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.models.coordinates import Coordinates
 from penchant.models.model import Model
 from penchant.models.record import doubts_of
@@ -86,7 +87,9 @@ def comparison_notes(found: ModelComparison) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def model_setting_doubts(models: Mapping[str, Model], episodes: Sequence[Any]) -> tuple[str, ...]:
+def model_setting_doubts(
+    models: Mapping[str, Model], episodes: Sequence[History]
+) -> tuple[str, ...]:
     """Sentences on settings that the episodes speak against, each with its model's name."""
     return tuple(
         f"{name}: {doubt}" for name, model in models.items() for doubt in doubts_of(model, episodes)
@@ -143,7 +146,7 @@ def _subject_document(found: ModelComparison, subject_index: int) -> dict[str, A
     }
 
 
-def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Any, ...]) -> str:
+def _likelihood_ratio_sentence(ratio: LikelihoodRatio, subjects: tuple[Label, ...]) -> str:
     n, n_low = len(ratio.statistics), int((ratio.p_values < 0.05).sum())
     words = (
         f"{ratio.smaller} in {ratio.larger}: likelihood ratio {ratio.total:.2f} with "
@@ -195,7 +198,7 @@ class ModelComparison(Result):
     """
 
     models: Mapping[str, Model]
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     left_out: tuple[Any, ...]
     n_decisions: IntVector
     n_parameters: tuple[int, ...]
@@ -428,7 +431,7 @@ class PopulationComparison(Result):
         return tuple(self.fits)
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Labels of the subjects."""
         return self._fits[0].subjects.labels
 
@@ -604,7 +607,7 @@ class PopulationComparison(Result):
 
 def compare_populations(
     models: Mapping[str, Model],
-    episodes: Sequence[Any],
+    episodes: Sequence[History],
     criterion: str | None,
     nested: Sequence[tuple[str, str]],
     threads: int | None,

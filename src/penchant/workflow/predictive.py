@@ -20,8 +20,9 @@ from penchant.arguments import check_rng, whole_number
 from penchant.bandit.episode import executed_history
 from penchant.bandit.landscape import Landscape
 from penchant.errors import DataError, weak_prior_argument
+from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
-from penchant.models.model import Declared, natural_parameters, positive_weights
+from penchant.models.model import Declared, Model, natural_parameters, positive_weights
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
@@ -141,7 +142,7 @@ def log_likelihood_draws(estimate: Estimate, n_draws: int, *, rng: np.random.Gen
     return np.array(found)
 
 
-def log_choice_probabilities(model: Any, episode: Any, theta: Vector, psi: Vector) -> Matrix:
+def log_choice_probabilities(model: Model, episode: History, theta: Vector, psi: Vector) -> Matrix:
     """Log-probability of every option at every event: (n_events, n_options)."""
     q = np.asarray(model.explanatory(executed_history(episode), *psi)) @ theta
     available = getattr(episode, "available", None)
@@ -173,11 +174,11 @@ def _covariance_root(covariance: Matrix) -> Matrix:
     return np.asarray(sd[:, None] * vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
-def _unconstrained_psi(model: Any, psi: Vector) -> Vector:
+def _unconstrained_psi(model: Model, psi: Vector) -> Vector:
     return np.array([float(s.to_unconstrained(v)) for s, v in zip(model.shape, psi, strict=True)])
 
 
-def _is_in_domain(model: Any, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
+def _is_in_domain(model: Model, draws: Matrix, d: int, free: BoolVector) -> BoolVector:
     positive = [a for a in positive_weights(model) if free[a]]
     valid = (draws[:, positive] > 0).all(axis=1)
     for q, shape in enumerate(model.shape):
@@ -213,7 +214,7 @@ class Decisions:
 
 
 def scored_decisions(
-    episode: Any, best: Matrix, n_parts: int, simulated_choices: Any = None
+    episode: History, best: Matrix, n_parts: int, simulated_choices: Any = None
 ) -> Decisions:
     """Collect the scored decisions of an episode.
 
@@ -239,7 +240,7 @@ def scored_decisions(
     return Decisions(chosen, previous, best[at, chosen], part)
 
 
-def best_options(episode: Any, n_options: int) -> Matrix:
+def best_options(episode: History, n_options: int) -> Matrix:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -282,7 +283,7 @@ def _share_true(mask: BoolVector) -> float:
 
 
 def draw_choices_given_history(
-    estimate: Estimate, episode: Any, draws: Matrix, rng: np.random.Generator
+    estimate: Estimate, episode: History, draws: Matrix, rng: np.random.Generator
 ) -> list[IntVector]:
     """Draw every scored choice given the true history before it, once for each draw."""
     d, found = estimate.n_weights, []
@@ -293,7 +294,7 @@ def draw_choices_given_history(
 
 
 def simulate_task_again(
-    estimate: Estimate, episode: Any, draws: Matrix, world: Any, rng: np.random.Generator
+    estimate: Estimate, episode: History, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Let agents play the person's episode in a world, one agent for each draw."""
     task = Task(world_of_episode(world, episode), n_decisions=int(episode.is_choice.sum()))
@@ -303,7 +304,7 @@ def simulate_task_again(
     ]
 
 
-def world_of_episode(world: Any, episode: Any) -> Any:
+def world_of_episode(world: Any, episode: History) -> Any:
     """The world of an episode: the one for all, or that of its subject, block or both."""
     if hasattr(episode, "offers"):
         raise DataError(
@@ -351,7 +352,7 @@ class BestOptions:
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
         return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
 
-    def at(self, episode: Any, like: Any) -> Matrix:
+    def at(self, episode: History, like: Any) -> Matrix:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
         # Schedules have a row per decision, so events that only show an option do not advance.
@@ -587,7 +588,7 @@ def predictive_check(
 
 def _simulated_decisions(
     fit: Estimate,
-    episode: Any,
+    episode: History,
     draws: Matrix,
     ranked: BestOptions,
     n_parts: int,
@@ -637,7 +638,7 @@ def _is_playable(estimate: Estimate, draws: Matrix) -> bool:
     return bool(np.isfinite(values).all())
 
 
-def _n_options(estimate: Estimate, episode: Any) -> int:
+def _n_options(estimate: Estimate, episode: History) -> int:
     known = Declared(estimate.model).n_options
     if known is not None:
         return int(known)

@@ -41,7 +41,7 @@ People = dict[str, Vector]
 RANGES_HINT = "Give a number, or a range (low, high), for all natural parameters of the model."
 
 
-def check_simulation_arguments(model: Any, task: Any, rng: Any, prior: Any = None) -> None:
+def check_simulation_arguments(model: Model, task: Any, rng: Any, prior: Any = None) -> None:
     """Refuse a word, a class or a table where a model, a task, a prior or an rng is needed."""
     refuse_no_model(model)
     refuse_word(prior)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinate, Coordinates
 from penchant.models.model import Model
@@ -32,6 +33,9 @@ from penchant.population.group_tests import adjusted_p_values
 from penchant.population.hierarchy.likelihoods import ConditionLikelihoods, EpisodeLikelihoods
 from penchant.records import to_json
 from penchant.tails import chi_square_sf, t_isf, t_sf
+
+if TYPE_CHECKING:
+    from penchant.population.hierarchy.result import PopulationFit
 
 MAX_CONDITIONS = 6  # each adds dimensions to every subject's integral, which soon costs too much
 
@@ -54,11 +58,11 @@ class WithinConditions:
     """
 
     name: str
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     base: Coordinates
     maps: Matrix
 
-    def index(self, label: Any) -> int:
+    def index(self, label: Label) -> int:
         """Index of a condition by its label."""
         known = [str(one) for one in self.labels]
         if str(label) not in known:
@@ -70,7 +74,7 @@ class WithinConditions:
 
 
 def stack_conditions(
-    episodes: Sequence[Any],
+    episodes: Sequence[History],
     model: Model,
     base: Coordinates,
     within: Any,
@@ -114,7 +118,7 @@ def stack_conditions(
     return everyone, WithinConditions(name, labels, base, maps)
 
 
-def _condition_labels(episodes: Sequence[Any], within: Any) -> tuple[str, list[Any]]:
+def _condition_labels(episodes: Sequence[History], within: Any) -> tuple[str, list[Any]]:
     """Name of the conditions, and the label of every episode."""
     if isinstance(within, Mapping):
         if len(within) != 1:
@@ -157,7 +161,7 @@ def _varying_mask(varying: Sequence[str] | None, names: Sequence[str]) -> list[b
 
 
 def _stack_coordinates(
-    base: Coordinates, name: str, labels: Sequence[Any], chosen: list[bool]
+    base: Coordinates, name: str, labels: Sequence[Label], chosen: list[bool]
 ) -> tuple[Coordinates, Matrix]:
     """Coordinates of a subject, shape parameters first, and their maps to conditions."""
     codes = np.vstack([-np.ones(len(labels) - 1), np.eye(len(labels) - 1)])
@@ -273,7 +277,7 @@ class Contrast(Result):
         return f"<Contrast {self.factor}, {self.words}: {', '.join(values)}>"
 
 
-def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
+def level_contrast(fit: PopulationFit, factor: str, words: str, level: float) -> Contrast:
     """Estimate and test the difference between two levels of a factor or two conditions."""
     check_level(level)
     parts = [part.strip() for part in str(words).split(" - ")]
@@ -283,6 +287,7 @@ def level_contrast(fit: Any, factor: str, words: str, level: float) -> Contrast:
             "control'."
         )
     source = fit.source
+    assert source is not None  # `PopulationFit.contrast` has refused fits without their data
     within = source.conditions
     if within is not None and factor == within.name:
         base = within.base
@@ -362,7 +367,7 @@ class Comparison:
         )
 
 
-def _is_nested_in(small: Any, large: Any) -> bool:
+def _is_nested_in(small: PopulationFit, large: PopulationFit) -> bool:
     """Whether the smaller population model is nested in the larger."""
     matrices = [
         list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
@@ -378,7 +383,9 @@ def _is_nested_in(small: Any, large: Any) -> bool:
     )
 
 
-def compare_fits(one: Any, other: Any, nested: bool | None = None) -> Comparison:
+def compare_fits(
+    one: PopulationFit, other: PopulationFit, nested: bool | None = None
+) -> Comparison:
     """Compare two populations by likelihood ratio and leave-one-subject-out evidence.
 
     Whether the smaller is nested in the larger is found out, unless it is given.

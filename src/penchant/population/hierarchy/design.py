@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
 from penchant.output import make_frame
 from penchant.tables.columns import USUAL
@@ -181,7 +181,7 @@ class Design:
 
 def read_design(
     parameters: Sequence[str],
-    subjects: Sequence[Any],
+    subjects: Sequence[Label],
     covariates: Sequence[str] | None,
     formula: Mapping[str, str] | None,
     people: Any,
@@ -215,7 +215,7 @@ def read_design(
     return design
 
 
-def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]:
+def _people_table(people: Any, subjects: Sequence[Label]) -> tuple[Any, IntVector]:
     """The table, and the row of each subject."""
     if isinstance(people, Mapping):
         people = make_frame({str(k): list(v) for k, v in people.items()})
@@ -254,7 +254,7 @@ def _people_table(people: Any, subjects: Sequence[Any]) -> tuple[Any, IntVector]
     return table, np.array([row_of[_key(s)] for s in subjects], dtype=np.int64)
 
 
-def _key(label: Any) -> str:
+def _key(label: Label) -> str:
     """Normalise a label, so that 7, 7.0 and "7" are the same subject."""
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
@@ -264,7 +264,7 @@ def _key(label: Any) -> str:
 
 
 def _read_variable(
-    table: Any, rows: IntVector, subjects: Sequence[Any], name: str, what: str
+    table: Any, rows: IntVector, subjects: Sequence[Label], name: str, what: str
 ) -> Variable:
     names = [str(column) for column in table.columns]
     if name not in names:

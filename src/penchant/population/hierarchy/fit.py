@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from penchant._typing import Vector
+from penchant._typing import Label, Vector
 from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
@@ -556,7 +556,7 @@ def fit_population(
         notes += diagonal_spread_note(n, len(differing)) if spread == "diagonal" else []
     correlated = spread != "diagonal" and len(differing) > 1
     group = np.zeros(n, dtype=np.int64)
-    labels: tuple[Any, ...] = ()
+    labels: tuple[Label, ...] = ()
     if spread.startswith("by "):
         factor = design.factor(spread.removeprefix("by "))
         group, labels = factor.values.astype(np.int64), factor.levels

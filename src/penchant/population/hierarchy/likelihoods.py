@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from penchant._typing import BoolVector, IntVector, Matrix, Vector
+from penchant._typing import BoolVector, IntVector, Label, Matrix, Vector
 from penchant.choices import Choices
 from penchant.inference.profile import _kernels as profile_kernels
 from penchant.inference.profile.evaluations import DecisionIndex, ranges
@@ -55,7 +55,7 @@ class SubjectLikelihoods(Protocol):
         """Coordinates: the columns of nodes."""
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Labels of the subjects."""
 
     @property
@@ -249,7 +249,7 @@ class EpisodeLikelihoods(LogitLikelihoods):
     """
 
     profiles: Profiles
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
 
     @property
     def n_decisions(self) -> IntVector:
@@ -313,7 +313,7 @@ class ChoiceLikelihoods(LogitLikelihoods):
     choices: Choices
 
     @property
-    def subjects(self) -> tuple[Any, ...]:
+    def subjects(self) -> tuple[Label, ...]:
         """Labels of the subjects."""
         return tuple(self.choices.subject_labels or ())
 
@@ -386,7 +386,7 @@ class ConditionLikelihoods:
     unit: IntVector
     maps: Matrix
     coordinates: Coordinates
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
 
     @property
     def n_decisions(self) -> IntVector:
@@ -428,7 +428,7 @@ class ConditionLikelihoods:
         return Derivatives(value, gradient, information)
 
 
-def chunk_slices(size: Vector, threads: int) -> Iterator[slice]:
+def chunk_slices(size: IntVector, threads: int) -> Iterator[slice]:
     """Slices of pairs whose attributes fit into memory together, at least one per thread."""
     if not len(size):
         return

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from penchant._typing import Matrix, Vector
+from penchant._typing import Label, Matrix, Vector
 from penchant.errors import DataError
 from penchant.models.model import Model
 from penchant.models.record import as_episodes, refuse_no_model
@@ -78,7 +78,7 @@ class PopulationMixture(Result):
 
     names: tuple[str, ...]
     fits: Mapping[str, PopulationFit]
-    subjects: tuple[Any, ...]
+    subjects: tuple[Label, ...]
     shares: Vector
     responsibilities: Matrix
     evidence: Matrix

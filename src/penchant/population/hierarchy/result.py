@@ -17,7 +17,6 @@ from penchant._typing import Matrix, Vector
 from penchant.arguments import check_level
 from penchant.errors import DataError, Text
 from penchant.models.coordinates import Coordinates
-from penchant.models.model import Model
 from penchant.models.priors import PopulationPrior, with_ratios
 from penchant.output import (
     MISSING_CELL,
@@ -32,14 +31,11 @@ from penchant.population.hierarchy import inferences
 from penchant.population.hierarchy.contrasts import (
     Comparison,
     Contrast,
-    WithinConditions,
     compare_fits,
     level_contrast,
 )
-from penchant.population.hierarchy.design import Design
-from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.sampling import PopulationSample, sample_posterior
-from penchant.population.hierarchy.search import SearchProblem, SearchResult
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.population.hierarchy.subject_posteriors import (
     PopulationSubjects,
     predict_choices,
@@ -59,36 +55,6 @@ WITHOUT_INTERVAL = (
     "do not tell how large they are."
 )
 LOW_RELIABILITY = 0.3  # below it subjects differ mostly by noise: a note warns of reading them
-
-
-class PopulationSource(NamedTuple):
-    """Data, plan and optimum behind a fit.
-
-    `descriptive` is the optimum by which subjects are described: `optimum`, or where spreads vanish
-    there, the one under a weak prior that keeps them from 0.
-    """
-
-    likelihoods: SubjectLikelihoods
-    model: Model | None
-    data: Any
-    design: Design
-    conditions: WithinConditions | None
-    optimum: SearchResult
-    descriptive: SearchResult
-    problem: SearchProblem
-    group_labels: tuple[Any, ...]
-    covariance_kind: str
-
-    @property
-    def described_spread(self) -> Matrix:
-        """Covariances (n_groups, p, p) of all coordinates by which people are described."""
-        s = self.descriptive.marginal.structure
-        p = s.design.shape[1]
-        matrices = np.zeros((s.spread.n_groups, p, p))
-        matrices[:, s.random[:, None], s.random] = s.spread.covariance_matrices(
-            self.descriptive.x[s.n_beta :]
-        )
-        return matrices
 
 
 class Sd(NamedTuple):
@@ -501,7 +467,7 @@ class PopulationFit(FrameExport):
         """
         if self.source is None:
             raise self._missing_data_error("predict")
-        return predict_choices(self, data, average)
+        return predict_choices(self.source, data, average)
 
     def sample(
         self,

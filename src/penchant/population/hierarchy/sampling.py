@@ -11,8 +11,9 @@ correlations.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -25,6 +26,10 @@ from penchant.output import Backend, Columns, Result, make_frame
 from penchant.population.hierarchy.likelihoods import SubjectLikelihoods
 from penchant.population.hierarchy.marginal import MarginalLikelihood
 from penchant.population.hierarchy.search import SearchResult
+from penchant.population.hierarchy.source import PopulationSource
+
+if TYPE_CHECKING:
+    from penchant.population.hierarchy.result import PopulationFit
 
 LKJ_ETA = 2.0  # density |R|^(eta - 1): 1 would be flat, 2 keeps draws away from singular R
 HALF_T_DF = 3.0  # brms' default: tails heavy enough that data with large spreads overrule it
@@ -230,16 +235,17 @@ class PopulationSample(Result):
 
 
 def sample_posterior(
-    fit: Any, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
+    fit: PopulationFit, n: int, method: Literal["importance", "nuts"], rng: np.random.Generator
 ) -> PopulationSample:
     """Draw from the posterior of a population fit by importance sampling or NUTS."""
     n = whole_number(n, "draws", 100)
     if method not in ("importance", "nuts"):
         raise DataError(f"method must be 'importance' or 'nuts'; got {method!r}. Choose one.")
     source = fit.source
+    assert source is not None  # `PopulationFit.sample` has refused fits without their data
     target = LogPosterior.of(source.descriptive, source.likelihoods)
     mode, information = target.mode_and_information(source.descriptive.x.copy())
-    names, convert = _reported_quantities(fit)
+    names, convert = _reported_quantities(fit, source)
     if method == "nuts":
         x = _draw_by_nuts(target, mode, information, n, rng)
         return PopulationSample(names, convert(x), method, float("nan"), float(n))
@@ -270,11 +276,13 @@ def _cholesky_of_inverse(information: Matrix) -> Matrix:
     return np.asarray(np.linalg.cholesky((inverse + inverse.T) / 2))
 
 
-def _reported_quantities(fit: Any) -> tuple[tuple[str, ...], Any]:
+def _reported_quantities(
+    fit: PopulationFit, source: PopulationSource
+) -> tuple[tuple[str, ...], Callable[[Matrix], Matrix]]:
     """Names of reported quantities, and a function that computes them from parameters."""
-    s = fit.source.descriptive.marginal.structure
+    s = source.descriptive.marginal.structure
     own = [fit.parameter_names[a] for a in s.random]
-    groups = fit.source.group_labels or ("",)
+    groups = source.group_labels or ("",)
     names = list(fit.names)
     for label in groups:
         of = f" of {label}" if label != "" else ""

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penchant._typing import IntVector, Matrix, Vector
+from penchant._typing import IntVector, Label, Matrix, Vector
 from penchant.arguments import check_level, check_rng, whole_number
 from penchant.choices import Choices
 from penchant.errors import DataError, format_list
+from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
 from penchant.models.record import as_episodes
@@ -31,7 +32,9 @@ from penchant.output import (
 from penchant.population.hierarchy.inferences import SubjectPosteriors
 from penchant.population.hierarchy.likelihoods import ChoiceLikelihoods
 from penchant.population.hierarchy.quadrature import NODES_BY_DIMENSION, QuadratureRule
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.records import attributes_json, to_json
+from penchant.softmax.estimates import Estimates
 from penchant.softmax.hypotheses import ParameterEstimate
 from penchant.softmax.probabilities import log_probabilities
 from penchant.tails import normal_isf
@@ -63,7 +66,7 @@ class PopulationSubject:
         Log-likelihood of the decisions under the population.
     """
 
-    subject: Any
+    subject: Label
     parameters: tuple[ParameterEstimate, ...]
     influence: float
     evidence: float
@@ -90,7 +93,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         Natural parameters, by condition where there are any.
     """
 
-    labels: tuple[Any, ...]
+    labels: tuple[Label, ...]
     names: tuple[str, ...]
     mean: Matrix
     covariance: Matrix
@@ -98,10 +101,10 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     evidence: Vector
     n_decisions: IntVector
     views: tuple[View, ...]
-    source: Any = field(default=None, repr=False)
+    source: PopulationSource | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, source: Any, people: SubjectPosteriors) -> PopulationSubjects:
+    def of(cls, source: PopulationSource, people: SubjectPosteriors) -> PopulationSubjects:
         """Build from the posteriors of a search that has ended."""
         own = source.likelihoods
         within = source.conditions
@@ -133,7 +136,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
     def __iter__(self) -> Any:
         return iter(self.labels)
 
-    def __getitem__(self, label: Any) -> PopulationSubject:
+    def __getitem__(self, label: Label) -> PopulationSubject:
         i = self._index(label)
         natural, ends = self.natural[i], self.interval()[i]
         errors = self._natural_sd[i]
@@ -145,7 +148,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
             self.labels[i], found, float(self.influence[i]), float(self.evidence[i])
         )
 
-    def _index(self, label: Any) -> int:
+    def _index(self, label: Label) -> int:
         if label in self.labels:
             return self.labels.index(label)
         known = [str(one) for one in self.labels]
@@ -197,14 +200,15 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return np.sort(found, axis=-1)
 
     @cached_property
-    def ml(self) -> Any:
+    def ml(self) -> Estimates:
         """Everybody fitted alone, by maximum likelihood: `fit_each`."""
         if self.source is None or self.source.conditions is not None:
             raise DataError(
                 "ml must have the decisions, and no conditions; got a population without. Use "
                 "fit_each."
             )
-        return fit_each(self.source.data, self.source.model)
+        fits: Estimates = fit_each(self.source.data, self.source.model)
+        return fits
 
     def draws(self, n: int, *, rng: np.random.Generator) -> Matrix:
         """Draws from every posterior, in natural units: (n_subjects, n, n_natural).
@@ -269,6 +273,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         found = self.ml
         place = {label: i for i, label in enumerate(found.subjects)}
         estimates = [found[place[label]] for label in self.labels]
+        assert self.source is not None
         if isinstance(self.source.likelihoods, ChoiceLikelihoods):
             return np.stack([np.asarray(e.theta) for e in estimates])
         own = [{p.name: p.estimate for p in e.parameters} for e in estimates]
@@ -288,7 +293,7 @@ class PopulationSubjects(Mapping[Any, PopulationSubject], Result):
         return f"<PopulationSubjects: {len(self)} subjects, {', '.join(self.natural_names)}>"
 
 
-def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
+def draw_posteriors(source: PopulationSource, n: int, rng: np.random.Generator) -> Matrix:
     """Draw coordinates from every subject's posterior: (n_subjects, n, p)."""
     found, people = source.descriptive, source.likelihoods
     s = found.marginal.structure
@@ -315,9 +320,8 @@ def draw_posteriors(source: Any, n: int, rng: np.random.Generator) -> Matrix:
 MIN_PREDICTED_PROBABILITY = 1e-5  # skips most nodes; those change no prediction's fourth digit
 
 
-def predict_choices(fit: Any, data: Any, average: bool) -> Matrix:
+def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matrix:
     """Probabilities of every option at every decision, in the order of the data."""
-    source = fit.source
     if source.conditions is not None:
         raise DataError(
             "predict must be of a population without conditions; got one with "
@@ -329,7 +333,7 @@ def predict_choices(fit: Any, data: Any, average: bool) -> Matrix:
     return np.concatenate(parts)
 
 
-def _predict_episode(source: Any, episode: Any, average: bool) -> Matrix:
+def _predict_episode(source: PopulationSource, episode: History, average: bool) -> Matrix:
     points, weights = _posterior_points(source, episode.subject, average)
     q = source.likelihoods.coordinates.n_shape
     psi, _ = source.likelihoods.coordinates.psi(points)
@@ -340,7 +344,7 @@ def _predict_episode(source: Any, episode: Any, average: bool) -> Matrix:
     return np.asarray(total)
 
 
-def _predict_choices(source: Any, data: Choices, average: bool) -> Matrix:
+def _predict_choices(source: PopulationSource, data: Choices, average: bool) -> Matrix:
     """Probabilities of all rows of the choices, whose sets may differ in size."""
     coordinates = source.likelihoods.coordinates
     if tuple(data.names) != coordinates.names:
@@ -348,7 +352,7 @@ def _predict_choices(source: Any, data: Choices, average: bool) -> Matrix:
             f"data must have the variables {', '.join(coordinates.names)}; got "
             f"{', '.join(data.names)}. Give the same."
         )
-    labels: Sequence[Any] = data.subject_labels or (None,)
+    labels: Sequence[Label] = data.subject_labels or (None,)
     codes = np.zeros(data.n_decisions, dtype=np.int64) if data.subject is None else data.subject
     total = np.zeros(len(data.explanatory))
     whose = np.repeat(codes, np.diff(data.first_row))
@@ -365,7 +369,9 @@ def _predict_choices(source: Any, data: Choices, average: bool) -> Matrix:
     return total.reshape(len(sizes), -1) if sizes.min() == sizes.max() else total
 
 
-def _posterior_points(source: Any, label: Any, average: bool) -> tuple[Matrix, Vector]:
+def _posterior_points(
+    source: PopulationSource, label: Label, average: bool
+) -> tuple[Matrix, Vector]:
     """Points (J, p) of a subject's posterior, or the population's for a new subject, and weights.
 
     At the mean alone unless an average over the posterior is asked for.
