@@ -147,7 +147,7 @@ class DataError(ValueError):
         self.rule = rule
         self.got = None if got is None else str(got)
         self.where = where
-        self.fix = fix
+        self.fix = fix.strip()
         super().__init__(self.worded(in_python))
 
     def __str__(self) -> str:

@@ -231,7 +231,7 @@ def test_the_joint_likelihood_counts_everybody(found):
         ({"intervals": "bayes"}, "intervals must be 'wald' or 'profile'; got 'bayes'. Choose one."),
         ({"n_replicates": -1}, "n_replicates must be a whole number, 0 or more; got -1."),
         ({"seed": 1.5}, "seed must be a whole number, 0 or more; got 1.5."),
-        ({"threads": 0}, "threads must be at least 1; got 0. Leave it out to use all."),
+        ({"threads": 0}, "threads must be at least 1; got 0.\nLeave it out to use all."),
         ({"nominals": {"middle": NOMINALS["low"]}}, "nominals must be for 'low' and 'high'; got"),
         ({"landscape": {"A": MEANS["A"]}}, "landscape must hold mean rewards for every landscape"),
     ],

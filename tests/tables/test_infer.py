@@ -91,6 +91,16 @@ def test_a_reward_that_only_grows_is_questioned_unless_it_was_named():
     assert pn.read(table, reward="reward").schema.columns.reward == "reward"
 
 
+def test_a_reward_that_never_changes_is_questioned():
+    assert "columns.reward" in roles(asked(play(reward=np.zeros(36))))
+
+
+def test_a_press_that_is_sometimes_empty_is_questioned():
+    table = play().rename_columns(["subject", "trial", "pressed", "reward"])
+    pressed = pa.array([1, 2, None, 1, 2, 1] * 6)
+    assert "columns.choice" in roles(asked(table.set_column(2, "pressed", pressed)))
+
+
 def test_choices_that_count_on_are_questioned():
     table = play(choice=np.tile(np.arange(12) + 1, 3))
     assert "columns.choice" in roles(asked(table))

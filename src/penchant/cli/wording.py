@@ -60,6 +60,7 @@ PHRASES: Mapping[str, str] = {
 }
 # Arguments with a value that are typed in another way, by how Python writes both.
 TYPED: Mapping[str, str] = {
+    "base=0": "--options with the number or the names of all, the first of which is 0",
     "kind='calibrated'": "--intervals calibrated",
     "kind='choices'": "--attributes with the columns that describe the options",
     "kind='offers'": "--offers",

@@ -66,9 +66,13 @@ def overview(result: Any) -> Any:
 @singledispatch
 def _draw_overview(result: Any) -> Any:
     raise DataError(
-        "result must be of recover, recover_models, design, compare_models, compare_groups, "
-        f"predictive_check, fit_population, fit or fit_each; got {type(result).__name__}. Pass the "
-        "result of one of these."
+        "result",
+        (
+            "must be of recover, recover_models, design, compare_models, compare_groups, "
+            "predictive_check, fit_population, fit or fit_each"
+        ),
+        got=type(result).__name__,
+        fix="Pass the result of one of these.",
     )
 
 

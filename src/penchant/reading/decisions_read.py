@@ -60,7 +60,7 @@ def _episodes(reading: Reading, names: Sequence[str]) -> list[str]:
     lines = []
     for trial in np.flatnonzero(first.scored)[:MAX_SHOWN].tolist():
         chosen = int(first.chosen[trial])
-        open_to = range(len(names))
+        open_to: Sequence[int] = range(len(names))
         if first.available is not None:
             open_to = np.flatnonzero(first.available[trial]).tolist()
         lines.append(

@@ -22,6 +22,7 @@ MIN_ROWS_OF_A_TOTAL = 10  # of a person, in which a running total shows
 MIN_OPTIONS_OF_A_GRID = 16  # from which on tasks often begin with a tile that was turned over
 REWARD_CODES = (99.0, 999.0, 9999.0, 99999.0, -99.0, -999.0, -9999.0)
 MAX_PHASES = 20
+PRESSES = frozenset(("press", "pressed", "key", "keys", "responded", "response", "go", "button"))
 
 
 def check_facts(work: Inference) -> None:
@@ -127,6 +128,17 @@ def _plays(work: Inference) -> Any:
     return joint_codes([work.source.codes(name, "columns.subject") for name in names])[0]
 
 
+def _constant_reward(work: Inference) -> None:
+    """A reward that never changes is a field that a program fills by itself."""
+    reward = work.draft.columns.reward
+    if isinstance(reward, str) and len(work.source.labels(reward, "columns.reward")) < 2:
+        work.question_taken(
+            "columns.reward",
+            f"{reward} is the same in all rows. Which column says what each choice paid?",
+            [*_numbers(work, reward), reward],
+        )
+
+
 def _reward_codes(work: Inference) -> None:
     """A number such as 999 far from all other rewards is a code."""
     reward = work.draft.columns.reward
@@ -160,6 +172,20 @@ def _choice_counter(work: Inference) -> None:
             "columns.choice",
             f"{choice} counts on from row to row. Which column says what was chosen?",
             [one for one in work.free if one != choice] or [choice],
+        )
+
+
+def _press_or_not(work: Inference) -> None:
+    """A choice that is named for a press alone: an empty cell may be an option, not to press."""
+    choice = work.draft.columns.choice
+    if not isinstance(choice, str) or work.draft.task is not None:
+        return
+    if {*words_of(choice)} <= PRESSES and not work.source.present(choice, "choice").all():
+        work.question_taken(
+            "columns.choice",
+            f"{choice} is empty in some rows. If not to press is an option, fill them, or say "
+            'task = "go-no-go". Which column says what was chosen?',
+            (choice,),
         )
 
 
@@ -339,9 +365,11 @@ CHECKS: dict[str, tuple[Callable[[Any], None], ...]] = {
         _rows_of_phases,
         _practice_words,
         _families_of_reward,
+        _constant_reward,
         _running_total,
         _reward_codes,
         _choice_counter,
+        _press_or_not,
         _unused_flags,
         _options_on_offer,
         _places_or_labels,

@@ -216,9 +216,13 @@ def _write_sorted(
         duckdb = import_module("duckdb")
     except ImportError as error:
         raise DataError(
-            f"{why} must stand together where DuckDB is not installed; got files in which they do "
-            f"not. Sort the files by {', '.join(by)}, or install it with "
-            f"pip install 'penchant[scale]': it would sort {cost.summary()}."
+            why,
+            "must stand together where DuckDB is not installed",
+            got="files in which they do not",
+            fix=(
+                f"Sort the files by {', '.join(by)}, or install it with pip install "
+                f"'penchant[scale]': it would sort {cost.summary()}."
+            ),
         ) from error
     _check_disk_space(path, cost)
     warnings.warn(
@@ -258,8 +262,10 @@ def _check_disk_space(path: Path, cost: SortCost) -> None:
     free = shutil.disk_usage(path.parent).free
     if free < 2 * cost.n_bytes:  # DuckDB spills all rows before it writes the copy
         raise DataError(
-            f"{path.parent} must have room to sort {cost.summary()}; got "
-            f"{free / BYTES_PER_MEGABYTE:,.0f} MB free. Make room, or sort the files."
+            path.parent,
+            f"must have room to sort {cost.summary()}",
+            got=f"{free / BYTES_PER_MEGABYTE:,.0f} MB free",
+            fix="Make room, or sort the files.",
         )
 
 
@@ -437,7 +443,9 @@ class _BatchBuilder:
         """Close the last batch and return all."""
         self._close_batch()
         if not self.closed:
-            raise DataError("path must name files with rows; got 0 rows in all. Check the filter.")
+            raise DataError(
+                "path", "must name files with rows", got="0 rows in all", fix="Check the filter."
+            )
         return tuple(self.closed)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from penchant._typing import BoolVector, Matrix, Vector
-from penchant.errors import DataError, argument, closest_match_hint
+from penchant.errors import DataError, closest_match_hint
 from penchant.softmax.decisions import Decisions
 from penchant.softmax.identification import Identification
 from penchant.softmax.likelihood import Likelihood
@@ -87,18 +87,21 @@ class Constraints:
         bound = np.atleast_1d(np.array(self.bound, dtype=np.float64))
         if matrix.ndim != 2 or bound.shape != (len(matrix),) or not np.isfinite(matrix).all():
             raise DataError(
-                f"{argument('constraints')} must be a matrix (n_constraints, "
-                f"n_parameters) with one bound per row; got shapes {matrix.shape} and "
-                f"{bound.shape}. Match them."
+                "constraints",
+                "must be a matrix (n_constraints, n_parameters) with one bound per row",
+                got=f"shapes {matrix.shape} and {bound.shape}",
+                fix="Match them.",
             )
         if not np.abs(matrix).max(axis=1, initial=0.0).all():
             raise DataError(
-                f"{argument('constraints')} must each name a parameter; got a row of "
-                "zeros. Leave it out."
+                "constraints",
+                "must each name a parameter",
+                got="a row of zeros",
+                fix="Leave it out.",
             )
         if not np.isfinite(bound).all():
             raise DataError(
-                f"{argument('bound')} must be finite; got {bound.tolist()}. Leave that row out."
+                "bound", "must be finite", got=bound.tolist(), fix="Leave that row out."
             )
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "bound", bound)
@@ -123,9 +126,10 @@ class Constraints:
         for name in bounds:
             if name not in known:
                 raise DataError(
-                    f"{argument('constraints')} must name variables; got {name!r}, "
-                    "but they are "
-                    f"{', '.join(known)}.{closest_match_hint(name, known) or ' Correct it.'}"
+                    "constraints",
+                    "must name variables",
+                    got=f"{name!r}, but they are {', '.join(known)}",
+                    fix=closest_match_hint(name, known) or "Correct it.",
                 )
         matrix = np.zeros((len(bounds), len(known)))
         for i, name in enumerate(bounds):
@@ -181,8 +185,10 @@ class Constraints:
         open_ = np.abs(matrix).max(axis=1, initial=0.0) > 1e-12 * np.abs(self.matrix).max(axis=1)
         if (bound[~open_] > 1e-12 * size[~open_]).any():
             raise InfeasibleError(
-                f"{argument('constraints')} must hold on the plane asked for; got "
-                "one that nowhere does. Choose another value."
+                "constraints",
+                "must hold on the plane asked for",
+                got="one that nowhere does",
+                fix="Choose another value.",
             )
         if not open_.any():
             return None
@@ -205,8 +211,10 @@ def _feasible_point_nearest_zero(matrix: Matrix, bound: Vector) -> Vector:
     residual = system @ multipliers - goal
     if abs(residual[-1]) < 1e-12:  # the dual fits exactly: no feasible point (Farkas' lemma)
         raise InfeasibleError(
-            f"{argument('constraints')} must leave some theta; got inequalities that "
-            "contradict each other. Remove one."
+            "constraints",
+            "must leave some theta",
+            got="inequalities that contradict each other",
+            fix="Remove one.",
         )
     return np.asarray(-residual[:-1] / residual[-1] * unit)
 

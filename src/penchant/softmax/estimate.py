@@ -136,8 +136,10 @@ class Estimate(EstimateFields, FrameExport):
         """Number of linear weights; the shape parameters follow them."""
         if self.source.n_weights is None:
             raise DataError(
-                "n_weights must be told by the model, which is not kept with an estimate; got "
-                "none. Fit again with fit(data, model)."
+                "n_weights",
+                "must be told by the model, which is not kept with an estimate",
+                got="none",
+                fix="Fit again with fit(data, model).",
             )
         return self.source.n_weights
 
@@ -210,7 +212,10 @@ class Estimate(EstimateFields, FrameExport):
         check_level(level)
         if kind not in KINDS:
             raise DataError(
-                f"kind must be 'wald', 'profile' or 'calibrated'; got {kind!r}. Choose one."
+                "kind",
+                "must be 'wald', 'profile' or 'calibrated'",
+                got=repr(kind),
+                fix="Choose one.",
             )
         space, names = self._requested_parameters(of)
         found: Matrix = self.source.intervals([self], names, space, level, kind, rng, n_drawn)[0]
@@ -234,8 +239,10 @@ class Estimate(EstimateFields, FrameExport):
         every = tuple(dict.fromkeys((*known[self.source.space], *self.natural_names, *self.names)))
         wrong = next((name for name in asked if name not in every), asked[0])
         raise DataError(
-            f"parameters must be among {', '.join(every)}; got {wrong!r}."
-            f"{closest_match_hint(wrong, every) or ' Correct it.'}"
+            "parameters",
+            f"must be among {', '.join(every)}",
+            got=repr(wrong),
+            fix=closest_match_hint(wrong, every) or "Correct it.",
         )
 
     def _space_of(self, names: Iterable[Any]) -> Space | None:
@@ -313,8 +320,10 @@ class Estimate(EstimateFields, FrameExport):
                 return p
         known = dict.fromkeys((*self.natural_names, *self.names))
         raise DataError(
-            f"name must be one of {', '.join(known)}; got {name!r}."
-            f"{closest_match_hint(str(name), known) or ' Choose one.'}"
+            "name",
+            f"must be one of {', '.join(known)}",
+            got=repr(name),
+            fix=closest_match_hint(str(name), known) or "Choose one.",
         )
 
     def transform(
@@ -342,8 +351,10 @@ class Estimate(EstimateFields, FrameExport):
     def _index(self, name: str) -> int:
         if name not in self.names:
             raise DataError(
-                f"parameters must be among {', '.join(self.names)}; got {name!r}."
-                f"{closest_match_hint(name, self.names) or ' Correct it.'}"
+                "parameters",
+                f"must be among {', '.join(self.names)}",
+                got=repr(name),
+                fix=closest_match_hint(name, self.names) or "Correct it.",
             )
         return self.names.index(name)
 

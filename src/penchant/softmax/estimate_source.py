@@ -240,8 +240,10 @@ class DetachedSource(EstimateSource):
         """The parameters, if these are their level and kind."""
         if (level, kind) != (self.level, self.kind):
             raise DataError(
-                f"level and kind must be those that were kept ({self.level:g}, {self.kind!r}); "
-                f"got {level:g}, {kind!r}. Fit again for others."
+                "level and kind",
+                f"must be those that were kept ({self.level:g}, {self.kind!r})",
+                got=f"{level:g}, {kind!r}",
+                fix="Fit again for others.",
             )
         return self.stored_parameters
 

@@ -38,8 +38,10 @@ def check_estimates(given: Any) -> None:
     several = isinstance(given, (list, tuple)) and all(isinstance(e, Estimate) for e in given)
     if not isinstance(given, (Estimate, Estimates)) and not (several and given):
         raise DataError(
-            f"estimates must be what fit or fit_each returns; got {type(given).__name__}. Fit "
-            "first."
+            "estimates",
+            "must be what fit or fit_each returns",
+            got=type(given).__name__,
+            fix="Fit first.",
         )
 
 
@@ -139,8 +141,10 @@ class Estimates(Sequence[Estimate], FrameExport):
             if known.count(str(subject)) == 1:
                 return self.estimate(known.index(str(subject)))
             raise DataError(
-                f"subject must be one of the {len(self)} fitted; got {subject!r}."
-                f"{closest_match_hint(str(subject), known) or ' See `estimates.subjects`.'}"
+                "subject",
+                f"must be one of the {len(self)} fitted",
+                got=repr(subject),
+                fix=closest_match_hint(str(subject), known) or "See `estimates.subjects`.",
             )
         return self.estimate(self.subjects.index(subject))
 
@@ -373,8 +377,10 @@ class Estimates(Sequence[Estimate], FrameExport):
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             got = content.get("format") if isinstance(content, dict) else type(content).__name__
             raise DataError(
-                f"format must be {FORMAT!r}; got {got!r}. These are not estimates written by "
-                "Penchant."
+                "format",
+                f"must be {FORMAT!r}",
+                got=repr(got),
+                fix="These are not estimates written by Penchant.",
             )
         found = [Estimate.from_dict(one) for one in content.get("estimates", ())]
         left = content.get("without_decisions", ())

@@ -85,8 +85,10 @@ def check_covariance(kind: str) -> None:
     """Whether there is such a covariance."""
     if kind not in ("model", "robust", "clustered"):
         raise DataError(
-            f"{argument('covariance')} must be 'model', 'robust' or 'clustered'; got "
-            f"{kind!r}. Choose one."
+            "covariance",
+            "must be 'model', 'robust' or 'clustered'",
+            got=repr(kind),
+            fix="Choose one.",
         )
 
 
@@ -114,25 +116,29 @@ def _check_arguments(
         )
     if not choices.observed:
         raise DataError(
-            f"choices must say what was chosen; got sets without. Pass {quoted_argument('chosen')}."
+            "choices",
+            "must say what was chosen",
+            got="sets without",
+            fix=f"Pass {quoted_argument('chosen')}.",
         )
     if method not in ("ml", "firth"):
-        raise DataError(f"method must be 'ml' or 'firth'; got {method!r}. Choose one.")
+        raise DataError("method", "must be 'ml' or 'firth'", got=repr(method), fix="Choose one.")
     if method == "firth" and (prior is not None or constraints is not None):
         raise DataError(
-            f"{argument('method', 'firth')} must stand alone; got "
-            f"a parameter_prior or constraints besides. "
-            "Drop one."
+            argument("method", "firth"),
+            "must stand alone",
+            got="a parameter_prior or constraints besides",
+            fix="Drop one.",
         )
     if constraints is not None and constraints.matrix.shape[1] != choices.n_parameters:
         raise DataError(
-            f"{argument('constraints')} must have {choices.n_parameters} columns; "
-            f"got {constraints.matrix.shape[1]}. Match the variables."
+            "constraints",
+            f"must have {choices.n_parameters} columns",
+            got=constraints.matrix.shape[1],
+            fix="Match the variables.",
         )
     if max_steps is not None and max_steps < 1:
-        raise DataError(
-            f"{argument('max_steps')} must be at least 1; got {max_steps}. 100 is the default."
-        )
+        raise DataError("max_steps", "must be at least 1", got=f"{max_steps}. 100 is the default")
 
 
 def checked_start(start: Any, n_parameters: int) -> Vector | None:
@@ -142,8 +148,10 @@ def checked_start(start: Any, n_parameters: int) -> Vector | None:
     begin = np.asarray(start, dtype=np.float64)
     if begin.shape != (n_parameters,) or not np.isfinite(begin).all():
         raise DataError(
-            f"start must hold {n_parameters} finite numbers; got {start!r}. "
-            "Leave it out: the answer does not depend on it."
+            "start",
+            f"must hold {n_parameters} finite numbers",
+            got=repr(start),
+            fix="Leave it out: the answer does not depend on it.",
         )
     return begin
 

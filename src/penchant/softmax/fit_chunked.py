@@ -11,7 +11,7 @@ import numpy as np
 from penchant._typing import Matrix, Vector
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import Chunks
-from penchant.errors import DataError, argument
+from penchant.errors import DataError
 from penchant.output import format_count, single_option_notes
 from penchant.softmax.choice_estimate import ChoiceSource
 from penchant.softmax.chunked_decisions import ChunkedDecisions
@@ -47,8 +47,10 @@ def fit_chunks(
     """Estimate theta from all chunks: the numbers and the status of `fit_choices`."""
     if method != "ml" or constraints is not None:
         raise DataError(
-            f"{argument('method')} must be 'ml', without constraints, for a scan; got another. "
-            "Fit choices in memory for that."
+            "method",
+            "must be 'ml', without constraints, for a scan",
+            got="another",
+            fix="Fit choices in memory for that.",
         )
     check_covariance(covariance)
     begin = checked_start(start, len(chunks.names))
@@ -58,7 +60,9 @@ def fit_chunks(
     if given.n_single == given.n_decisions:  # raises the same error as choices in memory
         single_option_notes(np.ones(given.n_decisions, dtype=np.int64))
     if given.weighted and not given.largest_weight > 0:
-        raise DataError("weights must not all be zero; got a sum of 0. Give some decision weight.")
+        raise DataError(
+            "weights", "must not all be zero", got="a sum of 0", fix="Give some decision weight."
+        )
     solution = solve(decisions, parameter_prior, None, begin, max_steps)
     estimate = _build_estimate(decisions, solution, parameter_prior)
     if strict:
@@ -133,8 +137,10 @@ def _subject_scores(choices: Choices, theta: Vector) -> tuple[tuple[Any, ...], M
     """Subjects of choices, and the sums of their scores."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
-            "subject must be given for clustered errors of a scan; got None. "
-            "Name its column in scan(..., subject=)."
+            "subject",
+            "must be given for clustered errors of a scan",
+            got="None",
+            fix="Name its column in scan(..., subject=).",
         )
     s = scores(theta, choices)
     if choices.weights is not None:

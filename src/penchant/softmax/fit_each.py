@@ -311,8 +311,10 @@ def fit_each_choices(choices: Choices, **given: Unpack[EachOptions]) -> Estimate
     """Fit every subject by itself: the numbers of `fit`, for thousands in one call."""
     if choices.subject is None or choices.subject_labels is None:
         raise DataError(
-            "choices must say whose they are; got none with a subject. Pass "
-            f"{quoted_argument('subject')}, or use fit."
+            "choices",
+            "must say whose they are",
+            got="none with a subject",
+            fix=f"Pass {quoted_argument('subject')}, or use fit.",
         )
     groups = Grouping.of(choices)
     prior, threads = given.get("parameter_prior"), given.get("threads")

@@ -174,18 +174,24 @@ def estimate_fields(content: Any) -> dict[str, Any]:
     """Arguments of `Estimate` from what `to_dict` wrote; says which field is wrong."""
     if not isinstance(content, Mapping):
         raise DataError(
-            f"content must be a dict written by to_dict; got {type(content).__name__}. "
-            "Read the file with json.load first."
+            "content",
+            "must be a dict written by to_dict",
+            got=type(content).__name__,
+            fix="Read the file with json.load first.",
         )
     if content.get("format") not in (FORMAT, MODEL_FORMAT):
         raise DataError(
-            f"format must be {FORMAT!r}; got {content.get('format')!r}. "
-            "This is not an estimate written by Penchant."
+            "format",
+            f"must be {FORMAT!r}",
+            got=repr(content.get("format")),
+            fix="This is not an estimate written by Penchant.",
         )
     if not isinstance(content.get("version"), int) or content["version"] > ESTIMATE_VERSION:
         raise DataError(
-            f"version must be at most {ESTIMATE_VERSION}; got {content.get('version')!r}. "
-            "Upgrade Penchant."
+            "version",
+            f"must be at most {ESTIMATE_VERSION}",
+            got=repr(content.get("version")),
+            fix="Upgrade Penchant.",
         )
     try:
         document: ChoicesDocument | ModelDocument = (
@@ -196,7 +202,10 @@ def estimate_fields(content: Any) -> dict[str, Any]:
         found = from_json(ValidityDocument, content) if "ratio" in content else None
     except KeyError as missing:  # a missing field is one message, wherever it is first needed
         raise DataError(
-            f"an estimate must have the field {missing}; got none. The file is damaged: fit again."
+            "an estimate",
+            f"must have the field {missing}",
+            got="none",
+            fix="The file is damaged: fit again.",
         ) from None
     _check(document)
     made = {

@@ -66,8 +66,10 @@ def check_units(largest: Matrix, names: tuple[str, ...]) -> None:
             f"{names[a]} of size {largest[0, a]:.3g}" for a in np.flatnonzero(outside)
         )
         raise DataError(
-            f"explanatory must lie between 1e-100 and 1e100 in size; got {found}. "
-            "Choose other units for it."
+            "explanatory",
+            "must lie between 1e-100 and 1e100 in size",
+            got=found,
+            fix="Choose other units for it.",
         )
 
 

@@ -64,7 +64,8 @@ def plain_table(raw: Raw) -> PlainTable:
         return PlainTable(SourceTable.of(raw), Schema())
     clean = cleaned(raw.table)
     left = len(raw.table) - len(clean.table)
-    excluded = {"no decisions, by the marks of the program": left} if left else {}
+    # Rows that hold several decisions are unfolded: then there are more than before.
+    excluded = {"no decisions, by the marks of the program": left} if left > 0 else {}
     source = SourceTable(
         raw, clean.table, np.asarray(clean.rows), excluded, (*raw.notes, *clean.notes)
     )

@@ -83,7 +83,9 @@ def test_people_lie_nearer_to_their_truth_under_the_population_than_alone(player
 
 
 def test_posterior_draws_ask_for_a_generator(people):
-    with pytest.raises(DataError, match=r"^rng must be a generator of NumPy; got int\. Write rng="):
+    with pytest.raises(
+        DataError, match=r"^rng must be a generator of NumPy; got int\.\nWrite rng="
+    ):
         people.subjects.draws(5, rng=3)
 
 
