@@ -3,6 +3,7 @@
 import inspect
 
 import penchant as pn
+from penchant.models.offers.attributes import LinearModel, OfferModel
 from penchant.models.record import CompiledModel
 from penchant.models.recursion import Recursion
 
@@ -15,9 +16,9 @@ def _with_loops_of_their_own():
     for name in dir(pn.models):
         kind = getattr(pn.models, name)
         if inspect.isclass(kind) and issubclass(kind, CompiledModel):
-            derived = kind.explanatory_many is Recursion.explanatory_many
-            other = name in OTHER_FORMS or hasattr(kind, "option_values")
-            found |= set() if derived or other else {name}
+            loops = (base.explanatory_many for base in (Recursion, OfferModel, LinearModel))
+            derived = kind.explanatory_many in loops
+            found |= set() if derived or name in OTHER_FORMS else {name}
     return found
 
 

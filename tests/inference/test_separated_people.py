@@ -26,7 +26,7 @@ HYPERBOLIC = pn.HyperbolicDiscounting()
 
 def consistent(rate, model=HYPERBOLIC, subject=None):
     """A person who always takes what is worth more."""
-    values = model.option_values(OFFERS, {"discount_rate": rate})
+    values = model.explanatory(pn.Offers(np.zeros(len(NOW)), OFFERS), rate)[:, :, 0]
     return pn.Offers(values.argmax(axis=1), OFFERS, subject=subject)
 
 

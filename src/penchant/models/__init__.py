@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from penchant.models.learning.ucb1 import UCB1 as UCB1
     from penchant.models.model import Model as Model
     from penchant.models.offers.attributes import Attributes as Attributes
+    from penchant.models.offers.attributes import OfferModel as OfferModel
     from penchant.models.offers.cambridge import CambridgeGamble as CambridgeGamble
     from penchant.models.offers.chance import Ambiguity as Ambiguity
     from penchant.models.offers.chance import PeerInfluence as PeerInfluence

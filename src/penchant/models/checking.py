@@ -29,7 +29,6 @@ from penchant.models.checks import (
     variables,
 )
 from penchant.models.model import Declared, natural_parameters, softmax
-from penchant.models.offers.offers import Offers
 from penchant.models.record import Record, refuse_no_model
 
 Objective = Callable[[Any, Vector, Vector], Any]
@@ -123,7 +122,7 @@ def _checks(
             "the objective, linear in the weights",
             lambda exam: objective_agrees(exam, given),
         ),
-        (told.agents or told.option_values, "agents", agents_agree),
+        (told.agents, "agents", agents_agree),
         (True, "parameters identifiable", identifiable),
     ]
     return [(what, check) for applies, what, check in offered if applies]
@@ -312,12 +311,6 @@ def _natural_values(exam: Exam) -> dict[str, float]:
 
 def _agents_probabilities(model: Any, one: Any, parameters: dict[str, float]) -> Matrix | None:
     """Probabilities before each event; None where the model cannot say."""
-    if isinstance(one, Offers):
-        values = Declared(model).option_values
-        if values is None or "temperature" not in parameters:
-            return None
-        value = np.asarray(values(one.offers, parameters))
-        return softmax(value / parameters["temperature"])
     plain = isinstance(one, Episode) and one.is_choice.all() and (one.executed >= 0).all()
     agents = Declared(model).agents
     if not plain or agents is None or np.isnan(one.rewards).any():

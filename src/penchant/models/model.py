@@ -132,9 +132,6 @@ class Declared:
         `before` or `after` is declared.
     parameter_names, usual_parameters
         Natural parameters that agents may be given, used or not; those that have a usual value.
-    option_values
-        Of offers by attribute and natural parameters: what every option is worth, which a
-        simulation divides by the temperature.
     latent
         Of an episode, theta and psi: what the player believes before each event, by name; see
         `beliefs`.
@@ -177,7 +174,6 @@ class Declared:
     agents: Member[Callable[[dict[str, float], int], Any] | None] = Member(None)
     parameter_names: Member[Sequence[str]] = Member(())
     usual_parameters: Member[Mapping[str, float]] = Member({})
-    option_values: Member[Callable[[Described, Mapping[str, float]], Matrix] | None] = Member(None)
     latent: Member[Callable[[Any, Vector, Vector], Described] | None] = Member(None)
     doubts: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)
     notes_on: Member[Callable[[Sequence[Any]], tuple[str, ...]] | None] = Member(None)

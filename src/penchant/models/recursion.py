@@ -61,6 +61,7 @@ from math import exp, log, nan, sqrt
 import numpy as np
 
 from penchant._compiled import njit
+from penchant.models._elementary import expit
 
 '''
 
@@ -183,6 +184,11 @@ class Recursion(CompiledModel):
         """Last of the weights, which the engine fills in: see `control_names`."""
         return ()
 
+    def options(self, record: Record) -> int:
+        """Number of options, beyond which no choice may be."""
+        record.check_options(self.n_options)
+        return self.n_options
+
     def events(self, record: Record) -> Mapping[str, Field]:
         """Fields of all events: NaN where a number is missing, -1 where a whole number is."""
         found: dict[str, Field] = {
@@ -203,11 +209,11 @@ class Recursion(CompiledModel):
         self, record: Record, which: IntVector, psi: Matrix, with_slopes: bool
     ) -> tuple[Matrix, Matrix | None]:
         """Attributes of every event of every pair, and their derivatives in psi if asked for."""
-        record.check_options(self.n_options)
+        n_options = self.options(record)
         program = self._program()
         events = self.events(record)
         rows = int(record.lengths(which).sum())
-        x = np.zeros((rows, self.n_options, len(self.weights)))
+        x = np.zeros((rows, n_options, len(self.weights)))
         given = (
             np.asarray(which),
             record.starts,
@@ -406,8 +412,10 @@ def compiled_program(
 ) -> Program:
     """Generate and import the loops of a model from its features, update and start."""
     constants = dict(names.constants)
-    plain = (_plain_body(function, constants) for function in functions)
-    (show, seen), (learn, learnt), (begin, first) = plain
+    (show, seen), (learn, learnt), (begin, first) = (
+        plain_body(function, _RECORDS, {"s": ("lane",), "x": ("row",)}, constants)
+        for function in functions
+    )
     fields = {key: (*dict.fromkeys((*seen[key], *learnt[key], *first[key])),) for key in seen}
     unknown = [one for one in fields["s"] if one not in names.states]
     if unknown:
@@ -435,12 +443,18 @@ Fields = Mapping[str, Mapping[str, None]]
 _RECORDS = {"s": "s_", "e": "e_", "psi": "p_", "c": "c_"}
 
 
-def _plain_body(
-    function: Callable[..., None] | None, constants: Mapping[str, int]
+def plain_body(
+    function: Callable[..., None] | None,
+    prefixes: Mapping[str, str],
+    indexed: Mapping[str, tuple[str, ...]],
+    constants: Mapping[str, int],
 ) -> tuple[list[ast.stmt], Fields]:
-    """Statements of a function with plain variables, and the fields of records that they use."""
+    """Statements of a function with plain variables, and the fields of records that they use.
+
+    Prefixes and indices are those of `Names`; constants are settings written into the source.
+    """
     if function is None:
-        return [], {key: {} for key in _RECORDS}
+        return [], {key: {} for key in prefixes}
     try:
         text = textwrap.dedent(inspect.getsource(function))
     except OSError as error:
@@ -453,9 +467,9 @@ def _plain_body(
     body = [one for one in tree.body if not _is_docstring(one)]
     assigned = (one for one in ast.walk(tree) if isinstance(one, ast.Name))
     local = {one.id for one in assigned if isinstance(one.ctx, ast.Store)}
-    names = Names(_RECORDS, {"s": ("lane",), "x": ("row",)}, local)
+    names = Names(prefixes, indexed, local)
     plain = names.visit(ast.Module(body, []))
-    numbers = {f"{_RECORDS['c']}{name}": value for name, value in constants.items()}
+    numbers = {f"{prefixes['c']}{name}": value for name, value in constants.items()}
     plain = Constants(numbers).visit(plain)
     return ast.fix_missing_locations(plain).body, names.found
 
@@ -483,10 +497,10 @@ def _loops(
     read = [f"p_{name} = psi[k + lane, {j}]" for j, name in enumerate(shape)]
     pairs = {
         "n_lanes": N_LANES,
-        "events": _lines([f"e_{one} = all_{one}[t]" for one in events], 12),
+        "events": lines([f"e_{one} = all_{one}[t]" for one in events], 12),
         "known": known,
-        "parameters": _lines(read, 12),
-        "parameters_inside": _lines(read, 16),
+        "parameters": lines(read, 12),
+        "parameters_inside": lines(read, 16),
     }
     arguments = ["which", "starts", "psi", *(f"all_{one}" for one in events), *numbers]
     arguments += [f"start_{one}" for one in states]
@@ -494,10 +508,10 @@ def _loops(
     plain = _PAIRS.format(
         function="attributes",
         arguments=", ".join([*arguments, "x"]),
-        states=_lines(_state_arrays(states), 4),
-        resets=_lines([*resets, _source(begin, 12)], 12),
-        features=_source(show, 16),
-        update=_source(learn, 20),
+        states=lines(_state_arrays(states), 4),
+        resets=lines([*resets, source(begin, 12)], 12),
+        features=source(show, 16),
+        update=source(learn, 20),
         **pairs,
     )
     tangents = Tangents([f"p_{name}" for name in shape], ())
@@ -514,12 +528,12 @@ def _loops(
     sloped = _PAIRS.format(
         function="attributes_and_slopes",
         arguments=", ".join([*arguments, "x", "slopes"]),
-        states=_lines([*_state_arrays(states), *arrays, *outputs], 4),
-        resets=_lines(
-            [*resets, *(f"{one}[lane] = 0.0" for one in duals), _source(dual_begin, 12)], 12
+        states=lines([*_state_arrays(states), *arrays, *outputs], 4),
+        resets=lines(
+            [*resets, *(f"{one}[lane] = 0.0" for one in duals), source(dual_begin, 12)], 12
         ),
-        features=_source(tangents.differentiate(show), 16),
-        update=_source(tangents.differentiate(learn), 20),
+        features=source(tangents.differentiate(show), 16),
+        update=source(tangents.differentiate(learn), 20),
         **pairs,
     )
     own = [f"p_{name} = psi[lane, {j}]" for j, name in enumerate(shape)]
@@ -538,10 +552,10 @@ def _loops(
         agents += _AGENTS.format(
             function=function,
             arguments=", ".join([*given, *more]),
-            events=_lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
-            parameters=_lines(own, 8),
+            events=lines([f"e_{one} = all_{one}[lane]" for one in fields], 8),
+            parameters=lines(own, 8),
             known=test,
-            body=_source(body, 12),
+            body=source(body, 12),
         )
     return plain + sloped + agents
 
@@ -556,10 +570,12 @@ def _state_arrays(states: Sequence[str]) -> list[str]:
     return [f"s_{one} = np.empty(({N_LANES},) + start_{one}.shape)" for one in states]
 
 
-def _lines(lines: Sequence[str], indent: int) -> str:
+def lines(lines: Sequence[str], indent: int) -> str:
+    """Lines of source under an indent; `pass` where there are none."""
     return ("\n" + " " * indent).join(lines or ["pass"])
 
 
-def _source(body: list[ast.stmt], indent: int) -> str:
+def source(body: list[ast.stmt], indent: int) -> str:
+    """Source of statements under an indent."""
     module = ast.fix_missing_locations(ast.Module(body, []))
-    return _lines(ast.unparse(module).splitlines(), indent)
+    return lines(ast.unparse(module).splitlines(), indent)

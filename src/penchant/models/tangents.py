@@ -7,7 +7,8 @@ variable's tangent (Griewank & Walther 2008, chapter 3). Compiled, that costs wh
 derivatives cost, and there is nothing to keep in step by hand.
 
 The language is what such functions need: assignments, `if`, `for` over `range`, arithmetic, `**`,
-comparisons, conditional expressions, `max`, `min`, `abs`, `exp`, `log` and `sqrt`.
+comparisons, conditional expressions, `max`, `min`, `abs`, `exp`, `log`, `expit`
+and `sqrt`.
 """
 
 from __future__ import annotations
@@ -51,6 +52,9 @@ class Tangents:
         self.seeds = tuple(seeds)
         self.arrays = frozenset(arrays)
         self.active: set[str] = set(self.seeds)
+        self.result: tuple[ast.expr, ast.expr] | None = (
+            None  # an expression, and where its value is
+        )
 
     def differentiate(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """Statements that compute values and tangents; call `find_active` before."""
@@ -86,7 +90,14 @@ class Tangents:
         if isinstance(node, ast.For):
             return [ast.For(node.target, node.iter, self.differentiate(node.body), [])]
         if isinstance(node, ast.Assign) and len(node.targets) == 1:
-            return [*self._assigned(node.targets[0], node.value), node]
+            target, value = node.targets[0], node.value
+            if not isinstance(target, ast.Name) or target.id in _names(value):
+                return [*self._assigned(target, value), node]
+            # the value first: derivatives of exp, of quotients and others are made of it
+            self.result = value, _read(target)
+            tangents = self._assigned(target, value)
+            self.result = None
+            return [node, *tangents]
         if isinstance(node, ast.AugAssign):
             # x op= e is x = x op e, with one rule for all operators
             whole = ast.BinOp(_read(node.target), node.op, node.value)
@@ -103,6 +114,10 @@ class Tangents:
             ast.Assign([_renamed(target, m, ast.Store())], self.derivative(value, m) or ZERO)
             for m in range(len(self.seeds))
         ]
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        """The variable that holds the value of an expression, where there is one."""
+        return self.result[1] if self.result is not None and self.result[0] is node else node
 
     def derivative(self, node: ast.expr, direction: int) -> ast.expr | None:
         """The derivative of an expression along a direction; None where it is 0."""
@@ -148,13 +163,18 @@ class Tangents:
             rest = _rest_of_sum(b, a)
             if rest is not None:
                 return self._share(node, rest, direction)
-            fall = _times(db, node)
+            fall = _times(db, self._value(node))
             top = da if fall is None else _minus(da or ZERO, fall)
             return None if top is None else ast.BinOp(top, ast.Div(), b)
         if isinstance(node.op, ast.Pow):
-            lower = ast.BinOp(a, ast.Pow(), ast.BinOp(b, ast.Sub(), ONE))
-            base = _times(da, ast.BinOp(b, ast.Mult(), lower))
-            return _sum(base, _times(db, ast.BinOp(node, ast.Mult(), _call("log", a))))
+            if db is None:
+                lower = ast.BinOp(a, ast.Pow(), ast.BinOp(b, ast.Sub(), ONE))
+                return _times(da, ast.BinOp(b, ast.Mult(), lower))
+            # (a^b)' = a^b (b' log a + b a' / a); 0 to any power stays 0
+            growth = _times(da, b)
+            relative = None if growth is None else ast.BinOp(growth, ast.Div(), a)
+            whole = _times(_sum(_times(db, _call("log", a)), relative), self._value(node))
+            return ast.IfExp(ast.Compare(a, [ast.Gt()], [ZERO]), whole or ZERO, ZERO)
         raise _unknown(node)
 
     def _share(self, node: ast.BinOp, rest: ast.expr, direction: int) -> ast.expr | None:
@@ -183,11 +203,14 @@ class Tangents:
             test = ast.Compare(a, [ast.GtE()], [ZERO])
             return None if da is None or turned is None else ast.IfExp(test, da, turned)
         if name == "exp":
-            return _times(da, node)
+            return _times(da, self._value(node))
         if name == "log":
             return None if da is None else ast.BinOp(da, ast.Div(), a)
+        if name == "expit":
+            value = self._value(node)
+            return _times(_times(da, value), ast.BinOp(ONE, ast.Sub(), value))
         if name == "sqrt":
-            twice = ast.BinOp(ast.Constant(2.0), ast.Mult(), node)
+            twice = ast.BinOp(ast.Constant(2.0), ast.Mult(), self._value(node))
             return None if da is None else ast.BinOp(da, ast.Div(), twice)
         raise _unknown(node)
 
@@ -221,6 +244,10 @@ def _call(name: str, argument: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), [argument], [])
 
 
+def _names(expression: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
 def _base(target: ast.expr) -> str:
     """Name of the variable that is assigned to, as a whole or an element of it."""
     while isinstance(target, ast.Subscript):
@@ -248,7 +275,7 @@ def _renamed(target: ast.expr, direction: int, context: ast.expr_context) -> ast
 
 
 def _unknown(node: ast.AST) -> DataError:
-    known = "assignments, if, for, arithmetic, max, min, abs, exp, log and sqrt"
+    known = "assignments, if, for, arithmetic, max, min, abs, exp, log, expit and sqrt"
     return DataError(
         f"features and update must consist of {known}; got {ast.unparse(node)!r} at line "
         f"{getattr(node, 'lineno', '?')}. Write it with these."
