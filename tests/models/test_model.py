@@ -194,3 +194,14 @@ def test_a_transform_is_inverted_and_differentiated(transform):
     slope, bow = transform.inverse_derivatives(value)
     np.testing.assert_allclose(slope, 1 / first, rtol=1e-10)
     np.testing.assert_allclose(bow, -second / first**3, rtol=1e-8, atol=1e-12)
+
+
+def test_a_ratio_is_one_however_its_weights_are_named():
+    for model in (
+        pn.models.MeanVariance(),
+        pn.models.PVL(4),
+        pn.models.Attributes(("a", "b"), "a"),
+    ):
+        kinds = [(n.is_ratio, n.is_weight, n.is_reciprocal) for n in natural_parameters(model)]
+        assert sum(ratio for ratio, _, _ in kinds) == 1
+        assert all(sum(kind) <= 1 for kind in kinds)

@@ -259,7 +259,7 @@ class Parameter:
     @property
     def is_ratio(self) -> bool:
         """Whether it is a weight over another one."""
-        return bool(self.over) and not self.is_derived
+        return self._is_quotient and not self.is_derived
 
     @property
     def is_rescaled(self) -> bool:
@@ -274,7 +274,12 @@ class Parameter:
 
     @property
     def _is_one_weight(self) -> bool:
-        return not (self.is_derived or self.is_shape or self.over)
+        return not (self.is_derived or self.is_shape or self._is_quotient)
+
+    @property
+    def _is_quotient(self) -> bool:
+        # Rows by places of weights have no names, and rows that are not bound have no places.
+        return bool(self.over or self.over_indices)
 
     @property
     def is_positive(self) -> bool:
