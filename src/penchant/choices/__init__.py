@@ -135,7 +135,7 @@ def decision_values(
         raise DataError(
             f"{name} must be the same for all options of a decision; got different values at "
             f"{places}. "
-            "Give it one value per decision."
+            f"{argument('Pass `values`, one per decision')}."
         )
     return values
 

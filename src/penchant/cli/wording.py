@@ -37,6 +37,7 @@ PHRASES: Mapping[str, str] = {
     "kind": "--model",
     "name": "--example",
     "parameter_prior": "--prior",
+    "Pass `values`, one per decision": "Give it one value per decision",
     "Pass one label per decision": "Name its column with --subject",
     "path": "FILE",
     "re-linearise or use the exact fit": "linearise about another prior, or leave --linearized out",

@@ -20,7 +20,7 @@ Row t may use what happened before event t only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -252,46 +252,12 @@ def positive(parameters: Mapping[str, float], name: str) -> float:
     return value
 
 
-def share(parameters: Mapping[str, float], name: str) -> float:
-    """A parameter from 0 to 1."""
-    value = float(parameters[name])
-    if not 0 <= value <= 1:
-        raise DataError(f"{name} must lie in 0..1; got {value}. Correct it.")
-    return value
-
-
 def finite(parameters: Mapping[str, float], name: str) -> float:
     """A parameter that is any number."""
     value = float(parameters[name])
     if not np.isfinite(value):
         raise DataError(f"{name} must be finite; got {value}. Correct it.")
     return value
-
-
-@dataclass
-class Habits:
-    """What agents do whatever they learnt: repeat the last choice, prefer some options."""
-
-    stickiness: float
-    biases: Vector
-    last: Matrix
-
-    @classmethod
-    def of(cls, parameters: Mapping[str, float], n_agents: int, n_options: int) -> Habits:
-        """Habits among the parameters, stickiness and bias_0, bias_1 ...; none where not named."""
-        names = [f"bias_{i}" for i in range(n_options)]
-        biases = [finite(parameters, name) if name in parameters else 0.0 for name in names]
-        stickiness = finite(parameters, "stickiness") if "stickiness" in parameters else 0.0
-        return cls(stickiness, np.array(biases), np.zeros((n_agents, n_options)))
-
-    def objective(self) -> Matrix:
-        """What the habits add to the objective: (n_agents, n_options)."""
-        return self.stickiness * self.last + self.biases
-
-    def observe(self, chosen: IntVector) -> None:
-        """Remember what each agent chose."""
-        self.last[:] = 0.0
-        self.last[np.arange(len(chosen)), chosen] = 1.0
 
 
 class RememberingAgents:

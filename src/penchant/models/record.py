@@ -22,24 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from penchant._compiled import njit
 from penchant._typing import BoolVector, IntVector, Matrix, Vector
 from penchant.bandit.episode import Episode, executed_history
 from penchant.choices import Choices
 from penchant.errors import Code, DataError, argument
-from penchant.models.learning._kernels import last_choice
-from penchant.models.learning._lines import (
-    CHOSEN,
-    HABIT,
-    N_TOLD,
-    REWARD,
-    SHOWN,
-    rule_of,
-    unfold,
-)
 from penchant.models.model import Declared, Model
 from penchant.models.offers.offers import offers_of_choices
 from penchant.models.parameters import ParameterTable
-from penchant.softmax._simd import LANES
 from penchant.tables.events import labelled
 from penchant.tables.reading import Reading
 
@@ -195,23 +185,6 @@ class Record:
         """Whether each event was a choice, rather than an option shown."""
         return np.concatenate([episode.is_choice for episode in self.episodes])
 
-    @cached_property
-    def told(self) -> Vector:
-        """Of each event the option learnt from or -1, its reward, the habit or -1, in a row."""
-        learnt = (self.chosen >= 0) & ~np.isnan(self.rewards)
-        habits = learnt & self.is_choice
-        columns = {
-            CHOSEN: np.where(learnt, self.chosen, -1),
-            REWARD: np.where(learnt, self.rewards, 0.0),
-            HABIT: np.where(habits, self.chosen, -1),
-        }
-        return np.column_stack([columns[a] for a in range(N_TOLD)]).reshape(-1)
-
-    @cached_property
-    def most_events(self) -> int:
-        """Of any episode."""
-        return int(np.diff(self.starts).max(initial=0))
-
     def lengths(self, which: IntVector) -> IntVector:
         """Number of events of some episodes."""
         return self.starts[which + 1] - self.starts[which]
@@ -320,74 +293,6 @@ def _end_to_end(parts: Sequence[Matrix]) -> Matrix:
     return np.concatenate(parts, out=empty(sum(map(len, parts)), *parts[0].shape[1:]))
 
 
-def blank_variables(
-    record: Record, which: IntVector, n_options: int, n_weights: int, n_slopes: int
-) -> tuple[Matrix, Matrix]:
-    """Zeros for the variables of some episodes, and for their derivatives."""
-    record.check_options(n_options)
-    shape = (int(record.lengths(which).sum()), n_options, n_weights)
-    return np.zeros(shape), np.zeros((n_slopes, *shape))
-
-
-Shown = tuple[int, int, int, int]  # planes of variables and slopes, rows, options, weights
-Room = tuple[Vector, Vector, IntVector, int, Matrix]
-
-
-def room_for(record: Record, which: IntVector, own: Matrix, shape: Shown) -> Room:
-    """Room of a loop that takes eight pairs at a time.
-
-    Returns
-    -------
-    Lines: its own, those of events, and of what is shown; its own before play; the first row of
-    each pair; for how many events the lines are; and seats of pairs.
-    """
-    n_planes, _, n_options, n_weights = shape
-    lengths = record.lengths(which)
-    n_shown = n_planes * SHOWN * n_options * n_weights
-    lines = np.zeros((len(own) + N_TOLD * record.most_events + n_shown) * LANES)
-    rows = np.cumsum(lengths) - lengths
-    return lines, own.reshape(-1), rows, record.most_events, np.full((3, LANES), -1)
-
-
-def in_lines(numbers: Matrix) -> Matrix:
-    """Numbers (n_pairs, n) of pairs as lines of groups of eight: (n_groups, 8 n)."""
-    n_groups, n = -(-len(numbers) // LANES), numbers.shape[1]
-    pairs = np.arange(n_groups * LANES)
-    pairs[len(numbers) :] = (n_groups - 1) * LANES
-    grouped = numbers[pairs].reshape(n_groups, LANES, n).transpose(0, 2, 1)
-    return np.ascontiguousarray(grouped).reshape(n_groups, n * LANES)
-
-
-def unfolded(
-    record: Record,
-    rule: str,
-    which: IntVector,
-    given: Matrix,
-    own: Vector,
-    n_slopes: int,
-    told: Callable[[], Sequence[Vector] | Matrix],
-) -> tuple[Matrix, Matrix | None]:
-    """Values of two options before every event of pairs, and their slopes, by a rule of `_lines`.
-
-    Parameters
-    ----------
-    given, own
-        The state of a pair before play: numbers of its own (n_pairs, n_given), then those of all.
-    told
-        What is told of every event, asked for once: (n_events,) each.
-    """
-    record.check_options(2)
-    n_planes, n_rows = 1 + n_slopes, int(record.lengths(which).sum())
-    whole, how = empty(n_planes, n_rows, 2, 1), rule_of(rule, n_planes)
-    seen = record.kept(
-        (rule, "told"), lambda: np.pad(np.stack([*told()]), ((0, 0), (0, LANES))).ravel()
-    )
-    places = np.empty((4, LANES), dtype=np.int64)
-    rooms = np.empty(how.n_state * LANES), np.empty(n_planes * 2 * LANES**2), *places
-    unfold(how[:2], seen, record.starts, which, given, own, n_planes, rooms, whole.reshape(-1))
-    return whole[0], whole[1:] if n_slopes else None
-
-
 def control_names(n_options: int, stickiness: bool, bias: bool) -> tuple[str, ...]:
     """Names of the controls' weights; the last option has no bias."""
     return (("stickiness",) if stickiness else ()) + (bias_names(n_options) if bias else ())
@@ -404,9 +309,22 @@ def fill_controls(
     """Fill the last columns: 1 for the last choice made; 1 for each option but the last."""
     if stickiness:
         column = _stickiness_column(x, bias)
-        last_choice(record.chosen, record.is_choice, record.starts, which, column, x)
+        _mark_last_choice(record.chosen, record.is_choice, record.starts, which, column, x)
     if bias:
         _fill_biases(x)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _mark_last_choice(chosen, is_choice, starts, which, column, x):  # type: ignore[no-untyped-def]
+    row = 0
+    for k in range(len(which)):
+        last = -1
+        for t in range(starts[which[k]], starts[which[k] + 1]):
+            if last >= 0:
+                x[row, last, column] = 1.0
+            row += 1
+            if is_choice[t] and chosen[t] >= 0:
+                last = chosen[t]
 
 
 def fill_agents_controls(x: Matrix, last: IntVector, stickiness: bool, bias: bool) -> None:

@@ -210,18 +210,11 @@ class Recursion(CompiledModel):
     ) -> tuple[Matrix, Matrix | None]:
         """Attributes of every event of every pair, and their derivatives in psi if asked for."""
         n_options = self.options(record)
-        program = self._program()
-        events = self.events(record)
+        program, inputs = self._inputs(record)
         rows = int(record.lengths(which).sum())
         x = np.zeros((rows, n_options, len(self.weights)))
-        given = (
-            np.asarray(which),
-            record.starts,
-            np.ascontiguousarray(psi, dtype=np.float64),
-            *(events[name] for name in program.events),
-            *self._numbers(program),
-            *(np.asarray(value, dtype=np.float64) for value in self._start(program)),
-        )
+        pairs = np.asarray(which), record.starts, np.ascontiguousarray(psi, dtype=np.float64)
+        given = *pairs, *inputs
         slopes = np.zeros((psi.shape[1], *x.shape)) if with_slopes else None
         if slopes is None or not len(slopes):
             program.module.attributes(*given, x)
@@ -238,6 +231,24 @@ class Recursion(CompiledModel):
         theta, psi = weights_and_shape(self, parameters)
         check_range(self, theta, psi)
         return RecursionAgents(self, theta, psi, n_agents)
+
+    def _inputs(self, record: Record) -> tuple[Program, tuple[Any, ...]]:
+        """The loops, and what they take besides pairs; once for all psi, as a search asks often.
+
+        A model that is no frozen dataclass may have changed since the last call.
+        """
+        parameters = getattr(type(self), "__dataclass_params__", None)
+        if parameters is None or not parameters.frozen:
+            return self._inputs_of(record)
+        key = "recursion", id(self)  # no other object's, as long as this one is kept
+        _, *found = record.kept(key, lambda: (self, *self._inputs_of(record)))
+        return found[0], found[1]
+
+    def _inputs_of(self, record: Record) -> tuple[Program, tuple[Any, ...]]:
+        program, events = self._program(), self.events(record)
+        fields = (events[name] for name in program.events)
+        start = (np.asarray(value, dtype=np.float64) for value in self._start(program))
+        return program, (*fields, *self._numbers(program), *start)
 
     def _stickiness_and_bias(self) -> tuple[bool, bool]:
         names = self.controls()

@@ -382,9 +382,10 @@ class Constants(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         """Negate a number."""
         self.generic_visit(node)
-        number = node.operand.value if isinstance(node.operand, ast.Constant) else None
-        negated = isinstance(node.op, ast.USub) and isinstance(number, int | float)
-        return ast.Constant(-number) if negated else node
+        match node:
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() | float() as number)):
+                return ast.Constant(-number)
+        return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         """Compare numbers."""

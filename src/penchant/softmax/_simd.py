@@ -712,20 +712,6 @@ def _emit_blocks(builder, pointers, sizes, d, n_columns, unit_weights=False):
     blocks.loop_parts(REGISTER_LANES, _BlockMoments.add_products)
 
 
-def transpose_lanes(emit, rows):
-    """Transpose an 8 x 8 matrix of eight vectors by swapping halves, quarters and neighbours."""
-    index = ir.VectorType(_INT32, LANES)
-    for step in (4, 2, 1):
-        low = [j if not j & step else LANES + j - step for j in range(LANES)]
-        high = [j + step if not j & step else LANES + j for j in range(LANES)]
-        masks = [ir.Constant(index, numbers) for numbers in (low, high)]
-        for k in range(LANES):
-            if not k & step:
-                both = rows[k], rows[k + step]
-                rows[k], rows[k + step] = (emit.builder.shuffle_vector(*both, m) for m in masks)
-    return rows
-
-
 class _BlockMoments:
     """Emitter of the moments of several blocks, for `emit.lanes` decisions of each at a time.
 

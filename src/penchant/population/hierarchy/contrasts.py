@@ -173,7 +173,7 @@ def _stack_coordinates(
         for b, label in enumerate(labels[1:]):
             # A contrast is added on the link: it is a number without a scale of its own.
             own = f"{c.name}:{name}[{label}]"
-            natural = replace(c.natural, name=own, transform=IDENTITY, over_indices=())
+            natural = replace(c.natural, name=own, transform=IDENTITY, over=(), over_indices=())
             found.append((Coordinate(natural, IDENTITY), a, codes[:, b]))
     # A stable sort: `Coordinates` wants shape parameters first, and conditions stay in order.
     found.sort(key=lambda one: not one[0].is_shape)
