@@ -235,20 +235,6 @@ class VectorBuilder:
         log_m = self.add(self.add(f, f), small)
         return self.fma(exponent, self.splat(_LN2_HIGH), log_m)
 
-    def reduce_lanes(self, x, combine):
-        """Reduce all lanes to one number by combining halves: a fixed order of additions."""
-        n = self.lanes
-        while n > 1:
-            n //= 2
-            low, high = (
-                ir.Constant(ir.VectorType(_INT32, n), list(range(first, first + n)))
-                for first in (0, n)
-            )
-            x = combine(
-                self.builder.shuffle_vector(x, x, low), self.builder.shuffle_vector(x, x, high)
-            )
-        return self.builder.extract_element(x, ir.Constant(_INT32, 0))
-
     def loop_rows(self, n_rows, body, starts):
         """Emit a loop over rows that carries vectors in registers; returns their last values."""
         # one row, as in sets of two options, is the commonest case: unrolled, it needs no branch
