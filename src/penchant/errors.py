@@ -129,7 +129,8 @@ class DataError(ValueError):
 
     Examples
     --------
-    >>> print(DataError("level", "must lie between 0 and 1", got=2, fix="Pass level=0.95."))
+    >>> import penchant as pn
+    >>> print(pn.DataError("level", "must lie between 0 and 1", got=2, fix="Pass level=0.95."))
     level must lie between 0 and 1; got 2.
     Pass level=0.95.
     """
