@@ -182,12 +182,16 @@ class DataError(ValueError):
         source
             The file that the error is about, named before it if given.
         """
-        fields = {"got": self.got, "where": self.where, "fix": self.fix}
-        texts = {name: text and change(text) for name, text in fields.items()}
         subject = change(self.argument)
         if source:
             subject = f"{source}: {_marked_name(subject)}"
-        return DataError(subject, change(self.rule), **texts)
+        return DataError(
+            subject,
+            change(self.rule),
+            got=self.got and change(self.got),
+            where=self.where and change(self.where),
+            fix=self.fix and change(self.fix),
+        )
 
 
 class SchemaQuestions(DataError):

@@ -220,7 +220,7 @@ def _laid(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
             for name, values in found.options.items():
                 for i, label in enumerate(choices.option_labels or range(values.shape[1])):
                     columns[f"{name}_{label}"] = _placed(values[:, i], at, n)
-    made = reading.table
+    made: pa.Table = reading.table
     for name, values in columns.items():
         made = made.append_column(
             name if name not in made.column_names else f"model_{name}", pa.array(values)

@@ -189,7 +189,7 @@ def _say_found(found: Latent, model: Any, weights: ParameterPrior | None) -> Non
 def _table(found: Latent, reading: Reading, all_options: bool) -> pa.Table:
     """The rows of the file with columns added."""
     rows = [own[:n] for own, n in zip(event_rows(reading), found.lengths, strict=True)]
-    table = reading.table
+    table: pa.Table = reading.table
     new = found.to_frame("pyarrow", options=all_options, rows=rows)
     new = _in_all_rows(new, np.concatenate(rows), len(table))
     left_out = OF_THE_DATA if reading.kind == "play" else (*OF_THE_DATA, *OF_PLAY)

@@ -250,12 +250,12 @@ def write_result(result: Result, show: Show) -> None:
     if kind in (".csv", ".parquet"):
         write_table(show.output, result.frame(), overwrite=show.overwrite)
     else:
-        text = {
+        texts: dict[str, Callable[[], str]] = {
             ".json": lambda: json_text(results_in_options(result.document())),
             ".tex": lambda: results_in_options(result.kept).latex() + "\n",
             ".txt": lambda: results_in_options(result.kept).text() + "\n",
-        }[kind]()
-        write_text(show.output, text, overwrite=show.overwrite)
+        }
+        write_text(show.output, texts[kind](), overwrite=show.overwrite)
     say(f"Written: {show.output}")
 
 

@@ -367,8 +367,7 @@ def _point(words: str, option: str, agent: Agent) -> RewardPrior | dict[str, flo
         try:
             return nominal(words)
         except DataError as error:
-            words = error.changed(lambda text: text.replace("--linearized", option))
-            raise words from None
+            raise error.changed(lambda text: text.replace("--linearized", option)) from None
     try:
         return {name.strip(): float(value) for name, value in _pairs(words)}
     except ValueError:

@@ -64,7 +64,7 @@ def population(
     estimates: Any,
     interval: Any = None,
     *,
-    subjects: Sequence[Label] | None = None,
+    subjects: Sequence[Any] | None = None,
     p_values: Mapping[tuple[int, int], float] | None = None,
     name: str = "estimate",
     logarithmic: bool = False,

@@ -18,13 +18,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import special
 
 from penchant._typing import Matrix, Vector
-from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.profile import _kernels as compiled
@@ -36,6 +35,9 @@ from penchant.models.model import Model
 from penchant.models.priors import OnLinks
 from penchant.models.record import as_episodes
 from penchant.softmax.probabilities import log_probabilities
+
+if TYPE_CHECKING:
+    from penchant.inference.fit import History
 
 # Degrees of freedom of the Student t proposals: tails heavy enough that importance weights of a
 # skewed posterior stay bounded, and not so heavy that many points are wasted.
@@ -279,7 +281,7 @@ def _inverse_cholesky(curvature: Matrix) -> Matrix:
 
 
 def _log_probabilities(
-    model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
+    model: Model, episodes: Sequence[History], theta: Vector, psi: Vector
 ) -> Matrix:
     if not (np.isfinite(theta).all() and np.isfinite(psi).all()):
         raise DataError(
@@ -297,7 +299,7 @@ class _ScoredDecisions:
     choices: Choices
 
     @classmethod
-    def of(cls, model: Model, episodes: Sequence[Episode], psi: Vector) -> _ScoredDecisions:
+    def of(cls, model: Model, episodes: Sequence[History], psi: Vector) -> _ScoredDecisions:
         profiles = Profiles(model, (tuple(episodes),))
         return cls(profiles, profiles.choices_at(psi))
 
@@ -315,13 +317,13 @@ class _ScoredDecisions:
         return every
 
 
-def probabilities(model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector) -> Matrix:
+def probabilities(model: Model, episodes: Sequence[History], theta: Vector, psi: Vector) -> Matrix:
     """Probability of every option at every decision scored."""
     return np.exp(_log_probabilities(model, episodes, theta, psi))
 
 
 def decision_log_likelihoods(
-    model: Model, episodes: Sequence[Episode], theta: Vector, psi: Vector
+    model: Model, episodes: Sequence[History], theta: Vector, psi: Vector
 ) -> Vector:
     """Log-probability of what was chosen."""
     if not any(episode.n_decisions for episode in episodes):
@@ -383,7 +385,7 @@ class PosteriorAveragePredictor:
 
 
 def probabilities_over_posterior(
-    model: Model, episodes: Sequence[Episode], sample: PosteriorSample
+    model: Model, episodes: Sequence[History], sample: PosteriorSample
 ) -> Matrix:
     """Probabilities averaged over a posterior sample."""
     found: Any = np.zeros(())
@@ -397,7 +399,7 @@ def probabilities_over_posterior(
 
 
 def probabilities_over_profile(
-    model: Model, episodes: Sequence[Episode], grid: Grid, optimum: Optimum
+    model: Model, episodes: Sequence[History], grid: Grid, optimum: Optimum
 ) -> Matrix:
     """Probabilities averaged over the grid and the optimum, each weighted by its profile."""
     psi = np.vstack([grid.psi, optimum.point.psi])

@@ -357,7 +357,7 @@ def _all_subject_estimates(
 
 def _compare_by_score(
     everyone: SubjectEstimates,
-    labels: Sequence[Label],
+    labels: Sequence[float],
     adjust: Adjustment,
     level: float,
     score: str,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 
@@ -398,7 +398,7 @@ def _values_of_column(table: Any, name: str | None) -> dict[Any, Any]:
     return found
 
 
-def is_score(labels: Sequence[Label], kind: ByKind | None) -> bool:
+def is_score(labels: Sequence[Label], kind: ByKind | None) -> TypeGuard[Sequence[float]]:
     """Whether labels are numbers to regress on; asked where they may be codes of groups."""
     if kind not in (None, "groups", "scores"):
         raise DataError(f"kind must be 'groups' or 'scores'; got {kind!r}. Choose one.")

@@ -262,7 +262,7 @@ def _check_disk_space(path: Path, cost: SortCost) -> None:
     free = shutil.disk_usage(path.parent).free
     if free < 2 * cost.n_bytes:  # DuckDB spills all rows before it writes the copy
         raise DataError(
-            path.parent,
+            str(path.parent),
             f"must have room to sort {cost.summary()}",
             got=f"{free / BYTES_PER_MEGABYTE:,.0f} MB free",
             fix="Make room, or sort the files.",

@@ -102,12 +102,12 @@ def surely_identified(spread: Matrix, varies: BoolVector) -> BoolVector:
 
     spread : (n, d, d), varies : (n, d)
     """
-    fine = varies.all(axis=-1) & np.isfinite(spread).all(axis=(1, 2))
+    fine = np.asarray(varies.all(axis=-1) & np.isfinite(spread).all(axis=(1, 2)))
     scale = np.sqrt(np.where(fine[:, None], spread.diagonal(0, 1, 2), 1.0))
     scaled = spread / scale[:, :, None] / scale[:, None, :]
     eye = np.eye(spread.shape[1])
     smallest = np.linalg.eigvalsh(np.where(fine[:, None, None], scaled, eye))[:, 0]
-    return np.asarray(fine & (smallest > MIN_SAFE_EIGENVALUE))
+    return fine & (smallest > MIN_SAFE_EIGENVALUE)
 
 
 def whole_numbers(choices: Choices) -> BoolVector:

@@ -23,6 +23,7 @@ from penchant.errors import DataError, weak_prior_argument
 from penchant.inference.fit import History
 from penchant.inference.model_estimate import model_source
 from penchant.models.model import Declared, Model, natural_parameters, positive_weights
+from penchant.models.offers.offers import Offers
 from penchant.models.simulate import picked, play_like
 from penchant.models.task import Task
 from penchant.models.worlds import World
@@ -214,7 +215,7 @@ class Decisions:
 
 
 def scored_decisions(
-    episode: History, best: Matrix, n_parts: int, simulated_choices: Any = None
+    episode: History, best: BoolVector, n_parts: int, simulated_choices: Any = None
 ) -> Decisions:
     """Collect the scored decisions of an episode.
 
@@ -240,7 +241,7 @@ def scored_decisions(
     return Decisions(chosen, previous, best[at, chosen], part)
 
 
-def best_options(episode: History, n_options: int) -> Matrix:
+def best_options(episode: History, n_options: int) -> BoolVector:
     """Mask (n_events, n_options) of the option with the highest mean reward in the episode."""
     found = np.zeros((episode.n_events, n_options), dtype=bool)
     rewards = getattr(episode, "rewards", np.full(episode.n_events, np.nan))
@@ -297,7 +298,9 @@ def simulate_task_again(
     estimate: Estimate, episode: History, draws: Matrix, world: Any, rng: np.random.Generator
 ) -> list[Any]:
     """Let agents play the person's episode in a world, one agent for each draw."""
-    task = Task(world_of_episode(world, episode), n_decisions=int(episode.is_choice.sum()))
+    own_world = world_of_episode(world, episode)
+    assert not isinstance(episode, Offers)  # refused with a world
+    task = Task(own_world, n_decisions=int(episode.is_choice.sum()))
     return [
         play_like(episode, task, estimate.model, parameters, rng)
         for parameters in natural_draws(estimate, draws)
@@ -352,7 +355,7 @@ class BestOptions:
         worlds = self.world.values() if isinstance(self.world, Mapping) else (self.world,)
         return self.given is None and any(own is None or _is_random_world(own) for own in worlds)
 
-    def at(self, episode: History, like: Any) -> Matrix:
+    def at(self, episode: History, like: Any) -> BoolVector:
         """Mask (n_events, n_options) for an episode that is played like one of the data."""
         is_choice = getattr(episode, "is_choice", np.ones(episode.n_events, dtype=bool))
         # Schedules have a row per decision, so events that only show an option do not advance.

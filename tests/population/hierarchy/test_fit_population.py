@@ -379,6 +379,15 @@ def test_predictions_are_averaged_over_what_is_known_of_a_person(players, people
     assert np.abs(people.predict(stranger) - p).max() > 1e-3
 
 
+def test_a_population_of_choices_predicts_what_read_returns_and_no_episodes(players):
+    reading = pn.read(pn.datasets.load("menu"))
+    found = pn.fit_population(reading)
+    p = found.predict(reading)
+    np.testing.assert_array_equal(p, found.predict(reading.data))
+    with pytest.raises(pn.DataError, match="data must be Choices, as the fitted data were"):
+        found.predict(players[1][4])
+
+
 def test_new_people_are_drawn_from_the_population(people):
     drawn = people.draw(4000, rng=np.random.default_rng(1))
     logit = np.log(drawn["learning_rate"] / (1 - drawn["learning_rate"]))

@@ -369,7 +369,7 @@ class Comparison:
 def _is_nested_in(small: PopulationFit, large: PopulationFit) -> bool:
     """Whether the smaller population model is nested in the larger."""
     matrices = [
-        list(fit.spread.values()) if isinstance(fit.spread, dict) else [fit.spread]
+        list(fit.spread.values()) if isinstance(fit.spread, Mapping) else [fit.spread]
         for fit in (small, large)
     ]
     correlated = [any((np.abs(m - np.diag(np.diag(m))) > 0).any() for m in own) for own in matrices]

@@ -17,10 +17,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from penchant._typing import Label, Vector
-from penchant.bandit.episode import Episode
 from penchant.choices import Choices
 from penchant.choices.scan_protocols import SubjectScan
 from penchant.errors import Code, DataError, argument, closest_match_hint, format_list
+from penchant.inference.fit import History
 from penchant.inference.profile.profiles import Profiles
 from penchant.models.coordinates import Coordinates, Links
 from penchant.models.model import Model
@@ -39,7 +39,7 @@ from penchant.population.hierarchy.quadrature import (
     NODES_BY_DIMENSION,
     QUADRATURE,
 )
-from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
@@ -50,6 +50,7 @@ from penchant.population.hierarchy.search import (
     parameter_shift_on_other_nodes,
     starting_values,
 )
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.population.hierarchy.trust_region import relative_spreads, vanishing_spreads
 from penchant.softmax.likelihood import available_threads
 
@@ -432,7 +433,7 @@ def _sd_upper_limit(
 
 
 def fit_population(
-    data: Choices | Sequence[Episode] | SubjectScan,
+    data: Choices | Sequence[History] | SubjectScan,
     model: Model | None = None,
     *,
     covariates: Sequence[str] | None = None,

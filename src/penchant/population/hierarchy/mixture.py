@@ -27,7 +27,7 @@ from penchant.output import (
 )
 from penchant.population.hierarchy.design import read_design
 from penchant.population.hierarchy.fit import FIT, Plan, build_likelihoods
-from penchant.population.hierarchy.result import PopulationFit, PopulationSource
+from penchant.population.hierarchy.result import PopulationFit
 from penchant.population.hierarchy.result_builder import build_result
 from penchant.population.hierarchy.search import (
     SearchProblem,
@@ -36,6 +36,7 @@ from penchant.population.hierarchy.search import (
     maximize_by_quadrature,
     starting_values,
 )
+from penchant.population.hierarchy.source import PopulationSource
 from penchant.records import attributes_json
 from penchant.softmax.likelihood import available_threads
 

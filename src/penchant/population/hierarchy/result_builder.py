@@ -154,9 +154,8 @@ def _unidentified_sentences(
         names[a] for a in np.flatnonzero(inferences.unidentified_coefficients(optimum, errors))
     ]
     coordinate_of = np.abs(s.design).sum(axis=0).argmax(axis=0)
-    far = (np.abs(s.means(optimum.x[: s.n_beta]) - centre) > DIAGNOSIS.max_mean_distance * sd).any(
-        axis=0
-    )
+    distances = np.abs(s.means(optimum.x[: s.n_beta]) - centre)
+    far = np.asarray((distances > DIAGNOSIS.max_mean_distance * sd).any(axis=0))
     size = np.abs(s.design).max(axis=(0, 1)) * np.sqrt(np.diag(errors.model)[: s.n_beta])
     wide = (size > DIAGNOSIS.max_standard_error * sd[coordinate_of]) | (
         far[coordinate_of] & np.isin(names, coordinates.names)
@@ -203,7 +202,7 @@ def _bonus_note(fit: PopulationFit, model: Model | None) -> tuple[str, ...]:
     An option near the last one is known better than one far away, so that a bonus below 0 and a
     weight on nearness predict much the same choices.
     """
-    if fit.links.get("bonus") != "identity" or Declared(model).locations is None:
+    if model is None or Declared(model).locations is None or fit.links.get("bonus") != "identity":
         return ()
     whose = [fit.parameters, *fit.group_parameters().values()]
     if min(p.low for own in whose for p in own if p.name == "bonus") >= 0:

@@ -21,7 +21,8 @@ from penchant.errors import DataError, format_list
 from penchant.inference.fit import History
 from penchant.inference.fit_each import fit_each
 from penchant.inference.predict import PROPOSAL_DF, probabilities
-from penchant.models.record import as_episodes
+from penchant.models.model import Model
+from penchant.models.record import as_episodes, data_of
 from penchant.models.transforms import Transform
 from penchant.output import (
     Backend,
@@ -327,25 +328,36 @@ def predict_choices(source: PopulationSource, data: Any, average: bool) -> Matri
             "predict must be of a population without conditions; got one with "
             f"{source.conditions.name}. Fit the conditions apart, or take prior_for(...)."
         )
-    if isinstance(data, Choices):
-        return _predict_choices(source, data, average)
-    parts = [_predict_episode(source, episode, average) for episode in as_episodes(data)]
+    if source.model is None or isinstance(data, Choices):
+        return _predict_choices(source, data_of(data), average)
+    parts = [
+        _predict_episode(source, source.model, episode, average) for episode in as_episodes(data)
+    ]
     return np.concatenate(parts)
 
 
-def _predict_episode(source: PopulationSource, episode: History, average: bool) -> Matrix:
+def _predict_episode(
+    source: PopulationSource, model: Model, episode: History, average: bool
+) -> Matrix:
     points, weights = _posterior_points(source, episode.subject, average)
     q = source.likelihoods.coordinates.n_shape
     psi, _ = source.likelihoods.coordinates.psi(points)
     theta = source.likelihoods.coordinates.theta(points[:, q:])
     total: Any = 0.0
     for p, own, at in zip(weights, theta, psi, strict=True):
-        total = total + p * probabilities(source.model, (episode,), own, at)
+        total = total + p * probabilities(model, (episode,), own, at)
     return np.asarray(total)
 
 
-def _predict_choices(source: PopulationSource, data: Choices, average: bool) -> Matrix:
+def _predict_choices(source: PopulationSource, data: Any, average: bool) -> Matrix:
     """Probabilities of all rows of the choices, whose sets may differ in size."""
+    if not isinstance(data, Choices):
+        raise DataError(
+            "data",
+            "must be Choices, as the fitted data were",
+            got=type(data).__name__,
+            fix="Give the same kind of data.",
+        )
     coordinates = source.likelihoods.coordinates
     if tuple(data.names) != coordinates.names:
         raise DataError(
