@@ -441,8 +441,9 @@ def format_count(n: int, noun: str) -> str:
 def pooled_notes(n_subjects: int, linearized: bool = False) -> tuple[str, ...]:
     """Note that one estimate is made of several subjects, whose parameters may differ.
 
-    >>> pooled_notes(16)
-    ('16 subjects pooled as one, with the same parameters; fit_each fits each.',)
+    >>> from penchant.errors import in_python
+    >>> [in_python(note) for note in pooled_notes(16)]
+    ['16 subjects pooled as one, with the same parameters; fit_each fits each.']
     >>> pooled_notes(1)
     ()
     """

@@ -261,7 +261,8 @@ def compare_groups(
 
     Estimates of subjects, by what is known of each:
 
-    >>> delays, weak = pn.read(pn.datasets.load("delays")), pn.ScaledPrior()
+    >>> delays = pn.read(pn.datasets.load("delays"), labels=[0, 1])  # 1: the later one was chosen
+    >>> weak = pn.ScaledPrior()
     >>> estimates = pn.fit_each(delays, pn.HyperbolicDiscounting(), parameter_prior=weak)
     >>> age = {subject: 20 + 1.5 * k for k, subject in enumerate(estimates.subjects)}
     >>> pn.compare_groups(estimates, by=age)

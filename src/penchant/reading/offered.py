@@ -477,7 +477,8 @@ def _check_rivals(table: pa.Table, found: OfferColumns) -> None:
 def offers_said(offers: Mapping[str, Sequence[Any]]) -> str:
     """The offers as an argument, or as one types them.
 
-    >>> offers_said({"amount": ("now", "later"), "delay": (0.0, "days")})
+    >>> from penchant.errors import in_python
+    >>> in_python(offers_said({"amount": ("now", "later"), "delay": (0.0, "days")}))
     "offers={'amount': ['now', 'later'], 'delay': [0, 'days']}"
     """
     written = {
