@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from penchant.choices import Choices
-from penchant.errors import DataError, argument, closest_match_hint, format_names
+from penchant.errors import DataError, argument, format_names
 from penchant.files.folder import Raw, read_raw
 from penchant.files.text import TextSource
 from penchant.models.offers.attributes import Attributes
@@ -35,6 +35,7 @@ from penchant.reading.experiment import (
     from_wide,
     wide_experiment,
 )
+from penchant.reading.formula_sets import attribute_sets
 from penchant.reading.offered import by_rank, from_offers, offers_of, part_of, rank_of
 from penchant.reading.played import ask_about_places, from_play
 from penchant.reading.read_schema import SchemaLike, read_by_schema
@@ -959,8 +960,8 @@ def rival_sets(
         {name: attributes}; "all" stands for all that tell options apart, "1" for constants alone.
     """
     if isinstance(data, Reading) and data.schema is not None:
-        own = {name: variables_of(data, _given(model)) for name, model in models.items()}
-        return data.data, {name: Attributes(tuple(names)) for name, names in own.items()}
+        made, own = attribute_sets(data, {name: _given(one) for name, one in models.items()})
+        return made, {name: Attributes(names) for name, names in own.items()}
     if isinstance(data, Reading) and not all(isinstance(m, Attributes) for m in models.values()):
         again = read_rivals(data, {name: _given(model) for name, model in models.items()})
         sets: Mapping[str, Sequence[str]] = again.arguments["sets"]
@@ -968,24 +969,6 @@ def rival_sets(
     choices: Choices = data.data if isinstance(data, Reading) else data
     named = {name: _names(model, choices.names) for name, model in models.items()}
     return choices, {name: Attributes(names) for name, names in named.items()}
-
-
-def variables_of(reading: Reading, given: str | Sequence[str]) -> tuple[str, ...]:
-    """Variables of some attributes of a choice experiment: a list, a sum of names, or "all"."""
-    variables: tuple[str, ...] = reading.data.names
-    if given == "all":
-        return variables
-    names = [one.strip() for one in given.split("+")] if isinstance(given, str) else list(given)
-    found = []
-    for name in names:
-        own = [one for one in variables if one == name or one.startswith(f"{name}:")]
-        if not own:
-            raise DataError(
-                f"models must be names of attributes; got {name!r}, but they are "
-                f"{format_names(variables)}.{closest_match_hint(name, variables)}"
-            )
-        found += own
-    return tuple(dict.fromkeys(found))
 
 
 def read_rivals(reading: Reading, formulas: Mapping[str, str | Sequence[str]]) -> Reading:
