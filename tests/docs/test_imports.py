@@ -13,8 +13,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 SCRIPTS = sorted(ROOT.glob("examples/*.py"))
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-HARD = {re.match(r"[\w-]+", needed)[0] for needed in PROJECT["dependencies"]}
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+HARD = {re.match(r"[\w-]+", needed)[0] for needed in SETTINGS["project"]["dependencies"]}
+OWN = {Path(p).name for p in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]}
 OPTIONAL = {"pandas", "polars"}
 
 
@@ -38,7 +39,7 @@ def imported(code):
 
 @pytest.mark.parametrize("path", [*PAGES, *SCRIPTS], ids=lambda path: path.name)
 def test_examples_import_what_is_installed_and_nothing_else(path):
-    known = {*HARD, "penchant", *sys.stdlib_module_names}
+    known = {*HARD, *OWN, *sys.stdlib_module_names}
     assert {*imported(source(path))} <= known
 
 
