@@ -15,7 +15,6 @@ import numpy as np
 
 import penchant as pn
 from messy_offers import Decision, Made
-from penchant.reading.read import read_by_arguments as by_args
 
 ARGUMENTS = (
     *("where", "kind", "subject", "block", "decision", "option", "chosen", "attributes", "offers"),
@@ -66,7 +65,7 @@ def stored(made: Made, folder: Path) -> Path:
 
 def _judged(made: Made, path: Path) -> Verdict:
     try:
-        reading = by_args(path)
+        reading = pn.read(path)
     except pn.DataError as error:
         said = _plain(error, path)
         found = _answered(made, path, {}, said, ())
@@ -110,7 +109,7 @@ def _answered(
         if now == given:
             continue
         try:
-            reading = by_args(path, **now)
+            reading = pn.read(path, **now)
         except pn.DataError as error:
             again = _plain(error, path)
             if again == said:

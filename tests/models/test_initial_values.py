@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import penchant as pn
-from penchant.cli.wording import in_options
-from penchant.errors import DataError, in_python
-from penchant.models.model import natural_parameters
+from penchant.errors import DataError, command_line_wording
 from restless import people
 
 STARTS = {
@@ -33,7 +31,7 @@ def restless():
 def test_the_default_is_0(name):
     model, setting = STARTS[name]
     assert getattr(model, setting) == 0.0
-    assert setting not in [natural.name for natural in natural_parameters(model)]
+    assert setting not in [natural.name for natural in model.natural]
     assert pn.models.WinStayLoseShift(4).win_above == 0.0
     assert pn.models.GershmanHybrid().initial_mean == 0.0
 
@@ -85,12 +83,12 @@ def test_a_start_outside_the_rewards_is_said_with_the_remedies(name, sign):
     model, setting = STARTS[name]
     rewards = sign * np.array([31.0, 64.0, 98.0, 7.0, 70.0])
     low, high = rewards.min(), rewards.max()
-    said = " ".join(model.doubts([played(rewards)]))
-    notes = in_python(said)
+    notes = " ".join(model.doubts([played(rewards)]))
     assert f"{setting} = 0 lies outside the rewards ({low:g} to {high:g})" in notes
     assert f"the middle of the rewards ({setting}={sign * 52.5:g})" in notes
     assert (f"Estimate it ({setting}=None), or give" in notes) == (name in ("q", "ucb1", "kalman"))
-    typed = in_options(said)
+    with command_line_wording():
+        typed = " ".join(model.doubts([played(rewards)]))
     assert f"--settings {setting}={sign * 52.5:g}" in typed
     assert f"{setting}=None" not in typed
 

@@ -31,7 +31,7 @@ from penchant.models.model import Agents
 from penchant.models.simulate import agents_of, picked
 from penchant.models.spatial.map_basis import MapBasis, MapPrior
 from penchant.models.spatial.ucl import UCL
-from penchant.output import Columns, Result
+from penchant.output import Backend, Result, frame_backend, make_frame
 
 OperatorKind = Literal["expert", "novice", "wrong", "local", "kernel", "q-learner"]
 KINDS: tuple[OperatorKind, ...] = ("expert", "novice", "wrong", "local", "kernel", "q-learner")
@@ -238,11 +238,11 @@ class Gains(Result):
     regret: Mapping[str, Vector]
     trust: Vector
 
-    def frame_columns(self) -> Columns:
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
         """A row per operator: regret per choice under every condition, and trust."""
         columns: dict[str, Any] = {"kind": [self.kind] * len(self.trust)}
         columns |= {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
-        return columns | {"trust": self.trust.tolist()}
+        return make_frame(columns | {"trust": self.trust.tolist()}, backend or frame_backend(self))
 
     def __repr__(self) -> str:
         return f"<Gains of {len(self.trust)} operators ({self.kind})>"
@@ -380,10 +380,12 @@ class Apprenticeship(Result):
     regret: Mapping[str, Vector]
     similarity: Vector
 
-    def frame_columns(self) -> Columns:
+    def to_frame(self, *, backend: Backend | None = None) -> Any:
         """A row per expert: regret by what was taken over, and the correlation of the maps."""
         columns = {f"regret_{name}": values.tolist() for name, values in self.regret.items()}
-        return columns | {"similarity": self.similarity.tolist()}
+        return make_frame(
+            columns | {"similarity": self.similarity.tolist()}, backend or frame_backend(self)
+        )
 
     def __repr__(self) -> str:
         return f"<Apprenticeship: {self.n_watched} plays watched of {len(self.similarity)} experts>"

@@ -218,7 +218,7 @@ def nominal(words: str) -> RewardPrior:
     try:
         return RewardPrior(*numbers)
     except DataError as error:
-        raise error.changed(str, "--linearized MEAN,VARIANCE,LENGTH") from None
+        raise DataError(f"--linearized MEAN,VARIANCE,LENGTH: {error}") from None
 
 
 # Options of their own that a model takes, beside --settings.

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
-
-from penchant.errors import in_python
 
 TEMPLATE = "page.html"
 FEW, SENTENCE = 5, 48  # columns of a table of sentences, and letters of one
@@ -105,12 +103,7 @@ class Section:
         return "-".join(filter(None, "".join(kept).split("-")))
 
 
-def page(
-    title: str,
-    subtitle: str,
-    sections: Sequence[Section],
-    words: Callable[[str], str] = in_python,
-) -> str:
+def page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     """An HTML document that needs nothing else: no script, no style sheet, no network.
 
     Every text is escaped; only the drawings are taken as they are.
@@ -121,8 +114,6 @@ def page(
         At the top.
     sections
         In order.
-    words
-        How texts name the arguments that are marked in them.
 
     Examples
     --------
@@ -139,16 +130,12 @@ def page(
     )
 
     def whole(text: str) -> Markup:
-        shown = str(escape(words(text)))
-        return Markup(OPTION.sub(r'<span class="whole-word">\1</span>', shown))
+        return Markup(OPTION.sub(r'<span class="whole-word">\1</span>', str(escape(text))))
 
     environment.filters["whole"] = whole
     environment.filters["breaking"] = lambda text: Markup(str(whole(text)).replace("_", "_<wbr>"))
     environment.filters["typed"] = lambda text: Markup(
-        re.sub(r"\S+", r'<span class="whole-word">\g<0></span>', str(escape(words(text))))
-    )
-    environment.finalize = lambda text: (
-        words(text) if isinstance(text, str) and not isinstance(text, Markup) else text
+        re.sub(r"\S+", r'<span class="whole-word">\g<0></span>', str(escape(text)))
     )
     content: dict[str, Any] = {"title": title, "subtitle": subtitle, "sections": sections}
     return environment.from_string(source).render(**content)

@@ -8,24 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 
 from penchant._typing import Vector
 from penchant.errors import (
-    Code,
     argument,
+    either,
     linearisation_advice,
     prior_advice,
     profile_interval_advice,
     weak_prior_argument,
 )
-from penchant.records import AtLeast
 
-Direction: TypeAlias = Mapping[str, float]  # entries of a direction of theta, by parameter
-Count: TypeAlias = Annotated[int, AtLeast(0)]
-Certificate = Literal["newton", "linear program", "prior", "penalty"]
 LARGEST_RATIO = 1.0  # beyond, a deviation exceeds the nominal value and linearising is no guide
 OUTSIDE: Literal["outside the model"] = "outside the model"
 
@@ -126,7 +122,7 @@ Status = Literal[
 class Combination:
     """A combination of parameters that can be estimated although its parts cannot."""
 
-    weights: Direction
+    weights: Mapping[str, float]
     estimate: float
     standard_error: float
 
@@ -152,9 +148,9 @@ class Separation:
     """
 
     kind: Literal["complete", "quasi-complete"]
-    direction: Direction
+    direction: Mapping[str, float]
     supremum: float
-    n_resolved: Count
+    n_resolved: int
 
 
 @dataclass(frozen=True)
@@ -183,16 +179,16 @@ class Diagnostics:
         Constraints that hold with equality.
     """
 
-    rank: Count
-    null_directions: tuple[Direction, ...]
+    rank: int
+    null_directions: tuple[Mapping[str, float], ...]
     combinations: tuple[Combination, ...]
-    decisions_needed: Count
+    decisions_needed: int
     separation: Separation | None
-    near_separation: Direction | None
+    near_separation: Mapping[str, float] | None
     condition: float
-    iterations: Count
+    iterations: int
     decrement: float
-    certificate: Certificate | None
+    certificate: str | None
     bounds: tuple[str, ...]
 
 
@@ -213,7 +209,7 @@ def describe_combination(weights: Mapping[str, float], digits: int = 3) -> str:
 
 
 def _interaction_advice(name: str) -> str:
-    return argument("interact {} with the options", Code(name))
+    return either(f"interact {name} with the options", f"use --interact {name}")
 
 
 def not_identified_sentence(

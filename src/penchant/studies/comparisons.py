@@ -9,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from penchant._typing import IntVector, Label, Vector
+from penchant._typing import IntVector, Vector
 from penchant.errors import DataError
 from penchant.inference.linearized import nominal_point
 from penchant.models.coordinates import Coordinates
 from penchant.population.compare import compare_groups
-from penchant.population.group_comparison import GroupComparison
-from penchant.population.group_tests import adjusted_p_values
+from penchant.population.group_comparison import GroupComparison, adjusted_p_values
 from penchant.population.hierarchy.contrasts import Contrast
 from penchant.population.hierarchy.fit import fit_population
 from penchant.population.hierarchy.quadrature import QUADRATURE
 from penchant.population.hierarchy.result import PopulationFit
-from penchant.population.least_squares import t_test
 from penchant.population.meta_analysis import PopulationEstimate, Rule
 from penchant.population.pool import back_map, pool
 from penchant.population.rank_tests import signed_rank_p_value, smallest_certain_differences
@@ -39,7 +37,7 @@ from penchant.studies.groups import (
 )
 from penchant.studies.plan import CATEGORIES, Plan
 from penchant.studies.read import StudyData
-from penchant.tails import normal_isf
+from penchant.tails import normal_isf, t_isf, t_sf
 
 RULES: tuple[Rule, ...] = ("mean-pooled", "mean-sample", "fixed-effect", "random-effects")
 
@@ -79,7 +77,7 @@ class LinearizedGroup:
 
 
 def linearized_subjects(
-    fits: Mapping[Any, SubjectFit], subjects: Sequence[Label]
+    fits: Mapping[Any, SubjectFit], subjects: Sequence[Any]
 ) -> SubjectEstimates | None:
     """Linearised theta of those subjects that have one; None if none has.
 
@@ -286,8 +284,10 @@ def paired_difference(
         unknown = (np.nan,) * 9
         return PairedDifference(first, second, name, n, mean, *unknown)
     error = spread / np.sqrt(n)
-    found = t_test(np.array([mean]), np.array([error]), n - 1.0, level)
-    p = float(found.p_value[0])
+    half = float(t_isf((1 - level) / 2, n - 1)) * error
+    t = mean / error
+    p = float(2 * t_sf(abs(t), n - 1))
+    ends = (mean - half, mean + half)
     return PairedDifference(
         first,
         second,
@@ -295,9 +295,8 @@ def paired_difference(
         n,
         mean,
         error,
-        float(found.low[0]),
-        float(found.high[0]),
-        float(found.statistic[0]),
+        *ends,
+        t,
         n - 1.0,
         p,
         p,

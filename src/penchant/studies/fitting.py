@@ -12,21 +12,20 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from penchant._typing import Label, Vector
+from penchant._typing import Vector
 from penchant.errors import DataError, PenchantWarning
 from penchant.inference.fit_each import fit_each_model
 from penchant.inference.linearized import fit_linearized
 from penchant.models.model import Declared
 from penchant.models.simulate import played
-from penchant.output import progress
-from penchant.records import from_json, to_json
+from penchant.output import from_json_numbers, progress, to_json_numbers
 from penchant.softmax import serialization
 from penchant.softmax.diagnostics import Validity
 from penchant.softmax.estimate import Estimate
 from penchant.softmax.estimates import Estimates
-from penchant.softmax.hypotheses import ParameterEstimate, delta_method_parameters
+from penchant.softmax.hypotheses import Parameter, delta_method_parameters
 from penchant.softmax.likelihood import available_threads
-from penchant.studies.landscapes import Landscapes, Measurer, Measures, averaged
+from penchant.studies.landscapes import NAMES, Landscapes, Measurer, Measures, averaged
 from penchant.studies.payoffs import Draw
 from penchant.studies.plan import Category, Plan
 from penchant.studies.read import StudyData
@@ -47,7 +46,7 @@ def how_simulated(data: StudyData, landscapes: Landscapes) -> How:
 
 
 def simulated(
-    subject: Label,
+    subject: Any,
     parameters: Mapping[str, float],
     theta: Vector,
     model: Any,
@@ -74,9 +73,7 @@ def simulated(
     return played_again(subject, parameters, model, measurer, n_replicates=n_replicates, rng=rng)
 
 
-def one_step_ahead(
-    subject: Label, theta: Vector, model: Any, measurer: Measurer
-) -> Measures | None:
+def one_step_ahead(subject: Any, theta: Vector, model: Any, measurer: Measurer) -> Measures | None:
     """What the model expects of every decision after what truly happened before it."""
     if not np.isfinite(theta).all():
         return None
@@ -89,7 +86,7 @@ def one_step_ahead(
 
 
 def played_again(
-    subject: Label,
+    subject: Any,
     parameters: Mapping[str, float],
     model: Any,
     measurer: Measurer,
@@ -169,7 +166,13 @@ class SubjectFit:
         return {
             "exact": _kept(self.exact),
             "linearized": None if linear is None else _kept(linear),
-            "simulated": to_json(played),
+            "simulated": None
+            if played is None
+            else {
+                name: to_json_numbers(getattr(played, name))
+                for name in NAMES
+                if getattr(played, name) is not None
+            },
         }
 
     @classmethod
@@ -179,7 +182,9 @@ class SubjectFit:
         return cls(
             Estimate.from_dict(kept["exact"]),
             None if linear is None else Estimate.from_dict(linear),
-            None if played is None else from_json(Measures, played),
+            None
+            if played is None
+            else Measures(**{k: from_json_numbers(v) for k, v in played.items()}),
         )
 
 
@@ -190,7 +195,7 @@ def _kept(fit: Estimate) -> dict[str, Any]:
     }
 
 
-def parameters_of(fit: Estimate) -> tuple[ParameterEstimate, ...]:
+def parameters_of(fit: Estimate) -> tuple[Parameter, ...]:
     """Natural parameters as they were kept, those of a deviation that is not small included."""
     return fit.source.parameters([fit], *fit.source.default_interval, None)[0]
 
@@ -291,7 +296,7 @@ class _Part:
         return f"part-{self.number:04d}"
 
     @property
-    def subjects(self) -> tuple[Label, ...]:
+    def subjects(self) -> tuple[Any, ...]:
         return self.everyone[self.start : self.start + PART]
 
 
@@ -338,7 +343,7 @@ def unreadable(document: Any) -> str:
     return "The file is damaged: remove it, and resume."
 
 
-def _label(subject: Label) -> Any:
+def _label(subject: Any) -> Any:
     """A subject's label as a file can hold it."""
     return subject if isinstance(subject, (str, int)) else str(subject)
 
@@ -383,10 +388,10 @@ class _Fitter:
     def _each(self, work: Callable[[Any], Any], things: Sequence[Any]) -> list[Any]:
         return [work(thing) for thing in things]
 
-    def _episodes(self, subject: Label) -> list[Any]:
+    def _episodes(self, subject: Any) -> list[Any]:
         return [self.measurer.data.episodes[i] for i in self.measurer.data.of(subject)]
 
-    def _exact(self, subjects: Sequence[Label]) -> Estimates:
+    def _exact(self, subjects: Sequence[Any]) -> Estimates:
         episodes = [episode for subject in subjects for episode in self._episodes(subject)]
         prior = self.plan.parameter_prior
         return fit_each_model(episodes, self.plan.model, parameter_prior=prior, threads=1)
@@ -396,7 +401,7 @@ class _Fitter:
         found = estimates.parameters_at(*asked)
         return [one.detached(mine, *asked) for one, mine in zip(estimates, found, strict=True)]
 
-    def _linearized(self, subject: Label) -> Estimate | None:
+    def _linearized(self, subject: Any) -> Estimate | None:
         category = self.categories[subject]
         episodes = [episode for episode in self._episodes(subject) if episode.n_decisions]
         if category not in self.linear or not episodes:

@@ -480,8 +480,10 @@ def normal_half_width(level: float) -> float:
     return float(normal_isf((1 - level) / 2))
 
 
-def maximum_log_likelihood(optimum: SearchResult) -> float:
+def maximum_likelihood(optimum: SearchResult) -> tuple[float, Structure]:
     """Maximize F itself on the nodes, whatever criterion was maximised: for likelihood ratios."""
-    return maximize_on_nodes(
+    x, evaluation, _ = maximize_on_nodes(
         optimum.marginal, optimum.x, optimum.log_sd_floors, optimum.held, Objective()
-    )[1].value
+    )
+    assert len(x) == len(optimum.x)
+    return evaluation.value, optimum.marginal.structure
